@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The front door; the work is done by scripts/, each of which can be run by
+# itself.  Variables: BUILD (where everything is built, default build), ARCH
+# (x86_64), T (a pattern that selects tests by name), FLAVOUR (for shell and
+# build), JOBS, KVM=1 (QEMU uses KVM), V=1 (show compiler commands).
+
+BUILD ?= build
+ARCH ?= x86_64
+FLAVOUR ?= x86
+T ?=
+export BUILD ARCH JOBS KVM V
+
+.PHONY: help deps tree build demo shell test test-all bench lint series check \
+	baseline refresh clean
+.NOTPARALLEL:
+
+help:
+	@echo "make demo      from Debian's kernel source to hooked functions, in one go"
+	@echo "make shell     boot to a prompt, with modules and tools at hand"
+	@echo "make test      host tests and the guest's, with and without ftrace (T=pattern, ARCH=)"
+	@echo "make test-all  every flavour, and mainline's own tests: nothing may be lost"
+	@echo "make bench     count instructions per hook, mainline and fhook side by side"
+	@echo "make lint      static checks"
+	@echo "make check     prove the series: same tree by both routes, every commit builds, lint"
+	@echo "make series    write the complete mailable series to build/series"
+	@echo
+	@echo "make deps      install the Debian packages that are missing"
+	@echo "make tree      make the work tree: source, patches, links to the files here"
+	@echo "make build     build a kernel (FLAVOUR=$(FLAVOUR))"
+	@echo "make refresh   write patches/ from the commits of the work tree"
+	@echo "make baseline  run mainline's tests unpatched and write the list of results"
+	@echo "make clean     remove what was built, but no work that is not in patches/"
+
+deps:
+	@scripts/deps lint
+
+tree:
+	@scripts/deps
+	@scripts/tree
+
+build: tree
+	@scripts/build $(FLAVOUR)
+	@scripts/guest $(FLAVOUR)
+
+demo:
+	@scripts/demo
+
+shell: build
+	@scripts/boot $(FLAVOUR)
+
+test:
+	@scripts/deps
+	@scripts/test $(T)
+
+test-all:
+	@scripts/deps
+	@scripts/test -a $(T)
+
+bench:
+	@scripts/deps
+	@scripts/bench
+
+lint:
+	@scripts/deps lint
+	@scripts/lint
+
+series: tree
+	@scripts/series
+
+check:
+	@scripts/deps lint
+	@scripts/check
+
+refresh:
+	@scripts/refresh
+
+baseline:
+	@scripts/deps
+	@scripts/baseline
+
+clean:
+	@scripts/clean

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fhook on x86_64: the registers at a site, and their accessors.
+ *
+ * A trampoline lays out one &struct fhook_regs on the stack, ending at the
+ * return address that the call in the slot pushed:
+ *
+ *	sp at the callback -> regs	(pt_regs; partly filled by fhook_caller,
+ *					 wholly by fhook_regs_caller)
+ *			      ip	where the hooked function goes on
+ *	sp of the function -> parent	where it will return to
+ */
+#ifndef _ASM_X86_FHOOK_H
+#define _ASM_X86_FHOOK_H
+
+#include <linux/ptrace.h>
+
+/**
+ * struct fhook_regs - the registers at a site, opaque to users
+ * @regs: of a partial set, only the argument registers, ax and bp are valid,
+ *	and cs is 0
+ * @ip: where the hooked function goes on
+ * @parent: where it will return to; the stack pointer of the function at entry
+ *	is the address of this member
+ */
+struct fhook_regs {
+	/* private: */
+	struct pt_regs	regs;
+	unsigned long	ip;
+	unsigned long	parent;
+};
+
+/**
+ * fhook_get_regs() - the full registers
+ * @fregs: the registers at a site
+ *
+ * Return: a full pt_regs if some ops of the site said %FHOOK_FL_REGS; NULL if
+ * the set is partial, never a pt_regs with holes.
+ */
+static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
+{
+	return fregs->regs.cs ? &fregs->regs : NULL;
+}
+
+/**
+ * fhook_regs_get_ip() - where the hooked function goes on
+ * @fregs: the registers at a site
+ *
+ * Return: the address behind the slot, or what fhook_regs_set_ip() set.
+ */
+static __always_inline unsigned long
+fhook_regs_get_ip(const struct fhook_regs *fregs)
+{
+	return fregs->regs.cs ? fregs->regs.ip : fregs->ip;
+}
+
+/**
+ * fhook_regs_set_ip() - make the call land in another place
+ * @fregs: the registers at a site
+ * @ip: the entry of a function that takes the same arguments
+ */
+static __always_inline void
+fhook_regs_set_ip(struct fhook_regs *fregs, unsigned long ip)
+{
+	fregs->regs.ip = ip;
+	fregs->ip = ip;
+}
+
+/**
+ * fhook_regs_get_sp() - the stack pointer of the hooked function at its entry
+ * @fregs: the registers at a site
+ *
+ * Return: the stack pointer; the parent address is what it points at.
+ */
+static __always_inline unsigned long
+fhook_regs_get_sp(const struct fhook_regs *fregs)
+{
+	return (unsigned long)&fregs->parent;
+}
+
+/**
+ * fhook_regs_get_fp() - the frame pointer register
+ * @fregs: the registers at a site
+ *
+ * Return: bp, which is the caller's, since the function has not begun.
+ */
+static __always_inline unsigned long
+fhook_regs_get_fp(const struct fhook_regs *fregs)
+{
+	return fregs->regs.bp;
+}
+
+/**
+ * fhook_regs_arg() - where an integer argument that travels in a register is
+ * @fregs: the registers at a site
+ * @n: which, from 0
+ *
+ * Return: a pointer to the argument, NULL if that one is not in a register.
+ */
+static __always_inline unsigned long *
+fhook_regs_arg(struct fhook_regs *fregs, unsigned int n)
+{
+	switch (n) {
+	case 0: return &fregs->regs.di;
+	case 1: return &fregs->regs.si;
+	case 2: return &fregs->regs.dx;
+	case 3: return &fregs->regs.cx;
+	case 4: return &fregs->regs.r8;
+	case 5: return &fregs->regs.r9;
+	default: return NULL;
+	}
+}
+
+/**
+ * fhook_regs_get_arg() - an integer argument
+ * @fregs: the registers at a site
+ * @n: which, from 0
+ *
+ * Return: the argument, 0 if it does not travel in a register.
+ */
+static __always_inline unsigned long
+fhook_regs_get_arg(struct fhook_regs *fregs, unsigned int n)
+{
+	unsigned long *arg = fhook_regs_arg(fregs, n);
+
+	return arg ? *arg : 0;
+}
+
+/**
+ * fhook_regs_set_arg() - change an integer argument
+ * @fregs: the registers at a site
+ * @n: which, from 0; nothing happens if it does not travel in a register
+ * @val: the new value
+ */
+static __always_inline void
+fhook_regs_set_arg(struct fhook_regs *fregs, unsigned int n, unsigned long val)
+{
+	unsigned long *arg = fhook_regs_arg(fregs, n);
+
+	if (arg)
+		*arg = val;
+}
+
+/**
+ * fhook_regs_get_retval() - the register that carries the return value
+ * @fregs: the registers at a site
+ *
+ * Return: ax. At entry that is no return value, but what the caller left.
+ */
+static __always_inline unsigned long
+fhook_regs_get_retval(const struct fhook_regs *fregs)
+{
+	return fregs->regs.ax;
+}
+
+/**
+ * fhook_regs_set_retval() - change the register that carries the return value
+ * @fregs: the registers at a site
+ * @val: the new value
+ */
+static __always_inline void
+fhook_regs_set_retval(struct fhook_regs *fregs, unsigned long val)
+{
+	fregs->regs.ax = val;
+}
+
+/**
+ * fhook_regs_get_parent() - where the hooked function will return to
+ * @fregs: the registers at a site
+ *
+ * Return: the return address on the stack, which may be that of another
+ * tracer's return trampoline.
+ */
+static __always_inline unsigned long
+fhook_regs_get_parent(const struct fhook_regs *fregs)
+{
+	return fregs->parent;
+}
+
+unsigned long fhook_template_ip(unsigned long ip);
+void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs);
+
+#endif /* _ASM_X86_FHOOK_H */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What kernel/fhook/ needs to know of x86_64: the slot and the trampoline.
+ */
+#ifndef _ASM_X86_FHOOK_ARCH_H
+#define _ASM_X86_FHOOK_ARCH_H
+
+#include <linux/types.h>
+
+struct fhook_set;
+
+/* Length of a slot, and of the call in it, in bytes. */
+#define FHOOK_SLOT_SIZE		5
+
+/* The most that can lie between a function and its slot: ENDBR and ftrace's. */
+#define FHOOK_SLOT_DISTANCE	9
+
+/**
+ * struct fhook_arch_tramp - which bytes of a trampoline were copied from where
+ * @save: length of the piece that makes the frame, which begins the trampoline
+ * @restore: where the piece begins that takes it down, up to the return
+ * @restore_len: length of that piece
+ */
+struct fhook_arch_tramp {
+	u16	save;
+	u16	restore;
+	u16	restore_len;
+};
+
+unsigned int fhook_arch_func_offset(unsigned long site);
+unsigned int fhook_arch_tramp_size(const struct fhook_set *set);
+unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code);
+void fhook_arch_text_write(void *text, const void *code, unsigned int size);
+void fhook_arch_text_clear(void *text, unsigned int size);
+bool fhook_arch_site_has(unsigned long site, const void *text);
+void fhook_arch_site_queue(unsigned long site, const void *text);
+void fhook_arch_site_flush(void);
+void fhook_arch_call_kill(void *call);
+
+#endif /* _ASM_X86_FHOOK_ARCH_H */

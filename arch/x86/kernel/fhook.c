@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook on x86_64: patching the slot, and assembling trampolines.
+ *
+ * A trampoline is put together from the pieces of fhook_64.S in a buffer and
+ * then written to its place through the patching alias; from then on it is
+ * only executed. A slot holds a 5-byte no-op or a call of a trampoline and is
+ * changed by text_poke_queue(), which lets other CPUs see one or the other.
+ *
+ * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
+ * text_mutex too. fhook_template_ip() may be called from anywhere.
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/fhook.h>
+#include <linux/memory.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <asm/alternative.h>
+#include <asm/fhook_pieces.h>
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+#include <asm/text-patching.h>
+
+#include "../../../kernel/fhook/internal.h"
+
+/* The templates and struct fhook_regs have to agree, see fhook_64.S. */
+static_assert(offsetof(struct fhook_regs, ip) == sizeof(struct pt_regs));
+static_assert(offsetof(struct fhook_regs, parent) ==
+	      sizeof(struct pt_regs) + sizeof(long));
+static_assert(FHOOK_SOFTIRQ_OFFSET == SOFTIRQ_OFFSET);
+static_assert(FHOOK_HARDIRQ_MASK == HARDIRQ_MASK);
+static_assert(FHOOK_NMI_MASK == NMI_MASK);
+
+/*
+ * The bits of the contexts of this CPU in which a callback is running. Only
+ * trampolines read and write it, with preemption disabled.
+ */
+DEFINE_PER_CPU(unsigned int, fhook_guard);
+
+/* A conditional or plain branch with a 32-bit displacement. */
+#define JCC32_SIZE	6
+#define JNZ		0x85
+#define JZ		0x84
+
+/* The most that accounting of a call can take, see callthunks.c. */
+#define ACCOUNT_SIZE	16
+
+/**
+ * struct assembly - a trampoline in the making
+ * @code: the buffer
+ * @text: where it will run
+ * @pos: how much there is, in bytes
+ */
+struct assembly {
+	u8		*code;
+	u8		*text;
+	unsigned int	pos;
+};
+
+static const u8 *piece_start(enum fhook_piece_id id)
+{
+	return (const u8 *)fhook_caller + fhook_pieces[id].offset;
+}
+
+/* Append a piece, and return where it ends in the buffer, to fill in. */
+static u8 *add_piece(struct assembly *as, enum fhook_piece_id id)
+{
+	memcpy(as->code + as->pos, piece_start(id), fhook_pieces[id].len);
+	as->pos += fhook_pieces[id].len;
+
+	return as->code + as->pos;
+}
+
+static void add_branch(struct assembly *as, u8 opcode, const void *dest)
+{
+	u8 *at = as->text + as->pos;
+
+	__text_gen_insn(as->code + as->pos, opcode, at, dest,
+			JMP32_INSN_SIZE);
+	as->pos += JMP32_INSN_SIZE;
+}
+
+/* Append a conditional branch to be aimed by set_target(). */
+static unsigned int add_jcc(struct assembly *as, u8 condition)
+{
+	u8 *code = as->code + as->pos;
+
+	code[0] = 0x0f;
+	code[1] = condition;
+	as->pos += JCC32_SIZE;
+
+	return as->pos;
+}
+
+/* Aim the branch that ends at @end at @target, both offsets. */
+static void set_target(struct assembly *as, unsigned int end,
+		       unsigned int target)
+{
+	put_unaligned((s32)(target - end), (s32 *)(as->code + end) - 1);
+}
+
+static void add_return(struct assembly *as)
+{
+	void *at = as->text + as->pos;
+
+	if (cpu_wants_rethunk_at(at)) {
+		add_branch(as, JMP32_INSN_OPCODE, x86_return_thunk);
+	} else {
+		as->code[as->pos++] = RET_INSN_OPCODE;
+		as->code[as->pos++] = INT3_INSN_OPCODE;
+	}
+}
+
+/* With call depth tracking, each call has to be told to the return thunks. */
+static void add_accounting(struct assembly *as)
+{
+	u8 *code = as->code + as->pos;
+
+	as->pos += x86_call_depth_emit_accounting(&code, NULL,
+						  as->text + as->pos);
+}
+
+/* Count in a member of the statistics of this CPU. */
+static void add_count(struct assembly *as, const u64 __percpu *counter)
+{
+	unsigned long offset = (__force unsigned long)counter;
+	u8 *end;
+
+	if (offset <= S32_MAX) {
+		end = add_piece(as, PIECE_COUNT_NEAR);
+		put_unaligned((s32)offset, (s32 *)end - 1);
+	} else {
+		end = as->code + as->pos;
+		add_piece(as, PIECE_COUNT_FAR);
+		put_unaligned(offset, (unsigned long *)(end + 2));
+	}
+}
+
+static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
+{
+	struct fhook_hook *hook = set->members[nr].hook;
+	u8 *end;
+
+	if (nr == 0) {
+		end = add_piece(as, PIECE_FUNC_FIRST);
+		end[-1] = set->func_offset;
+		if (set->num > 1)
+			add_piece(as, PIECE_FUNC_KEEP);
+	} else {
+		add_piece(as, PIECE_FUNC_AGAIN);
+	}
+
+	add_count(as, &hook->stat->hits);
+	end = add_piece(as, PIECE_ARGS);
+	put_unaligned((unsigned long)hook->ops, (unsigned long *)end - 1);
+	add_accounting(as);
+	set->members[nr].call = as->pos;
+	add_branch(as, CALL_INSN_OPCODE, hook->ops->entry);
+}
+
+static bool has_guard(const struct fhook_set *set)
+{
+	return !(set->flags & FHOOK_FL_UNGUARDED);
+}
+
+/* Callbacks must not sleep: let a debug build notice, guarded or not. */
+static bool has_preempt(const struct fhook_set *set)
+{
+	return has_guard(set) || IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP);
+}
+
+static const void *resched_function(void)
+{
+#if defined(CONFIG_PREEMPT_DYNAMIC)
+	return STATIC_CALL_TRAMP_ADDR(preempt_schedule_notrace);
+#elif defined(CONFIG_PREEMPTION)
+	return preempt_schedule_notrace_thunk;
+#else
+	return NULL;
+#endif
+}
+
+/**
+ * fhook_arch_tramp_size() - room that a trampoline needs
+ * @set: the set, with its hooks and flags
+ *
+ * Return: an upper bound in bytes.
+ */
+unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
+{
+	unsigned int size = 0;
+	int id;
+
+	for (id = 0; id < PIECE_MAX; id++)
+		size += fhook_pieces[id].len;
+
+	/* One of the two ways to save and restore is not used. */
+	if (set->flags & FHOOK_FL_REGS)
+		size -= fhook_pieces[PIECE_SAVE].len +
+			fhook_pieces[PIECE_RESTORE].len;
+	else
+		size -= fhook_pieces[PIECE_REGS_SAVE].len +
+			fhook_pieces[PIECE_REGS_RESTORE].len;
+
+	size += set->num * (2 * (fhook_pieces[PIECE_COUNT_FAR].len) +
+			    fhook_pieces[PIECE_FUNC_AGAIN].len +
+			    fhook_pieces[PIECE_ARGS].len + ACCOUNT_SIZE +
+			    CALL_INSN_SIZE);
+
+	/* Three conditional branches, four plain ones, one more accounting. */
+	return size + 3 * JCC32_SIZE + 4 * JMP32_INSN_SIZE + ACCOUNT_SIZE;
+}
+
+/* What stands behind the return: the ways that are rarely taken. */
+static void add_slow_paths(struct assembly *as, struct fhook_set *set,
+			   unsigned int context, unsigned int miss,
+			   unsigned int resched, unsigned int guard_try,
+			   unsigned int preempt_out)
+{
+	const void *function = resched_function();
+	int i;
+
+	if (has_guard(set)) {
+		set_target(as, context, as->pos);
+		add_piece(as, PIECE_CONTEXT);
+		add_branch(as, JMP32_INSN_OPCODE, as->text + guard_try);
+
+		set_target(as, miss, as->pos);
+		for (i = 0; i < set->num; i++)
+			add_count(as, &set->members[i].hook->stat->missed);
+		add_branch(as, JMP32_INSN_OPCODE, as->text + preempt_out);
+	}
+
+	if (resched) {
+		set_target(as, resched, as->pos);
+		add_branch(as, CALL_INSN_OPCODE, function);
+		add_branch(as, JMP32_INSN_OPCODE,
+			   as->text + set->arch.restore);
+	}
+}
+
+/**
+ * fhook_arch_tramp_build() - assemble the trampoline of a set
+ * @set: the set; where the trampoline will run is in its text
+ * @code: buffer of fhook_arch_tramp_size() bytes
+ *
+ * Fills what unwinding needs into the set.
+ *
+ * Return: the length in bytes.
+ */
+unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
+{
+	bool regs = set->flags & FHOOK_FL_REGS;
+	enum fhook_piece_id save = regs ? PIECE_REGS_SAVE : PIECE_SAVE;
+	enum fhook_piece_id restore = regs ? PIECE_REGS_RESTORE : PIECE_RESTORE;
+	struct assembly as = { .code = code, .text = set->text };
+	unsigned int context = 0, miss = 0, resched = 0;
+	unsigned int guard_try = 0, preempt_out;
+	int i;
+
+	add_piece(&as, save);
+	set->arch.save = as.pos;
+	add_accounting(&as);
+	if (has_preempt(set))
+		add_piece(&as, PIECE_PREEMPT_IN);
+	if (has_guard(set)) {
+		add_piece(&as, PIECE_GUARD_IN);
+		context = add_jcc(&as, JNZ);
+		guard_try = as.pos;
+		add_piece(&as, PIECE_GUARD_TRY);
+		miss = add_jcc(&as, JNZ);
+		add_piece(&as, PIECE_GUARD_TAKE);
+	}
+
+	for (i = 0; i < set->num; i++)
+		add_hook(&as, set, i);
+
+	if (has_guard(set))
+		add_piece(&as, PIECE_GUARD_OUT);
+	preempt_out = as.pos;
+	if (has_preempt(set)) {
+		add_piece(&as, PIECE_PREEMPT_OUT);
+		if (resched_function())
+			resched = add_jcc(&as, JZ);
+	}
+
+	set->arch.restore = as.pos;
+	add_piece(&as, restore);
+	set->arch.restore_len = as.pos - set->arch.restore;
+	add_return(&as);
+
+	add_slow_paths(&as, set, context, miss, resched, guard_try,
+		       preempt_out);
+
+	return as.pos;
+}
+
+/**
+ * fhook_template_ip() - the template instruction behind a trampoline address
+ * @ip: any address
+ *
+ * For the ORC unwinder, which knows the templates. May be called from any
+ * context, NMI included.
+ *
+ * Return: the address in fhook_caller or fhook_regs_caller with the same stack
+ * layout, 0 if @ip is in no trampoline.
+ */
+unsigned long fhook_template_ip(unsigned long ip)
+{
+	const struct fhook_set *set;
+	unsigned long offset;
+	bool regs;
+
+	guard(rcu)();
+	set = fhook_text_find(ip);
+	if (!set)
+		return 0;
+
+	offset = ip - (unsigned long)set->text;
+	regs = set->flags & FHOOK_FL_REGS;
+
+	if (offset < set->arch.save)
+		return (unsigned long)piece_start(regs ? PIECE_REGS_SAVE :
+						  PIECE_SAVE) + offset;
+
+	/* The return behind the restore piece is longer than in the template. */
+	offset -= set->arch.restore;
+	if (offset <= set->arch.restore_len + JMP32_INSN_SIZE - 1) {
+		offset = min_t(unsigned long, offset, set->arch.restore_len);
+		return (unsigned long)piece_start(regs ? PIECE_REGS_RESTORE :
+						  PIECE_RESTORE) + offset;
+	}
+
+	return (unsigned long)piece_start(PIECE_ARGS);
+}
+
+/**
+ * fhook_arch_text_write() - put a trampoline in its place
+ * @text: the place, in read-only executable memory
+ * @code: what to write
+ * @size: its length in bytes
+ */
+void fhook_arch_text_write(void *text, const void *code, unsigned int size)
+{
+	text_poke_copy(text, code, size);
+}
+
+/**
+ * fhook_arch_text_clear() - leave nothing to execute
+ * @text: a place in read-only executable memory
+ * @size: its length in bytes
+ */
+void fhook_arch_text_clear(void *text, unsigned int size)
+{
+	text_poke_set(text, INT3_INSN_OPCODE, size);
+}
+
+/**
+ * fhook_arch_func_offset() - how far behind the function its slot returns to
+ * @site: address of the slot
+ *
+ * Return: the distance in bytes.
+ */
+unsigned int fhook_arch_func_offset(unsigned long site)
+{
+	unsigned int offset = FHOOK_SLOT_SIZE * CONFIG_FHOOK_SLOTS_NR;
+	unsigned long entry = site + FHOOK_SLOT_SIZE - offset;
+	u32 before;
+
+	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		return offset;
+
+	/* ENDBR, or what replaced it when nothing took the address */
+	if (!copy_from_kernel_nofault(&before, (void *)entry - ENDBR_INSN_SIZE,
+				      sizeof(before)) && is_endbr(before))
+		offset += ENDBR_INSN_SIZE;
+
+	return offset;
+}
+
+static const void *slot_code(unsigned long site, const void *text)
+{
+	if (!text)
+		return x86_nops[FHOOK_SLOT_SIZE];
+
+	return text_gen_insn(CALL_INSN_OPCODE, (void *)site, text);
+}
+
+/**
+ * fhook_arch_site_has() - is this what the slot holds?
+ * @site: address of the slot
+ * @text: the trampoline that it should call, NULL for a no-op
+ */
+bool fhook_arch_site_has(unsigned long site, const void *text)
+{
+	u8 bytes[FHOOK_SLOT_SIZE];
+
+	if (copy_from_kernel_nofault(bytes, (void *)site, sizeof(bytes)))
+		return false;
+
+	return !memcmp(bytes, slot_code(site, text), sizeof(bytes));
+}
+
+/**
+ * fhook_arch_site_queue() - change a slot, at the next flush at the latest
+ * @site: address of the slot; ascending from call to call is fastest
+ * @text: the trampoline to call, NULL for a no-op
+ */
+void fhook_arch_site_queue(unsigned long site, const void *text)
+{
+	text_poke_queue((void *)site, slot_code(site, text), FHOOK_SLOT_SIZE,
+			NULL);
+}
+
+/**
+ * fhook_arch_call_kill() - take a call out of a trampoline
+ * @call: address of the call; a flush has to follow
+ */
+void fhook_arch_call_kill(void *call)
+{
+	text_poke_queue(call, x86_nops[CALL_INSN_SIZE], CALL_INSN_SIZE, NULL);
+}
+
+/**
+ * fhook_arch_site_flush() - let all CPUs see the queued changes
+ */
+void fhook_arch_site_flush(void)
+{
+	text_poke_finish();
+}
+
+/**
+ * fhook_fill_perf_regs() - the registers that perf can do with
+ * @fregs: the registers at a site
+ * @regs: filled as by perf_arch_fetch_caller_regs(), of the hooked function
+ */
+void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
+{
+	regs->ip = fhook_regs_get_ip(fregs);
+	regs->sp = fhook_regs_get_sp(fregs);
+	regs->bp = fhook_regs_get_fp(fregs);
+	regs->cs = __KERNEL_CS;
+	regs->flags = 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fhook - function hooks: no-op slots at function entries, patched at run
+ * time into calls of trampolines that carry exactly the hooks of that site.
+ *
+ * A user fills one &struct fhook_ops and makes one call:
+ *
+ *	static int on_read(struct fhook_ops *ops, unsigned long ip,
+ *			   unsigned long parent_ip, struct fhook_regs *fregs,
+ *			   void *data)
+ *	{
+ *		pr_info("%ps reads %lu bytes\n", (void *)parent_ip,
+ *			fhook_regs_get_arg(fregs, 2));
+ *		return 0;
+ *	}
+ *
+ *	static struct fhook_ops ops = { .name = "demo", .entry = on_read };
+ *
+ *	err = fhook_register(&ops, "vfs_read", NULL);
+ *	...
+ *	fhook_unregister(&ops);
+ *
+ * Everything here may sleep and is to be called from task context, except the
+ * register accessors, which are for callbacks. Callbacks run in whatever
+ * context the hooked function runs in, NMI included; they must not sleep and
+ * must not register or unregister.
+ *
+ * The mainline counterpart is <linux/fprobe.h>, of which this is a superset.
+ */
+#ifndef _LINUX_FHOOK_H
+#define _LINUX_FHOOK_H
+
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
+
+struct fhook_hook;
+struct fhook_ops;
+struct fhook_regs;
+struct module;
+
+/**
+ * typedef fhook_entry_t - callback at the entry of a hooked function
+ * @ops: the ops that was registered
+ * @ip: address of the hooked function (of its first byte, as kallsyms has it)
+ * @parent_ip: the address that the function will return to
+ * @fregs: the registers at entry, see the fhook_regs_*() accessors
+ * @data: storage of this call, NULL unless the ops asks for some
+ *
+ * Runs with preemption disabled and with fhook's recursion guard of this
+ * context held, unless the ops says %FHOOK_FL_UNGUARDED. Must not sleep.
+ *
+ * Return: 0. Other values are reserved to decline the exit callback of this
+ * call, as a non-zero return of an fprobe entry handler does.
+ */
+typedef int (*fhook_entry_t)(struct fhook_ops *ops, unsigned long ip,
+			     unsigned long parent_ip, struct fhook_regs *fregs,
+			     void *data);
+
+/**
+ * enum fhook_ops_flags - what an ops asks for
+ * @FHOOK_FL_REGS: save a full &struct pt_regs, so that fhook_get_regs()
+ *	returns it (ftrace: FTRACE_OPS_FL_SAVE_REGS)
+ * @FHOOK_FL_UNGUARDED: the callback takes care of recursion and of preemption
+ *	itself (ftrace: FTRACE_OPS_FL_RECURSION not set). A set of hooks goes
+ *	without the guard only when all of its ops say so.
+ */
+enum fhook_ops_flags {
+	FHOOK_FL_REGS		= BIT(0),
+	FHOOK_FL_UNGUARDED	= BIT(1),
+};
+
+/**
+ * enum fhook_error - what went wrong, for a program
+ * @FHOOK_ERR_NONE: nothing
+ * @FHOOK_ERR_OFF: fhook was switched off at boot
+ * @FHOOK_ERR_OPS: the ops is incomplete, or has flags that do not exist
+ * @FHOOK_ERR_BUSY: the ops is registered already, or is still being retired
+ * @FHOOK_ERR_NOT_REGISTERED: the ops is not registered
+ * @FHOOK_ERR_PATTERN: the pattern is malformed
+ * @FHOOK_ERR_NO_FUNCTION: no function has this name or matches this glob
+ * @FHOOK_ERR_NO_SLOT: the function exists, but has no slot (notrace, noinstr,
+ *	assembly, or part of fhook itself)
+ * @FHOOK_ERR_BYTES: the site does not hold what fhook left there
+ * @FHOOK_ERR_OWNED: somebody else has claimed the site
+ * @FHOOK_ERR_NO_MEMORY: an allocation failed
+ * @FHOOK_ERR_NO_ROOM: no trampoline memory within reach of the site
+ * @FHOOK_ERR_MODULE: the module of the function or of the ops is going away
+ */
+enum fhook_error {
+	FHOOK_ERR_NONE,
+	FHOOK_ERR_OFF,
+	FHOOK_ERR_OPS,
+	FHOOK_ERR_BUSY,
+	FHOOK_ERR_NOT_REGISTERED,
+	FHOOK_ERR_PATTERN,
+	FHOOK_ERR_NO_FUNCTION,
+	FHOOK_ERR_NO_SLOT,
+	FHOOK_ERR_BYTES,
+	FHOOK_ERR_OWNED,
+	FHOOK_ERR_NO_MEMORY,
+	FHOOK_ERR_NO_ROOM,
+	FHOOK_ERR_MODULE,
+};
+
+/**
+ * struct fhook_report - where a failed call says what failed, and where
+ * @error: what, for a program
+ * @offset: where in the filter string, in bytes, for %FHOOK_ERR_PATTERN,
+ *	%FHOOK_ERR_NO_FUNCTION and %FHOOK_ERR_NO_SLOT
+ * @addr: the site or function, if it is about one, else 0
+ * @text: a sentence for a person, without a newline
+ */
+struct fhook_report {
+	enum fhook_error	error;
+	unsigned int		offset;
+	unsigned long		addr;
+	char			text[160];
+};
+
+/**
+ * struct fhook_ops - one user's hook
+ * @entry: called at the entry of each hooked function
+ * @name: names the hook in tracefs, in the log and in reports; must stay
+ *	valid until the ops has been unregistered
+ * @private: for the user
+ * @priority: ops of one function run from the highest priority to the lowest,
+ *	and in the order of their registration where it is equal
+ * @flags: of &enum fhook_ops_flags, not to be changed while registered
+ * @report: if not NULL, a call that fails fills it and leaves the log alone;
+ *	if NULL, the same sentence goes to the log
+ * @hook: what fhook keeps of a registered ops; private, written under fhook's
+ *	mutex; NULL exactly while the ops may be registered or freed
+ *
+ * The owner keeps the ops in place until it has been unregistered: for
+ * fhook_unregister() until that returns, for fhook_unregister_async() until
+ * its callback has run. The superset of &struct fprobe: filters, registration
+ * by address and by symbol, per-ops miss counts (in tracefs' fhook/stat).
+ */
+struct fhook_ops {
+	fhook_entry_t		entry;
+	const char		*name;
+	void			*private;
+	int			priority;
+	unsigned int		flags;
+	struct fhook_report	*report;
+	/* private: */
+	struct fhook_hook	*hook;
+};
+
+/**
+ * typedef fhook_done_t - called when an ops is out of use
+ * @ops: the ops; it may be freed or registered again from here on
+ *
+ * Runs in a work item and may sleep.
+ */
+typedef void (*fhook_done_t)(struct fhook_ops *ops);
+
+#ifdef CONFIG_FHOOK
+
+#include <asm/fhook.h>
+
+int fhook_register(struct fhook_ops *ops, const char *filter,
+		   const char *notfilter);
+int fhook_register_ips(struct fhook_ops *ops, const unsigned long *addrs,
+		       unsigned int num);
+int fhook_register_syms(struct fhook_ops *ops, const char *const *syms,
+			unsigned int num);
+int fhook_retarget(struct fhook_ops *ops, const char *filter,
+		   const char *notfilter);
+int fhook_unregister(struct fhook_ops *ops);
+int fhook_unregister_async(struct fhook_ops *ops, fhook_done_t done);
+void fhook_barrier(void);
+bool fhook_is_registered(const struct fhook_ops *ops);
+void fhook_count(const struct fhook_ops *ops, u64 *hits, u64 *missed);
+int fhook_check_filter(const char *filter, struct fhook_report *report);
+
+/* For the rest of the kernel: module loader, unwinder, other owners of text. */
+void fhook_module_init(struct module *mod);
+void fhook_module_coming(struct module *mod);
+void fhook_module_going(struct module *mod);
+void fhook_free_init(struct module *mod);
+bool is_fhook_trampoline(unsigned long addr);
+bool fhook_text_reserved(const void *start, const void *end);
+unsigned long fhook_slot_end(unsigned long addr);
+unsigned long fhook_slot_start(unsigned long addr);
+int fhook_address_lookup(unsigned long addr, unsigned long *size,
+			 unsigned long *offset, char **modname, char *name);
+int fhook_get_kallsym(unsigned int num, unsigned long *value, char *type,
+		      char *name, char *module_name, int *exported);
+
+#else /* !CONFIG_FHOOK */
+
+static inline int fhook_register(struct fhook_ops *ops, const char *filter,
+				 const char *notfilter)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int fhook_register_ips(struct fhook_ops *ops,
+				     const unsigned long *addrs,
+				     unsigned int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int fhook_register_syms(struct fhook_ops *ops,
+				      const char *const *syms, unsigned int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int fhook_retarget(struct fhook_ops *ops, const char *filter,
+				 const char *notfilter)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int fhook_unregister(struct fhook_ops *ops)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int fhook_unregister_async(struct fhook_ops *ops,
+					 fhook_done_t done)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void fhook_barrier(void) { }
+
+static inline bool fhook_is_registered(const struct fhook_ops *ops)
+{
+	return false;
+}
+
+static inline void fhook_module_init(struct module *mod) { }
+static inline void fhook_module_coming(struct module *mod) { }
+static inline void fhook_module_going(struct module *mod) { }
+static inline void fhook_free_init(struct module *mod) { }
+
+static inline bool is_fhook_trampoline(unsigned long addr)
+{
+	return false;
+}
+
+static inline bool fhook_text_reserved(const void *start, const void *end)
+{
+	return false;
+}
+
+static inline unsigned long fhook_slot_end(unsigned long addr)
+{
+	return addr;
+}
+
+static inline unsigned long fhook_slot_start(unsigned long addr)
+{
+	return addr;
+}
+
+static inline int fhook_address_lookup(unsigned long addr, unsigned long *size,
+				       unsigned long *offset, char **modname,
+				       char *name)
+{
+	return 0;
+}
+
+static inline int fhook_get_kallsym(unsigned int num, unsigned long *value,
+				    char *type, char *name, char *module_name,
+				    int *exported)
+{
+	return -ERANGE;
+}
+
+#endif /* CONFIG_FHOOK */
+
+#endif /* _LINUX_FHOOK_H */

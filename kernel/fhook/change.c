@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: transactions, which take many sites from one set of hooks to another,
+ * wholly or not at all.
+ *
+ * First each change is planned: its new set is made, with its trampoline, and
+ * room is reserved to remember it. Nothing that a running CPU could see has
+ * happened until here, and anything may fail. Then, in one go under text_mutex,
+ * every slot is compared with what it should hold, and only if all of them
+ * agree are they patched; that cannot fail. A site that somebody else has
+ * written to fails an attaching transaction; it is left as it is by a detaching
+ * one, which must not fail, and is marked so that nobody touches it again.
+ *
+ * All under fhook_mutex.
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/err.h>
+#include <linux/memory.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+#define FIRST_CHANGES	16
+
+static struct fhook_change *next_change(struct fhook_txn *txn)
+{
+	unsigned int max = txn->max ? txn->max * 2 : FIRST_CHANGES;
+	struct fhook_change *changes;
+
+	if (txn->num == txn->max) {
+		changes = kvrealloc(txn->changes, max * sizeof(*changes),
+				    GFP_KERNEL);
+		if (!changes) {
+			fhook_fail(txn->report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+				   "no memory for %u changes", max);
+			return NULL;
+		}
+		txn->changes = changes;
+		txn->max = max;
+	}
+
+	return &txn->changes[txn->num];
+}
+
+/* Make sure that remembering the new set of a site will not need memory. */
+static int reserve(struct fhook_txn *txn, struct fhook_change *change)
+{
+	int err;
+
+	if (!change->new || change->old)
+		return 0;
+
+	err = xa_reserve(&change->table->used, change->site, GFP_KERNEL);
+	if (err)
+		return fhook_fail(txn->report, FHOOK_ERR_NO_MEMORY, err,
+				  fhook_site_func(change->table, change->site),
+				  "no memory for the state of %ps",
+				  (void *)fhook_site_func(change->table,
+							  change->site));
+
+	return 0;
+}
+
+static int plan(struct fhook_txn *txn, struct fhook_table *table, u32 site,
+		struct fhook_set *old, struct fhook_set *new)
+{
+	struct fhook_change *change;
+	int err;
+
+	if (IS_ERR(new))
+		return PTR_ERR(new);
+
+	change = next_change(txn);
+	if (!change)
+		return -ENOMEM;
+
+	change->table = table;
+	change->site = site;
+	change->old = old;
+	change->new = new;
+
+	err = reserve(txn, change);
+	if (err)
+		return err;
+
+	txn->num++;
+
+	return 0;
+}
+
+/**
+ * fhook_txn_add() - plan to add a hook to a site
+ * @txn: the transaction
+ * @table: the table of the site
+ * @site: its index
+ * @hook: the hook; one transaction adds no two hooks
+ *
+ * Return: 0 or an error, which the report of @txn describes.
+ */
+int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
+		  struct fhook_hook *hook)
+{
+	unsigned long addr = fhook_site_addr(table, site);
+	struct fhook_set *old = xa_load(&table->used, site);
+	unsigned int func_offset;
+
+	if (xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN))
+		return fhook_fail(txn->report, FHOOK_ERR_BYTES, -EFAULT, addr,
+				  "the slot of %ps was overwritten by somebody else",
+				  (void *)addr);
+
+	func_offset = old ? old->func_offset : fhook_arch_func_offset(addr);
+	if (txn->num) {
+		struct fhook_change *last = &txn->changes[txn->num - 1];
+
+		/* Neighbours mostly turn from the same into the same. */
+		if (last->old == old && last->new &&
+		    last->new->func_offset == func_offset)
+			return plan(txn, table, site, old, last->new);
+	}
+
+	return plan(txn, table, site, old,
+		    fhook_set_with(old, hook, func_offset, txn->report));
+}
+
+/**
+ * fhook_txn_del() - plan to take a hook from a site
+ * @txn: the transaction
+ * @table: the table of the site
+ * @site: its index
+ * @hook: the hook; one transaction takes away no two hooks
+ *
+ * Return: 0 or an error, which the report of @txn describes.
+ */
+int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
+		  struct fhook_hook *hook)
+{
+	struct fhook_set *old = xa_load(&table->used, site);
+
+	if (!fhook_set_has(old, hook))
+		return 0;
+
+	if (txn->num && txn->changes[txn->num - 1].old == old)
+		return plan(txn, table, site, old,
+			    txn->changes[txn->num - 1].new);
+
+	return plan(txn, table, site, old,
+		    fhook_set_without(old, hook, txn->report));
+}
+
+/**
+ * fhook_txn_clear() - plan to take all hooks from a site
+ * @txn: the transaction
+ * @table: the table of the site
+ * @site: its index
+ *
+ * Return: 0 or an error, which the report of @txn describes.
+ */
+int fhook_txn_clear(struct fhook_txn *txn, struct fhook_table *table, u32 site)
+{
+	return plan(txn, table, site, xa_load(&table->used, site), NULL);
+}
+
+static const void *text_of(const struct fhook_set *set)
+{
+	return set ? set->text : NULL;
+}
+
+/* Does the slot hold what fhook left there? */
+static int verify(const struct fhook_change *c, struct fhook_report *report)
+{
+	unsigned long addr = fhook_site_addr(c->table, c->site);
+
+	if (fhook_arch_site_has(addr, text_of(c->old)))
+		return 0;
+
+	return fhook_fail(report, FHOOK_ERR_BYTES, -EFAULT, addr,
+			  "the slot of %ps (at %pS) holds %*phN, not what fhook left there",
+			  (void *)addr, (void *)addr, FHOOK_SLOT_SIZE,
+			  (void *)addr);
+}
+
+static int verify_all(struct fhook_txn *txn)
+{
+	struct fhook_change *c;
+	int err;
+
+	for (c = txn->changes; c < txn->changes + txn->num; c++) {
+		err = verify(c, txn->report);
+		if (!err)
+			continue;
+		if (c->new)
+			return err;
+
+		pr_err("%s; it stays as it is\n", txn->report->text);
+		xa_set_mark(&c->table->used, c->site, FHOOK_SITE_FOREIGN);
+		txn->foreign = true;
+	}
+
+	return 0;
+}
+
+static bool is_foreign(const struct fhook_change *c)
+{
+	return xa_get_mark(&c->table->used, c->site, FHOOK_SITE_FOREIGN);
+}
+
+static void patch_all(struct fhook_txn *txn)
+{
+	struct fhook_change *c;
+
+	for (c = txn->changes; c < txn->changes + txn->num; c++) {
+		if (!is_foreign(c))
+			fhook_arch_site_queue(fhook_site_addr(c->table,
+							      c->site),
+					      text_of(c->new));
+	}
+	fhook_arch_site_flush();
+}
+
+static void remember_all(struct fhook_txn *txn)
+{
+	struct fhook_change *c;
+
+	for (c = txn->changes; c < txn->changes + txn->num; c++) {
+		/* Its trampoline may be called for ever: the site keeps it. */
+		if (is_foreign(c))
+			continue;
+
+		fhook_set_get(c->new);
+		if (c->new)
+			xa_store(&c->table->used, c->site, c->new, GFP_KERNEL);
+		else
+			xa_erase(&c->table->used, c->site);
+		fhook_set_put(c->old);
+	}
+}
+
+static void txn_end(struct fhook_txn *txn)
+{
+	fhook_set_drop_unused();
+	kvfree(txn->changes);
+	txn->changes = NULL;
+	txn->num = 0;
+	txn->max = 0;
+}
+
+/**
+ * fhook_txn_commit() - let it happen
+ * @txn: the transaction, which has ended in any case
+ *
+ * Return: 0 or an error, in which case nothing has changed.
+ */
+int fhook_txn_commit(struct fhook_txn *txn)
+{
+	int err;
+
+	mutex_lock(&text_mutex);
+	err = verify_all(txn);
+	if (!err)
+		patch_all(txn);
+	mutex_unlock(&text_mutex);
+
+	if (err) {
+		fhook_txn_abort(txn);
+		return err;
+	}
+
+	remember_all(txn);
+	txn_end(txn);
+
+	return 0;
+}
+
+/**
+ * fhook_txn_abort() - forget what was planned
+ * @txn: the transaction, which has ended
+ */
+void fhook_txn_abort(struct fhook_txn *txn)
+{
+	struct fhook_change *c;
+
+	for (c = txn->changes; c < txn->changes + txn->num; c++) {
+		if (!c->old)
+			xa_release(&c->table->used, c->site);
+	}
+	txn_end(txn);
+}

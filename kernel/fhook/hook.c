@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: registering hooks.
+ *
+ * Registering resolves what the user means into sites, plans the change of
+ * each of them and lets it happen, wholly or not at all. Unregistering takes
+ * the hook from its sites, at once, and hands it to retire.c; the ops may be
+ * freed when nothing can be running in its callback any more. It cannot fail:
+ * a site that cannot leave its set keeps it, with the call taken out.
+ *
+ * A hook is in fhook_hooks exactly while it is registered. Its memory stays
+ * until the last set with it is gone, since trampolines count in it.
+ * Counterparts in mainline: fprobe.c and register_ftrace_function().
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/stdarg.h>
+
+#include "internal.h"
+
+DEFINE_MUTEX(fhook_mutex);
+LIST_HEAD(fhook_hooks);
+
+static u64 last_seq;
+
+/**
+ * fhook_fail() - say what went wrong
+ * @report: is filled
+ * @error: what, for a program
+ * @err: a negative errno
+ * @addr: the site or function that it is about, or 0
+ * @fmt: the sentence
+ *
+ * Return: @err.
+ */
+int fhook_fail(struct fhook_report *report, enum fhook_error error, int err,
+	       unsigned long addr, const char *fmt, ...)
+{
+	va_list args;
+
+	report->error = error;
+	report->addr = addr;
+	report->offset = 0;
+	va_start(args, fmt);
+	vsnprintf(report->text, sizeof(report->text), fmt, args);
+	va_end(args);
+
+	return err;
+}
+
+/**
+ * fhook_report_out() - tell the user
+ * @ops: whose call failed
+ * @report: what went wrong
+ */
+void fhook_report_out(struct fhook_ops *ops, const struct fhook_report *report)
+{
+	if (ops && ops->report)
+		*ops->report = *report;
+	else
+		pr_err("%s: %s\n", ops && ops->name ? ops->name : "(no name)",
+		       report->text);
+}
+
+static int check_ops(const struct fhook_ops *ops, struct fhook_report *report)
+{
+	if (!ops || !ops->entry || !ops->name)
+		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
+				  "the ops has no entry callback or no name");
+	if (ops->flags & ~(FHOOK_FL_REGS | FHOOK_FL_UNGUARDED))
+		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
+				  "the ops has flags that do not exist: %#x",
+				  ops->flags);
+	if (ops->hook)
+		return fhook_fail(report, FHOOK_ERR_BUSY, -EBUSY, 0,
+				  "the ops is registered already, or is being retired");
+	if (fhook_switched_off)
+		return fhook_fail(report, FHOOK_ERR_OFF, -ENODEV, 0,
+				  "fhook is switched off");
+
+	return 0;
+}
+
+static struct module *module_of(const void *addr)
+{
+	guard(preempt)();
+
+	return __module_address((unsigned long)addr);
+}
+
+static struct fhook_hook *hook_alloc(struct fhook_ops *ops,
+				     struct fhook_report *report)
+{
+	struct fhook_hook *hook;
+	int err;
+
+	hook = kzalloc(sizeof(*hook), GFP_KERNEL);
+	if (hook)
+		hook->stat = alloc_percpu(struct fhook_stat);
+	if (!hook || !hook->stat) {
+		kfree(hook);
+		err = fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+				 "no memory for a hook");
+		return ERR_PTR(err);
+	}
+
+	INIT_LIST_HEAD(&hook->spans);
+	hook->ops = ops;
+	hook->owner = module_of(ops->entry);
+	hook->sets = 1;
+
+	return hook;
+}
+
+/**
+ * fhook_hook_put() - a set with this hook is gone, or its registration is
+ * @hook: the hook
+ */
+void fhook_hook_put(struct fhook_hook *hook)
+{
+	if (--hook->sets)
+		return;
+
+	fhook_filter_free(hook->notfilter);
+	fhook_filter_free(hook->filter);
+	fhook_spans_free(&hook->spans);
+	free_percpu(hook->stat);
+	kfree(hook);
+}
+
+static int parse_filters(const char *filter, const char *notfilter,
+			 struct fhook_hook *hook, struct fhook_report *report)
+{
+	hook->filter = fhook_filter_parse(filter ?: "", report);
+	if (IS_ERR(hook->filter)) {
+		int err = PTR_ERR(hook->filter);
+
+		hook->filter = NULL;
+		return err;
+	}
+
+	if (!notfilter || !*skip_spaces(notfilter))
+		return 0;
+
+	hook->notfilter = fhook_filter_parse(notfilter, report);
+	if (IS_ERR(hook->notfilter)) {
+		int err = PTR_ERR(hook->notfilter);
+
+		hook->notfilter = NULL;
+		return err;
+	}
+
+	return 0;
+}
+
+/* Take a new hook to its spans. */
+static int hook_attach(struct fhook_hook *hook, struct fhook_report *report)
+{
+	struct fhook_txn txn = { .report = report };
+	LIST_HEAD(none);
+	int err;
+
+	hook->seq = ++last_seq;
+	hook->ops->hook = hook;
+	err = fhook_spans_diff(&txn, hook, &none, &hook->spans);
+	if (err)
+		fhook_txn_abort(&txn);
+	else
+		err = fhook_txn_commit(&txn);
+
+	if (err)
+		hook->ops->hook = NULL;
+	else
+		list_add_tail(&hook->list, &fhook_hooks);
+
+	return err;
+}
+
+/**
+ * struct request - what one of the ways to register asks for
+ * @filter: which functions, or NULL
+ * @notfilter: which of them not, or NULL
+ * @addrs: addresses, if @filter is NULL
+ * @num: how many
+ */
+struct request {
+	const char		*filter;
+	const char		*notfilter;
+	const unsigned long	*addrs;
+	unsigned int		num;
+};
+
+static int resolve(struct fhook_hook *hook, const struct request *request,
+		   struct fhook_report *report)
+{
+	int err;
+
+	if (!request->filter)
+		return fhook_spans_by_addr(&hook->spans, request->addrs,
+					   request->num, report);
+
+	err = parse_filters(request->filter, request->notfilter, hook, report);
+	if (err)
+		return err;
+
+	return fhook_spans_select(hook, &hook->spans, report) ?:
+	       fhook_filter_check(hook->filter, report);
+}
+
+static int do_register(struct fhook_ops *ops, const struct request *request)
+{
+	struct fhook_report report;
+	struct fhook_hook *hook;
+	int err;
+
+	mutex_lock(&fhook_mutex);
+	err = check_ops(ops, &report);
+	if (err)
+		goto out;
+
+	hook = hook_alloc(ops, &report);
+	err = PTR_ERR_OR_ZERO(hook);
+	if (err)
+		goto out;
+
+	err = resolve(hook, request, &report);
+	if (!err)
+		err = hook_attach(hook, &report);
+	if (err)
+		fhook_hook_put(hook);
+out:
+	mutex_unlock(&fhook_mutex);
+	if (err)
+		fhook_report_out(ops, &report);
+
+	return err;
+}
+
+/**
+ * fhook_register() - hook the functions that match a filter
+ * @ops: the hook
+ * @filter: patterns, separated by white space: NAME, a glob, or either followed
+ *	by ":mod:MODULE", or ":mod:MODULE" alone. They stay in force for modules
+ *	that are loaded later, and are applied before their init runs. A pattern
+ *	that matches nothing is an error, unless it names a module that is not
+ *	there yet.
+ * @notfilter: patterns of functions not to hook, or NULL
+ *
+ * Happens wholly or not at all: on error no function is hooked, and
+ * &fhook_ops.report or the log says what failed and where. Callbacks may run
+ * before this returns. May sleep.
+ *
+ * The counterpart in mainline is register_fprobe().
+ *
+ * Return: 0; -EINVAL for a bad ops or pattern; -ENOENT if there is no such
+ * function; -EOPNOTSUPP if it has no slot; -EBUSY if the ops is registered or
+ * still being retired; -EFAULT if a slot does not hold what it should; -ENODEV
+ * if fhook is switched off; -ENOMEM or -ENOSPC.
+ */
+int fhook_register(struct fhook_ops *ops, const char *filter,
+		   const char *notfilter)
+{
+	struct request request = {
+		.filter		= filter ?: "",
+		.notfilter	= notfilter,
+	};
+
+	return do_register(ops, &request);
+}
+EXPORT_SYMBOL_GPL(fhook_register);
+
+/**
+ * fhook_register_ips() - hook functions by address
+ * @ops: the hook
+ * @addrs: addresses of the functions, or of their slots
+ * @num: how many
+ *
+ * As fhook_register(), but for these functions only: those of a module are not
+ * hooked again when it comes back. The counterpart is register_fprobe_ips().
+ *
+ * Return: as fhook_register(); -ENOENT if an address has no slot.
+ */
+int fhook_register_ips(struct fhook_ops *ops, const unsigned long *addrs,
+		       unsigned int num)
+{
+	struct request request = {
+		.addrs	= addrs,
+		.num	= num,
+	};
+
+	if (!addrs || !num)
+		request.filter = "";
+
+	return do_register(ops, &request);
+}
+EXPORT_SYMBOL_GPL(fhook_register_ips);
+
+/**
+ * fhook_register_syms() - hook functions by name
+ * @ops: the hook
+ * @syms: names; no globs
+ * @num: how many
+ *
+ * As fhook_register() with these names as the filter. The counterpart is
+ * register_fprobe_syms().
+ *
+ * Return: as fhook_register().
+ */
+int fhook_register_syms(struct fhook_ops *ops, const char *const *syms,
+			unsigned int num)
+{
+	size_t size = 1;
+	unsigned int i;
+	char *filter;
+	int err;
+
+	for (i = 0; i < num; i++)
+		size += strlen(syms[i]) + 1;
+
+	filter = kvzalloc(size, GFP_KERNEL);
+	if (!filter)
+		return -ENOMEM;
+
+	for (i = 0; i < num; i++) {
+		strlcat(filter, syms[i], size);
+		strlcat(filter, " ", size);
+	}
+	err = fhook_register(ops, filter, NULL);
+	kvfree(filter);
+
+	return err;
+}
+EXPORT_SYMBOL_GPL(fhook_register_syms);
+
+static int check_registered(const struct fhook_ops *ops,
+			    struct fhook_report *report)
+{
+	struct fhook_hook *hook;
+
+	list_for_each_entry(hook, &fhook_hooks, list) {
+		if (hook->ops == ops)
+			return 0;
+	}
+
+	return fhook_fail(report, FHOOK_ERR_NOT_REGISTERED, -EINVAL, 0,
+			  "the ops is not registered");
+}
+
+static int retarget(struct fhook_hook *hook, const char *filter,
+		    const char *notfilter, struct fhook_report *report)
+{
+	struct fhook_txn txn = { .report = report };
+	struct fhook_hook new = { };
+	LIST_HEAD(spans);
+	int err;
+
+	err = parse_filters(filter, notfilter, &new, report);
+	if (!err)
+		err = fhook_spans_select(&new, &spans, report) ?:
+		      fhook_filter_check(new.filter, report);
+	if (!err && !fhook_switched_off) {
+		err = fhook_spans_diff(&txn, hook, &hook->spans, &spans);
+		if (err)
+			fhook_txn_abort(&txn);
+		else
+			err = fhook_txn_commit(&txn);
+	}
+
+	if (!err) {
+		if (txn.foreign)
+			fhook_set_kill(hook);
+		list_swap(&hook->spans, &spans);
+		swap(hook->filter, new.filter);
+		swap(hook->notfilter, new.notfilter);
+	}
+	fhook_spans_free(&spans);
+	fhook_filter_free(new.filter);
+	fhook_filter_free(new.notfilter);
+
+	return err;
+}
+
+/**
+ * fhook_retarget() - let a hook have other functions
+ * @ops: the hook, registered
+ * @filter: as for fhook_register()
+ * @notfilter: as for fhook_register()
+ *
+ * Functions that both the old and the new filters mean stay hooked all the
+ * time. Happens wholly or not at all. May sleep.
+ *
+ * Return: as fhook_register(); -EINVAL if the ops is not registered.
+ */
+int fhook_retarget(struct fhook_ops *ops, const char *filter,
+		   const char *notfilter)
+{
+	struct fhook_report report;
+	int err;
+
+	mutex_lock(&fhook_mutex);
+	err = check_registered(ops, &report);
+	if (!err)
+		err = retarget(ops->hook, filter, notfilter, &report);
+	mutex_unlock(&fhook_mutex);
+	if (err)
+		fhook_report_out(ops, &report);
+
+	return err;
+}
+EXPORT_SYMBOL_GPL(fhook_retarget);
+
+/**
+ * fhook_check_filter() - would this filter find something?
+ * @filter: as for fhook_register()
+ * @report: says what is wrong with it
+ *
+ * Return: 0, or as fhook_register().
+ */
+int fhook_check_filter(const char *filter, struct fhook_report *report)
+{
+	struct fhook_hook hook = { };
+	LIST_HEAD(spans);
+	int err;
+
+	mutex_lock(&fhook_mutex);
+	err = parse_filters(filter, NULL, &hook, report);
+	if (!err)
+		err = fhook_spans_select(&hook, &spans, report) ?:
+		      fhook_filter_check(hook.filter, report);
+	fhook_spans_free(&spans);
+	fhook_filter_free(hook.filter);
+	mutex_unlock(&fhook_mutex);
+
+	return err;
+}
+EXPORT_SYMBOL_GPL(fhook_check_filter);
+
+/* After the grace period: the ops is the user's again. */
+static void hook_done(struct fhook_retired *retired)
+{
+	struct fhook_hook *hook = container_of(retired, struct fhook_hook,
+					       retired);
+	struct module *owner = hook->pinned ? hook->owner : NULL;
+	struct fhook_ops *ops = hook->ops;
+	fhook_done_t done = hook->done;
+
+	mutex_lock(&fhook_mutex);
+	ops->hook = NULL;
+	fhook_hook_put(hook);
+	mutex_unlock(&fhook_mutex);
+
+	if (done)
+		done(ops);
+	module_put(owner);
+}
+
+/**
+ * fhook_hook_detach() - take a hook from all its sites, for good
+ * @hook: the hook, registered
+ *
+ * Cannot fail. The grace period begins here.
+ */
+void fhook_hook_detach(struct fhook_hook *hook)
+{
+	struct fhook_report report;
+	struct fhook_txn txn = { .report = &report };
+	LIST_HEAD(none);
+	int err;
+
+	err = fhook_spans_diff(&txn, hook, &hook->spans, &none);
+	if (err)
+		fhook_txn_abort(&txn);
+	else
+		err = fhook_txn_commit(&txn);
+	if (err || txn.foreign)
+		fhook_set_kill(hook);
+
+	list_del(&hook->list);
+	fhook_spans_free(&hook->spans);
+	hook->pinned = hook->owner && try_module_get(hook->owner);
+	fhook_retire(&hook->retired, hook_done);
+}
+
+/**
+ * fhook_unregister_async() - unhook, without waiting
+ * @ops: the hook
+ * @done: called when the ops may be freed or registered again, or NULL
+ *
+ * When this returns, no new call of the callback begins, but some may still be
+ * running; they have ended when @done is called. The module that the callback
+ * is in stays pinned until then. A module that is being removed calls
+ * fhook_barrier() before it goes. May sleep.
+ *
+ * Return: 0, or -EINVAL if the ops is not registered.
+ */
+int fhook_unregister_async(struct fhook_ops *ops, fhook_done_t done)
+{
+	struct fhook_report report;
+	int err;
+
+	mutex_lock(&fhook_mutex);
+	err = check_registered(ops, &report);
+	if (!err) {
+		ops->hook->done = done;
+		fhook_hook_detach(ops->hook);
+	}
+	mutex_unlock(&fhook_mutex);
+	if (err)
+		fhook_report_out(ops, &report);
+
+	return err;
+}
+EXPORT_SYMBOL_GPL(fhook_unregister_async);
+
+/**
+ * fhook_unregister() - unhook
+ * @ops: the hook
+ *
+ * When this returns, the callback is not running and will not run again, and
+ * the ops may be freed or registered again. Waits for a grace period, which
+ * takes a while; to unregister many, use fhook_unregister_async() and one
+ * fhook_barrier(). Not to be called from a &fhook_done_t. May sleep.
+ *
+ * The counterpart in mainline is unregister_fprobe().
+ *
+ * Return: 0, or -EINVAL if the ops is not registered.
+ */
+int fhook_unregister(struct fhook_ops *ops)
+{
+	int err = fhook_unregister_async(ops, NULL);
+
+	if (!err)
+		fhook_barrier();
+
+	return err;
+}
+EXPORT_SYMBOL_GPL(fhook_unregister);
+
+/**
+ * fhook_is_registered() - is this ops registered?
+ * @ops: the ops
+ *
+ * Return: true from when fhook_register() succeeded until it is unregistered.
+ */
+bool fhook_is_registered(const struct fhook_ops *ops)
+{
+	struct fhook_report report;
+
+	guard(mutex)(&fhook_mutex);
+
+	return ops && !check_registered(ops, &report);
+}
+EXPORT_SYMBOL_GPL(fhook_is_registered);
+
+/**
+ * fhook_hook_count() - how often a hook was hit
+ * @hook: the hook
+ * @hits: set to how often the callback was called
+ * @missed: set to how often the recursion guard refused to
+ */
+void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed)
+{
+	int cpu;
+
+	*hits = 0;
+	*missed = 0;
+	for_each_possible_cpu(cpu) {
+		struct fhook_stat *stat = per_cpu_ptr(hook->stat, cpu);
+
+		*hits += READ_ONCE(stat->hits);
+		*missed += READ_ONCE(stat->missed);
+	}
+}
+
+/**
+ * fhook_count() - how often a hook was hit
+ * @ops: the hook; if it is not registered, both are 0
+ * @hits: set to how often the callback was called
+ * @missed: set to how often the recursion guard refused to
+ */
+void fhook_count(const struct fhook_ops *ops, u64 *hits, u64 *missed)
+{
+	struct fhook_report report;
+
+	*hits = 0;
+	*missed = 0;
+
+	guard(mutex)(&fhook_mutex);
+	if (!check_registered(ops, &report))
+		fhook_hook_count(ops->hook, hits, missed);
+}
+EXPORT_SYMBOL_GPL(fhook_count);

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fhook: what its files share.
+ *
+ *	pattern.c	filters: which functions a user means
+ *	sites.c		tables of sites, and which set each site in use has
+ *	text.c		memory of trampolines, and their names
+ *	set.c		sets of hooks, each with its trampoline
+ *	change.c	transactions: many sites from one set to another
+ *	retire.c	freeing what may still be running
+ *	span.c		which sites a hook has
+ *	hook.c		registration: the API
+ *	switch.c	everything off, and on again
+ *	module.c	modules and init memory that come and go
+ *	tracefs.c	the files in tracefs' fhook/
+ *	arch/		the slot, the trampoline, the registers
+ *
+ * Everything that decides holds fhook_mutex: tables, sets, hooks, spans.
+ * Order of locks: fhook_mutex, module_mutex, text_mutex. What runs without
+ * it: trampolines (they read nothing but immediates and per-CPU counters),
+ * and the look-ups of trampoline addresses in text.c, which use RCU.
+ */
+#ifndef _FHOOK_INTERNAL_H
+#define _FHOOK_INTERNAL_H
+
+#include <linux/fhook.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu-defs.h>
+#include <linux/rcupdate.h>
+#include <linux/xarray.h>
+#include <asm/fhook_arch.h>
+
+/**
+ * struct fhook_stat - what the trampolines count, per CPU and hook
+ * @hits: calls of the callback
+ * @missed: hits refused by the recursion guard
+ */
+struct fhook_stat {
+	u64	hits;
+	u64	missed;
+};
+
+/**
+ * struct fhook_table - the sites of vmlinux or of a module
+ * @list: in fhook_tables, vmlinux first
+ * @mod: the module, NULL for vmlinux
+ * @base: what the offsets count from
+ * @sites: sorted offsets of the slots in bytes
+ * @num: how many there are
+ * @used: index of a site to the &struct fhook_set that it has; sites that are
+ *	not there have none
+ * @init_start: begin of text that is freed after init; sites in it are gone
+ *	once @init_gone
+ * @init_end: end of it
+ * @init_gone: init text has been freed
+ * @rcu: for fhook_text_reserved()
+ *
+ * A site is named by its table and its index there. All under fhook_mutex.
+ */
+struct fhook_table {
+	struct list_head	list;
+	struct module		*mod;
+	unsigned long		base;
+	const s32		*sites;
+	unsigned int		num;
+	struct xarray		used;
+	unsigned long		init_start;
+	unsigned long		init_end;
+	bool			init_gone;
+	struct rcu_head		rcu;
+};
+
+/* This site is not to be touched any more: somebody else changed its bytes. */
+#define FHOOK_SITE_FOREIGN	XA_MARK_0
+
+/**
+ * struct fhook_pattern - one pattern of a filter
+ * @func: name or glob, NULL for every function
+ * @len: of @func without its final '*', for a prefix
+ * @mod: module, NULL for any and for none
+ * @offset: where it stands in what the user wrote
+ * @kind: how @func is to be matched
+ * @functions: while resolving: functions found
+ * @found: while resolving: sites found
+ */
+struct fhook_pattern {
+	char		*func;
+	unsigned int	len;
+	char		*mod;
+	unsigned int	offset;
+	enum {
+		FHOOK_MATCH_ALL,
+		FHOOK_MATCH_NAME,
+		FHOOK_MATCH_PREFIX,
+		FHOOK_MATCH_GLOB,
+	}		kind;
+	unsigned int	functions;
+	unsigned int	found;
+};
+
+/**
+ * struct fhook_filter - a list of patterns
+ * @text: copy of what the user wrote, cut into pieces
+ * @num: how many patterns
+ * @patterns: them
+ */
+struct fhook_filter {
+	char			*text;
+	unsigned int		num;
+	struct fhook_pattern	patterns[] __counted_by(num);
+};
+
+/**
+ * struct fhook_span - the sites of one hook in one table
+ * @list: in &fhook_hook.spans
+ * @table: the table
+ * @num: how many
+ * @sites: their indices, ascending
+ */
+struct fhook_span {
+	struct list_head	list;
+	struct fhook_table	*table;
+	unsigned int		num;
+	u32			sites[] __counted_by(num);
+};
+
+/**
+ * struct fhook_retired - something to free after a grace period
+ * @list: in the queue of retire.c
+ * @free: called from a work item once nothing can be running in it
+ */
+struct fhook_retired {
+	struct list_head	list;
+	void			(*free)(struct fhook_retired *retired);
+};
+
+/**
+ * struct fhook_hook - what fhook keeps of a registered ops
+ * @list: in fhook_hooks, in the order in which hooks of a site run
+ * @ops: the ops
+ * @stat: its counters
+ * @spans: its sites
+ * @filter: which functions, for modules to come; NULL if given by address
+ * @notfilter: which of them not, or NULL
+ * @owner: module that the callback is in, pinned while @retired is queued
+ * @pinned: @owner is
+ * @seq: when it was registered, for the order on a site
+ * @sets: sets that it is in, retired ones too, and one while it is registered;
+ *	freed with the last
+ * @retired: for the grace period after unregistering
+ * @done: the user's callback after that
+ */
+struct fhook_hook {
+	struct list_head	list;
+	struct fhook_ops	*ops;
+	struct fhook_stat __percpu *stat;
+	struct list_head	spans;
+	struct fhook_filter	*filter;
+	struct fhook_filter	*notfilter;
+	struct module		*owner;
+	bool			pinned;
+	u64			seq;
+	unsigned int		sets;
+	struct fhook_retired	retired;
+	fhook_done_t		done;
+};
+
+/**
+ * struct fhook_member - a hook in a set
+ * @hook: the hook
+ * @call: where in the trampoline the call of its callback is, in bytes
+ * @dead: it was unregistered and the call turned into a no-op, see
+ *	fhook_set_kill()
+ */
+struct fhook_member {
+	struct fhook_hook	*hook;
+	u32			call;
+	bool			dead;
+};
+
+/**
+ * struct fhook_set - the hooks of a site, and their trampoline
+ * @node: in the hash of sets
+ * @key: hash of the hooks and of @func_offset
+ * @users: sites that have this set; it is retired when there are none
+ * @func_offset: from the function to where the slot's call returns to, bytes
+ * @flags: of &enum fhook_ops_flags, what the trampoline has
+ * @text: the trampoline
+ * @size: of the place that it has, in bytes
+ * @id: names the trampoline
+ * @arch: what unwinding needs
+ * @retired: for the grace period
+ * @rcu: for look-ups by address
+ * @num: how many hooks
+ * @members: them, in the order in which they run
+ */
+struct fhook_set {
+	struct hlist_node	node;
+	u32			key;
+	unsigned int		users;
+	u8			func_offset;
+	unsigned int		flags;
+	void			*text;
+	unsigned int		size;
+	unsigned int		id;
+	struct fhook_arch_tramp	arch;
+	struct fhook_retired	retired;
+	struct rcu_head		rcu;
+	unsigned int		num;
+	struct fhook_member	members[] __counted_by(num);
+};
+
+/**
+ * struct fhook_change - one site from one set to another
+ * @table: the table of the site
+ * @site: its index
+ * @old: the set it has, NULL for none
+ * @new: the set it is to have, NULL for none
+ */
+struct fhook_change {
+	struct fhook_table	*table;
+	u32			site;
+	struct fhook_set	*old;
+	struct fhook_set	*new;
+};
+
+/**
+ * struct fhook_txn - changes that happen together or not at all
+ * @changes: the sites
+ * @foreign: set when a site could not be detached
+ * @num: how many are in use
+ * @max: how many there is room for
+ * @report: what went wrong
+ */
+struct fhook_txn {
+	struct fhook_change	*changes;
+	unsigned int		num;
+	unsigned int		max;
+	bool			foreign;
+	struct fhook_report	*report;
+};
+
+extern struct mutex fhook_mutex;
+extern struct list_head fhook_hooks;
+extern struct list_head fhook_tables;
+extern bool fhook_switched_off;
+
+__printf(5, 6)
+int fhook_fail(struct fhook_report *report, enum fhook_error error, int err,
+	       unsigned long addr, const char *fmt, ...);
+
+/* pattern.c */
+struct fhook_filter *fhook_filter_parse(const char *text,
+					struct fhook_report *report);
+void fhook_filter_free(struct fhook_filter *filter);
+void fhook_filter_reset(struct fhook_filter *filter);
+void fhook_filter_select(struct fhook_filter *filter,
+			 struct fhook_table *table, unsigned long *sites);
+int fhook_filter_check(struct fhook_filter *filter,
+		       struct fhook_report *report);
+
+/* sites.c */
+unsigned long fhook_site_addr(const struct fhook_table *table, u32 site);
+unsigned long fhook_site_func(const struct fhook_table *table, u32 site);
+bool fhook_site_gone(const struct fhook_table *table, u32 site);
+int fhook_table_find(const struct fhook_table *table, unsigned long func);
+struct fhook_table *fhook_table_of(unsigned long addr);
+unsigned int fhook_table_first(const struct fhook_table *table,
+			       unsigned long addr);
+
+/* text.c */
+void *fhook_text_alloc(struct fhook_set *set, unsigned int size);
+void fhook_text_write(struct fhook_set *set, const void *code);
+void fhook_text_free(struct fhook_set *set);
+const struct fhook_set *fhook_text_find(unsigned long addr);
+
+/* set.c */
+struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
+				 u8 func_offset, struct fhook_report *report);
+struct fhook_set *fhook_set_without(struct fhook_set *old,
+				    struct fhook_hook *hook,
+				    struct fhook_report *report);
+bool fhook_set_has(const struct fhook_set *set, const struct fhook_hook *hook);
+void fhook_set_get(struct fhook_set *set);
+void fhook_set_put(struct fhook_set *set);
+void fhook_set_drop_unused(void);
+void fhook_set_kill(struct fhook_hook *hook);
+
+/* change.c */
+int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
+		  struct fhook_hook *hook);
+int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
+		  struct fhook_hook *hook);
+int fhook_txn_clear(struct fhook_txn *txn, struct fhook_table *table, u32 site);
+int fhook_txn_commit(struct fhook_txn *txn);
+void fhook_txn_abort(struct fhook_txn *txn);
+
+/* retire.c */
+void fhook_retire(struct fhook_retired *retired,
+		  void (*free)(struct fhook_retired *retired));
+
+/* span.c */
+struct fhook_span *fhook_span_select(struct fhook_hook *hook,
+				     struct fhook_table *table,
+				     struct fhook_report *report);
+struct fhook_span *fhook_span_find(struct list_head *spans,
+				   const struct fhook_table *table);
+int fhook_spans_by_addr(struct list_head *spans, const unsigned long *addrs,
+			unsigned int num, struct fhook_report *report);
+int fhook_spans_select(struct fhook_hook *hook, struct list_head *spans,
+		       struct fhook_report *report);
+void fhook_spans_free(struct list_head *spans);
+int fhook_spans_diff(struct fhook_txn *txn, struct fhook_hook *hook,
+		     struct list_head *old, struct list_head *new);
+
+/* hook.c */
+void fhook_hook_put(struct fhook_hook *hook);
+void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed);
+void fhook_hook_detach(struct fhook_hook *hook);
+void fhook_report_out(struct fhook_ops *ops, const struct fhook_report *report);
+
+/* switch.c */
+int fhook_switch(bool on);
+
+#endif /* _FHOOK_INTERNAL_H */

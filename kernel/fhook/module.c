@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: modules that come and go, and init text that goes.
+ *
+ * The module loader calls in here at the same places where it calls ftrace, in
+ * an order that notifiers could not give: the table is made before the module
+ * is formed, hooks are attached before any of its code runs, and it forgets
+ * the sites when no code of the module runs any more. Sites whose text goes
+ * away are forgotten, not patched.
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "internal.h"
+
+static int compare_offsets(const void *a, const void *b)
+{
+	return *(const s32 *)a < *(const s32 *)b ? -1 : 1;
+}
+
+/**
+ * fhook_module_init() - make the table of a module
+ * @mod: the module, not formed, so that its read-only data can be written
+ *
+ * Objtool wrote offsets relative to themselves; they become sorted offsets
+ * from the text, in place. Without memory the module has no sites.
+ */
+void fhook_module_init(struct module *mod)
+{
+	struct fhook_table *table;
+	s32 *sites = mod->fhook_sites;
+	unsigned int i;
+
+	mod->fhook_table = NULL;
+	if (!mod->num_fhook_sites)
+		return;
+
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table) {
+		pr_err("no memory for the sites of module %s: its functions cannot be hooked\n",
+		       mod->name);
+		return;
+	}
+
+	table->mod = mod;
+	table->base = (unsigned long)mod->mem[MOD_TEXT].base;
+	table->num = mod->num_fhook_sites;
+	table->init_start = (unsigned long)mod->mem[MOD_INIT_TEXT].base;
+	table->init_end = table->init_start + mod->mem[MOD_INIT_TEXT].size;
+	INIT_LIST_HEAD(&table->list);
+	xa_init(&table->used);
+
+	for (i = 0; i < table->num; i++)
+		sites[i] += (unsigned long)&sites[i] - table->base;
+	sort(sites, table->num, sizeof(*sites), compare_offsets, NULL);
+	table->sites = sites;
+
+	mod->fhook_table = table;
+}
+
+/* Attach one hook to what it means in a module. */
+static int attach(struct fhook_hook *hook, struct fhook_table *table,
+		  struct fhook_report *report)
+{
+	struct fhook_txn txn = { .report = report };
+	struct fhook_span *span;
+	LIST_HEAD(none);
+	LIST_HEAD(spans);
+	int err;
+
+	span = fhook_span_select(hook, table, report);
+	if (IS_ERR_OR_NULL(span))
+		return PTR_ERR_OR_ZERO(span);
+
+	list_add(&span->list, &spans);
+	err = fhook_spans_diff(&txn, hook, &none, &spans);
+	if (err)
+		fhook_txn_abort(&txn);
+	else
+		err = fhook_txn_commit(&txn);
+
+	if (err)
+		fhook_spans_free(&spans);
+	else
+		list_splice_tail(&spans, &hook->spans);
+
+	return err;
+}
+
+/**
+ * fhook_module_coming() - hook what filters in force mean in a new module
+ * @mod: the module, formed, of which nothing has run yet
+ *
+ * A hook that cannot be attached is left out of this module, and the log says
+ * why; the module is loaded all the same.
+ */
+void fhook_module_coming(struct module *mod)
+{
+	struct fhook_table *table = mod->fhook_table;
+	struct fhook_report report;
+	struct fhook_hook *hook;
+
+	if (!table)
+		return;
+
+	mutex_lock(&fhook_mutex);
+	list_add_tail(&table->list, &fhook_tables);
+	list_for_each_entry(hook, &fhook_hooks, list) {
+		if (!fhook_switched_off && attach(hook, table, &report))
+			pr_err("%s is not attached to module %s: %s\n",
+			       hook->ops->name, mod->name, report.text);
+	}
+	mutex_unlock(&fhook_mutex);
+}
+
+/* Take sites [first, last) of a table from a span. */
+static void span_forget(struct fhook_span *span, u32 first, u32 last)
+{
+	unsigned int i, num = 0;
+
+	for (i = 0; i < span->num; i++) {
+		if (span->sites[i] < first || span->sites[i] >= last)
+			span->sites[num++] = span->sites[i];
+	}
+	span->num = num;
+}
+
+/* Forget sites [first, last) of a table, whose text is going away. */
+static void forget(struct fhook_table *table, u32 first, u32 last)
+{
+	struct fhook_hook *hook;
+	struct fhook_span *span;
+	struct fhook_set *set;
+	unsigned long site;
+
+	list_for_each_entry(hook, &fhook_hooks, list) {
+		span = fhook_span_find(&hook->spans, table);
+		if (!span)
+			continue;
+		span_forget(span, first, last);
+		if (!span->num) {
+			list_del(&span->list);
+			kvfree(span);
+		}
+	}
+
+	if (first == last)
+		return;
+
+	xa_for_each_range(&table->used, site, set, first, last - 1) {
+		xa_erase(&table->used, site);
+		fhook_set_put(set);
+	}
+}
+
+static void forget_init(struct fhook_table *table)
+{
+	u32 first, last;
+
+	first = fhook_table_first(table, table->init_start);
+	last = fhook_table_first(table, table->init_end);
+	forget(table, first, last);
+	table->init_gone = true;
+}
+
+/**
+ * fhook_free_init() - init text is about to be freed
+ * @mod: the module whose, NULL for vmlinux
+ */
+void fhook_free_init(struct module *mod)
+{
+	struct fhook_table *table;
+
+	mutex_lock(&fhook_mutex);
+	list_for_each_entry(table, &fhook_tables, list) {
+		if (table->mod == mod) {
+			forget_init(table);
+			break;
+		}
+	}
+	mutex_unlock(&fhook_mutex);
+}
+
+/* A module that leaves hooks behind would leave callbacks to nowhere. */
+static void detach_hooks_of(struct module *mod)
+{
+	struct fhook_hook *hook, *tmp;
+
+	list_for_each_entry_safe(hook, tmp, &fhook_hooks, list) {
+		if (hook->owner != mod)
+			continue;
+		pr_err("module %s goes without unregistering %s: detached\n",
+		       mod->name, hook->ops->name);
+		fhook_hook_detach(hook);
+	}
+}
+
+/**
+ * fhook_module_going() - a module is about to be freed
+ * @mod: the module; its code has run for the last time, but for callbacks that
+ *	it left behind
+ */
+void fhook_module_going(struct module *mod)
+{
+	struct fhook_table *table = mod->fhook_table;
+
+	mutex_lock(&fhook_mutex);
+	detach_hooks_of(mod);
+	if (table) {
+		mod->fhook_table = NULL;
+		if (!list_empty(&table->list)) {
+			forget(table, 0, table->num);
+			list_del(&table->list);
+		}
+		xa_destroy(&table->used);
+		kfree_rcu(table, rcu);
+	}
+	mutex_unlock(&fhook_mutex);
+
+	/* Callbacks of the module may be running, or its ops being retired. */
+	fhook_barrier();
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: sets of hooks, each with the trampoline that calls exactly them.
+ *
+ * Sites with equal hooks, in equal order, and with the slot at the same
+ * distance from the function, share a set: it is found by hashing these. A set
+ * is made before the first site uses it and never changes. Its users are the
+ * sites that have it; when the last one leaves, it is retired: a task may still
+ * be running in its trampoline, so that it is freed after a grace period. One
+ * that no site ever had can be freed at once.
+ *
+ * All under fhook_mutex, except fhook_set_free(), which takes it.
+ */
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/memory.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+#define SET_HASH_BITS	9
+
+static DEFINE_HASHTABLE(fhook_sets, SET_HASH_BITS);
+
+/* Sets that were made for a transaction and that no site has yet. */
+static LIST_HEAD(unused_sets);
+
+static unsigned int last_id;
+
+static u32 set_key(struct fhook_hook *const *hooks, unsigned int num,
+		   u8 func_offset)
+{
+	return jhash(hooks, num * sizeof(*hooks), func_offset);
+}
+
+static bool has_these(const struct fhook_set *set,
+		      struct fhook_hook *const *hooks)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->num; i++) {
+		if (set->members[i].hook != hooks[i])
+			return false;
+	}
+
+	return true;
+}
+
+static struct fhook_set *set_find(struct fhook_hook *const *hooks,
+				  unsigned int num, u8 func_offset, u32 key)
+{
+	struct fhook_set *set;
+
+	hash_for_each_possible(fhook_sets, set, node, key) {
+		if (set->key == key && set->num == num &&
+		    set->func_offset == func_offset && has_these(set, hooks))
+			return set;
+	}
+
+	return NULL;
+}
+
+/* Full registers if one hook wants them; no guard if none wants it. */
+static unsigned int set_flags(struct fhook_hook *const *hooks, unsigned int num)
+{
+	unsigned int i, flags = FHOOK_FL_UNGUARDED;
+
+	for (i = 0; i < num; i++) {
+		flags |= hooks[i]->ops->flags & FHOOK_FL_REGS;
+		if (!(hooks[i]->ops->flags & FHOOK_FL_UNGUARDED))
+			flags &= ~FHOOK_FL_UNGUARDED;
+	}
+
+	return flags;
+}
+
+static int build_trampoline(struct fhook_set *set, struct fhook_report *report)
+{
+	void *code;
+
+	if (!fhook_text_alloc(set, fhook_arch_tramp_size(set)))
+		return fhook_fail(report, FHOOK_ERR_NO_ROOM, -ENOSPC, 0,
+				  "no executable memory for a trampoline of %u hooks",
+				  set->num);
+
+	code = kvmalloc(set->size, GFP_KERNEL);
+	if (!code) {
+		fhook_text_free(set);
+		return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+				  "no memory for a trampoline of %u hooks",
+				  set->num);
+	}
+
+	fhook_arch_tramp_build(set, code);
+	fhook_text_write(set, code);
+	kvfree(code);
+
+	return 0;
+}
+
+/* The set of these hooks, which may be a new one. */
+static struct fhook_set *set_get(struct fhook_hook *const *hooks,
+				 unsigned int num, u8 func_offset,
+				 struct fhook_report *report)
+{
+	u32 key = set_key(hooks, num, func_offset);
+	struct fhook_set *set;
+	unsigned int i;
+	int err;
+
+	set = set_find(hooks, num, func_offset, key);
+	if (set)
+		return set;
+
+	set = kzalloc(struct_size(set, members, num), GFP_KERNEL);
+	if (!set) {
+		err = fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+				 "no memory for a set of %u hooks", num);
+		return ERR_PTR(err);
+	}
+
+	set->num = num;
+	set->key = key;
+	set->func_offset = func_offset;
+	set->flags = set_flags(hooks, num);
+	set->id = ++last_id;
+	for (i = 0; i < num; i++)
+		set->members[i].hook = hooks[i];
+
+	err = build_trampoline(set, report);
+	if (err) {
+		kfree_rcu(set, rcu);
+		return ERR_PTR(err);
+	}
+
+	for (i = 0; i < num; i++)
+		hooks[i]->sets++;
+	hash_add(fhook_sets, &set->node, key);
+	list_add(&set->retired.list, &unused_sets);
+
+	return set;
+}
+
+static bool runs_before(const struct fhook_hook *a, const struct fhook_hook *b)
+{
+	if (a->ops->priority != b->ops->priority)
+		return a->ops->priority > b->ops->priority;
+
+	return a->seq < b->seq;
+}
+
+/* Room for the hooks of a set and one more. */
+static struct fhook_hook **hook_list(unsigned int num,
+				     struct fhook_report *report)
+{
+	struct fhook_hook **hooks;
+
+	hooks = kmalloc_array(num + 1, sizeof(*hooks), GFP_KERNEL);
+	if (!hooks)
+		fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+			   "no memory for a list of %u hooks", num);
+
+	return hooks;
+}
+
+/**
+ * fhook_set_with() - a set and one hook more
+ * @old: the set, or NULL for no hooks
+ * @hook: the hook, which is not in @old
+ * @func_offset: what the site needs
+ * @report: says what went wrong
+ *
+ * Return: the set, or an ERR_PTR. A new one is dropped by
+ * fhook_set_drop_unused() unless a site takes it first.
+ */
+struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
+				 u8 func_offset, struct fhook_report *report)
+{
+	unsigned int i, num = 0, old_num = old ? old->num : 0;
+	struct fhook_hook **hooks, *other;
+	struct fhook_set *set;
+	bool placed = false;
+
+	hooks = hook_list(old_num, report);
+	if (!hooks)
+		return ERR_PTR(-ENOMEM);
+
+	for (i = 0; i < old_num; i++) {
+		if (old->members[i].dead)
+			continue;
+		other = old->members[i].hook;
+		if (!placed && !runs_before(other, hook)) {
+			hooks[num++] = hook;
+			placed = true;
+		}
+		hooks[num++] = other;
+	}
+	if (!placed)
+		hooks[num++] = hook;
+
+	set = set_get(hooks, num, func_offset, report);
+	kfree(hooks);
+
+	return set;
+}
+
+/**
+ * fhook_set_without() - a set and one hook less
+ * @old: the set
+ * @hook: a hook in it
+ * @report: says what went wrong
+ *
+ * Return: the set, NULL if no hook is left, or an ERR_PTR.
+ */
+struct fhook_set *fhook_set_without(struct fhook_set *old,
+				    struct fhook_hook *hook,
+				    struct fhook_report *report)
+{
+	struct fhook_hook **hooks;
+	unsigned int i, num = 0;
+	struct fhook_set *set;
+
+	if (old->num == 1)
+		return NULL;
+
+	hooks = hook_list(old->num, report);
+	if (!hooks)
+		return ERR_PTR(-ENOMEM);
+
+	for (i = 0; i < old->num; i++) {
+		if (!old->members[i].dead && old->members[i].hook != hook)
+			hooks[num++] = old->members[i].hook;
+	}
+
+	set = num ? set_get(hooks, num, old->func_offset, report) : NULL;
+	kfree(hooks);
+
+	return set;
+}
+
+/**
+ * fhook_set_has() - is this hook in this set?
+ * @set: the set, or NULL for no hooks
+ * @hook: the hook
+ */
+bool fhook_set_has(const struct fhook_set *set, const struct fhook_hook *hook)
+{
+	unsigned int i;
+
+	for (i = 0; set && i < set->num; i++) {
+		if (set->members[i].hook == hook && !set->members[i].dead)
+			return true;
+	}
+
+	return false;
+}
+
+/**
+ * fhook_set_get() - a site takes a set
+ * @set: the set, or NULL
+ */
+void fhook_set_get(struct fhook_set *set)
+{
+	if (set && !set->users++)
+		list_del_init(&set->retired.list);
+}
+
+static void set_free(struct fhook_set *set)
+{
+	unsigned int i;
+
+	fhook_text_free(set);
+	for (i = 0; i < set->num; i++)
+		fhook_hook_put(set->members[i].hook);
+	kfree_rcu(set, rcu);
+}
+
+/* The end of a set, from a work item. */
+static void fhook_set_free(struct fhook_retired *retired)
+{
+	mutex_lock(&fhook_mutex);
+	set_free(container_of(retired, struct fhook_set, retired));
+	mutex_unlock(&fhook_mutex);
+}
+
+/**
+ * fhook_set_put() - a site leaves a set
+ * @set: the set, or NULL
+ */
+void fhook_set_put(struct fhook_set *set)
+{
+	if (!set || --set->users)
+		return;
+
+	hash_del(&set->node);
+	fhook_retire(&set->retired, fhook_set_free);
+}
+
+/**
+ * fhook_set_drop_unused() - free the sets that no site took
+ *
+ * Ends a transaction, whether it succeeded or not.
+ */
+void fhook_set_drop_unused(void)
+{
+	struct fhook_set *set, *tmp;
+
+	list_for_each_entry_safe(set, tmp, &unused_sets, retired.list) {
+		list_del(&set->retired.list);
+		hash_del(&set->node);
+		set_free(set);
+	}
+}
+
+/**
+ * fhook_set_kill() - let no trampoline call a hook any more
+ * @hook: the hook, which no site is to have any more
+ *
+ * For sites that could not leave their set, because there was no memory for
+ * another one or because somebody else has changed the slot: unregistering
+ * must not fail. Allocates nothing.
+ */
+void fhook_set_kill(struct fhook_hook *hook)
+{
+	struct fhook_set *set;
+	unsigned int i, bucket;
+
+	mutex_lock(&text_mutex);
+	hash_for_each(fhook_sets, bucket, set, node) {
+		for (i = 0; i < set->num; i++) {
+			if (set->members[i].hook != hook ||
+			    set->members[i].dead)
+				continue;
+			set->members[i].dead = true;
+			fhook_arch_call_kill(set->text + set->members[i].call);
+		}
+	}
+	fhook_arch_site_flush();
+	mutex_unlock(&text_mutex);
+}

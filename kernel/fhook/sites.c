@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: the tables of sites.
+ *
+ * vmlinux has a read-only table of 4 bytes a site, which objtool wrote and
+ * sorttable sorted (mainline's counterpart is the dyn_ftrace array, 16 bytes a
+ * site). A module's is in its own read-only data, sorted when it is loaded. A
+ * table says where slots are and, in an XArray, which set those in use have;
+ * for the others nothing is kept.
+ *
+ * Callers hold fhook_mutex, unless a function says otherwise.
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/init.h>
+#include <linux/limits.h>
+#include <linux/module.h>
+#include <linux/rculist.h>
+#include <asm/sections.h>
+
+#include "internal.h"
+
+extern const s32 __start_fhook_sites[];
+extern const s32 __stop_fhook_sites[];
+
+static struct fhook_table fhook_vmlinux = {
+	.list	= LIST_HEAD_INIT(fhook_vmlinux.list),
+	.used	= XARRAY_INIT(fhook_vmlinux.used, 0),
+};
+
+LIST_HEAD(fhook_tables);
+
+/**
+ * fhook_site_addr() - the address of a slot
+ * @table: the table
+ * @site: index in it
+ */
+unsigned long fhook_site_addr(const struct fhook_table *table, u32 site)
+{
+	return table->base + table->sites[site];
+}
+
+/**
+ * fhook_site_func() - the address of the function that a slot is in
+ * @table: the table
+ * @site: index in it
+ */
+unsigned long fhook_site_func(const struct fhook_table *table, u32 site)
+{
+	unsigned long addr = fhook_site_addr(table, site);
+
+	return addr + FHOOK_SLOT_SIZE - fhook_arch_func_offset(addr);
+}
+
+/**
+ * fhook_site_gone() - was this a site in init text that has been freed?
+ * @table: the table
+ * @site: index in it
+ */
+bool fhook_site_gone(const struct fhook_table *table, u32 site)
+{
+	unsigned long addr = fhook_site_addr(table, site);
+
+	return table->init_gone && addr >= table->init_start &&
+	       addr < table->init_end;
+}
+
+/**
+ * fhook_table_first() - the first site at or behind an address
+ * @table: the table
+ * @addr: the address
+ *
+ * Return: the index, or the number of sites if there is none.
+ */
+unsigned int fhook_table_first(const struct fhook_table *table,
+			       unsigned long addr)
+{
+	unsigned int low = 0, high = table->num, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (fhook_site_addr(table, mid) < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+
+	return low;
+}
+
+/**
+ * fhook_table_find() - the site of a function
+ * @table: the table
+ * @func: address of the function, or of the slot itself
+ *
+ * Return: the index, or -ENOENT.
+ */
+int fhook_table_find(const struct fhook_table *table, unsigned long func)
+{
+	unsigned int site = fhook_table_first(table, func);
+
+	if (site == table->num ||
+	    fhook_site_addr(table, site) > func + FHOOK_SLOT_DISTANCE ||
+	    fhook_site_func(table, site) > func || fhook_site_gone(table, site))
+		return -ENOENT;
+
+	return site;
+}
+
+/**
+ * fhook_table_of() - the table that an address belongs to
+ * @addr: an address in kernel or module text
+ *
+ * Return: the table, NULL if it is in a module without one.
+ */
+struct fhook_table *fhook_table_of(unsigned long addr)
+{
+	struct fhook_table *table;
+
+	if (core_kernel_text(addr))
+		return &fhook_vmlinux;
+
+	list_for_each_entry(table, &fhook_tables, list) {
+		if (table->mod && within_module(addr, table->mod))
+			return table;
+	}
+
+	return NULL;
+}
+
+/* The table that an address belongs to, for callers without fhook_mutex. */
+static const struct fhook_table *table_of_any(unsigned long addr)
+{
+	struct module *mod;
+
+	if (core_kernel_text(addr))
+		return &fhook_vmlinux;
+
+	guard(preempt)();
+	mod = __module_address(addr);
+
+	return mod ? mod->fhook_table : NULL;
+}
+
+/**
+ * fhook_text_reserved() - does a range touch a slot?
+ * @start: address of the first byte
+ * @end: address of the last byte
+ *
+ * For other owners of text, like ftrace_text_reserved(). Any context that may
+ * look up modules; a module that the range is in must not go away.
+ */
+bool fhook_text_reserved(const void *start, const void *end)
+{
+	const struct fhook_table *table = table_of_any((unsigned long)start);
+	unsigned int site;
+
+	if (!table)
+		return false;
+
+	site = fhook_table_first(table, (unsigned long)start -
+				 FHOOK_SLOT_SIZE + 1);
+
+	return site < table->num && !fhook_site_gone(table, site) &&
+	       fhook_site_addr(table, site) <= (unsigned long)end;
+}
+
+/**
+ * fhook_slot_end() - skip a slot
+ * @addr: an address in text
+ *
+ * For kprobes, which with no ftrace at hand go behind fhook's slot. Context as
+ * fhook_text_reserved().
+ *
+ * Return: the address behind the slot that begins at @addr, or @addr.
+ */
+unsigned long fhook_slot_end(unsigned long addr)
+{
+	const struct fhook_table *table = table_of_any(addr);
+	unsigned int site;
+
+	if (!table)
+		return addr;
+
+	site = fhook_table_first(table, addr);
+	if (site < table->num && fhook_site_addr(table, site) == addr)
+		return addr + FHOOK_SLOT_SIZE;
+
+	return addr;
+}
+
+/**
+ * fhook_slot_start() - the other way round
+ * @addr: an address in text
+ *
+ * Return: the address of the slot that ends before @addr, or @addr.
+ */
+unsigned long fhook_slot_start(unsigned long addr)
+{
+	unsigned long start = addr - FHOOK_SLOT_SIZE;
+
+	return fhook_slot_end(start) == start ? addr : start;
+}
+
+/* sorttable moved the sites of overridden weak functions to the end. */
+static unsigned int __init count_sites(void)
+{
+	unsigned int num = __stop_fhook_sites - __start_fhook_sites;
+
+	while (num && __start_fhook_sites[num - 1] == S32_MAX)
+		num--;
+
+	return num;
+}
+
+static int __init fhook_sites_init(void)
+{
+	struct fhook_table *table = &fhook_vmlinux;
+
+	table->base = (unsigned long)_text;
+	table->sites = __start_fhook_sites;
+	table->num = count_sites();
+	table->init_start = (unsigned long)__init_begin;
+	table->init_end = (unsigned long)__init_end;
+
+	mutex_lock(&fhook_mutex);
+	list_add(&table->list, &fhook_tables);
+	mutex_unlock(&fhook_mutex);
+
+	pr_info("%u functions can be hooked\n", table->num);
+
+	return 0;
+}
+early_initcall(fhook_sites_init);

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: spans, which say what sites a hook has, table by table.
+ *
+ * Resolving a filter gives a bitmap a table, which sorts and merges what the
+ * patterns found and takes away what the second filter excludes; what is kept
+ * is an array of indices. A span belongs to its hook, and goes with its table.
+ *
+ * All under fhook_mutex.
+ */
+#include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+static int no_memory(struct fhook_report *report)
+{
+	return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+			  "no memory to list the sites of a hook");
+}
+
+static struct fhook_span *span_from_bits(struct fhook_table *table,
+					 const unsigned long *bits,
+					 struct fhook_report *report)
+{
+	unsigned int site, i = 0, num = bitmap_weight(bits, table->num);
+	struct fhook_span *span;
+
+	if (!num)
+		return NULL;
+
+	span = kvmalloc(struct_size(span, sites, num), GFP_KERNEL);
+	if (!span)
+		return ERR_PTR(no_memory(report));
+
+	span->table = table;
+	span->num = num;
+	for_each_set_bit(site, bits, table->num)
+		span->sites[i++] = site;
+
+	return span;
+}
+
+/**
+ * fhook_span_select() - resolve the filters of a hook in one table
+ * @hook: the hook
+ * @table: the table
+ * @report: says what went wrong
+ *
+ * Return: the span, NULL if nothing is meant, or an ERR_PTR.
+ */
+struct fhook_span *fhook_span_select(struct fhook_hook *hook,
+				     struct fhook_table *table,
+				     struct fhook_report *report)
+{
+	unsigned long *bits, *not;
+	struct fhook_span *span;
+
+	if (!hook->filter)
+		return NULL;
+
+	bits = kvcalloc(BITS_TO_LONGS(table->num), sizeof(long), GFP_KERNEL);
+	not = kvcalloc(BITS_TO_LONGS(table->num), sizeof(long), GFP_KERNEL);
+	if (bits && not) {
+		fhook_filter_select(hook->filter, table, bits);
+		if (hook->notfilter)
+			fhook_filter_select(hook->notfilter, table, not);
+		bitmap_andnot(bits, bits, not, table->num);
+		span = span_from_bits(table, bits, report);
+	} else {
+		span = ERR_PTR(no_memory(report));
+	}
+
+	kvfree(not);
+	kvfree(bits);
+
+	return span;
+}
+
+/**
+ * fhook_spans_select() - resolve the filters of a hook in all tables
+ * @hook: the hook
+ * @spans: list that they are added to
+ * @report: says what went wrong
+ *
+ * Return: 0, or an error, with @spans empty.
+ */
+int fhook_spans_select(struct fhook_hook *hook, struct list_head *spans,
+		       struct fhook_report *report)
+{
+	struct fhook_table *table;
+	struct fhook_span *span;
+
+	fhook_filter_reset(hook->filter);
+	list_for_each_entry(table, &fhook_tables, list) {
+		span = fhook_span_select(hook, table, report);
+		if (IS_ERR(span)) {
+			fhook_spans_free(spans);
+			return PTR_ERR(span);
+		}
+		if (span)
+			list_add_tail(&span->list, spans);
+	}
+
+	return 0;
+}
+
+/**
+ * fhook_spans_by_addr() - the sites of these addresses
+ * @spans: list that they are added to
+ * @addrs: addresses of functions or of their slots
+ * @num: how many
+ * @report: says what went wrong
+ *
+ * Return: 0, or an error, with @spans empty.
+ */
+int fhook_spans_by_addr(struct list_head *spans, const unsigned long *addrs,
+			unsigned int num, struct fhook_report *report)
+{
+	struct fhook_table *table;
+	struct fhook_span *span;
+	unsigned long *bits;
+	unsigned int i;
+	int site;
+
+	for (i = 0; i < num; i++) {
+		table = fhook_table_of(addrs[i]);
+		if (table && fhook_table_find(table, addrs[i]) >= 0)
+			continue;
+		return fhook_fail(report, FHOOK_ERR_NO_SLOT, -ENOENT, addrs[i],
+				  "there is no slot at %pS", (void *)addrs[i]);
+	}
+
+	list_for_each_entry(table, &fhook_tables, list) {
+		bits = kvcalloc(BITS_TO_LONGS(table->num), sizeof(long),
+				GFP_KERNEL);
+		if (!bits) {
+			fhook_spans_free(spans);
+			return no_memory(report);
+		}
+		for (i = 0; i < num; i++) {
+			site = fhook_table_find(table, addrs[i]);
+			if (site >= 0)
+				__set_bit(site, bits);
+		}
+		span = span_from_bits(table, bits, report);
+		kvfree(bits);
+		if (IS_ERR(span)) {
+			fhook_spans_free(spans);
+			return PTR_ERR(span);
+		}
+		if (span)
+			list_add_tail(&span->list, spans);
+	}
+
+	return 0;
+}
+
+/**
+ * fhook_spans_free() - forget spans
+ * @spans: list of them, empty afterwards
+ */
+void fhook_spans_free(struct list_head *spans)
+{
+	struct fhook_span *span, *tmp;
+
+	list_for_each_entry_safe(span, tmp, spans, list) {
+		list_del(&span->list);
+		kvfree(span);
+	}
+}
+
+/**
+ * fhook_span_find() - the span of a table
+ * @spans: list of spans
+ * @table: the table
+ *
+ * Return: the span, or NULL.
+ */
+struct fhook_span *fhook_span_find(struct list_head *spans,
+				   const struct fhook_table *table)
+{
+	struct fhook_span *span;
+
+	list_for_each_entry(span, spans, list) {
+		if (span->table == table)
+			return span;
+	}
+
+	return NULL;
+}
+
+/* Plan for the sites that are in one of two spans of a table only. */
+static int span_diff(struct fhook_txn *txn, struct fhook_hook *hook,
+		     struct fhook_table *table, const struct fhook_span *old,
+		     const struct fhook_span *new)
+{
+	u32 o, n, i = 0, j = 0;
+	int err = 0;
+
+	while (!err) {
+		o = old && i < old->num ? old->sites[i] : U32_MAX;
+		n = new && j < new->num ? new->sites[j] : U32_MAX;
+		if (o == U32_MAX && n == U32_MAX)
+			break;
+
+		if (o < n)
+			err = fhook_txn_del(txn, table, o, hook);
+		else if (n < o)
+			err = fhook_txn_add(txn, table, n, hook);
+		i += o <= n;
+		j += n <= o;
+	}
+
+	return err;
+}
+
+/**
+ * fhook_spans_diff() - plan what takes a hook from some sites to others
+ * @txn: the transaction
+ * @hook: the hook
+ * @old: list of the spans that it has
+ * @new: list of the spans that it is to have
+ *
+ * Return: 0 or an error, which the report of @txn describes.
+ */
+int fhook_spans_diff(struct fhook_txn *txn, struct fhook_hook *hook,
+		     struct list_head *old, struct list_head *new)
+{
+	struct fhook_table *table;
+	int err;
+
+	list_for_each_entry(table, &fhook_tables, list) {
+		err = span_diff(txn, hook, table, fhook_span_find(old, table),
+				fhook_span_find(new, table));
+		if (err)
+			return err;
+	}
+
+	return 0;
+}

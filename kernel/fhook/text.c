@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: memory that trampolines run in, and what the rest of the kernel
+ * learns of them.
+ *
+ * Trampolines share chunks of read-only executable memory, handed out in units
+ * and written through the patching alias. Allocating and freeing is done under
+ * fhook_mutex. Looking up which set an address belongs to is done from
+ * anywhere, NMI included, under RCU: chunks are on an RCU list, and neither a
+ * chunk nor the set that owns a unit is freed without a grace period in
+ * between. Mainline's counterpart is the trampoline list in ftrace.c.
+ */
+#include <linux/bitmap.h>
+#include <linux/execmem.h>
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/rculist.h>
+#include <linux/set_memory.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "internal.h"
+
+#define UNIT_SIZE	64
+#define CHUNK_SIZE	SZ_16K
+
+/* What /proc/kallsyms names as the module, as ftrace and kprobes do. */
+#define TEXT_MODULE	"__builtin__fhook"
+
+/**
+ * struct text_chunk - some trampolines
+ * @list: in text_chunks
+ * @rcu: for look-ups by address
+ * @base: its memory
+ * @num: how many units it has
+ * @free: how many of them are free
+ * @owners: the set that each unit belongs to, or NULL
+ */
+struct text_chunk {
+	struct list_head	list;
+	struct rcu_head		rcu;
+	void			*base;
+	unsigned int		num;
+	unsigned int		free;
+	struct fhook_set	*owners[] __counted_by(num);
+};
+
+static LIST_HEAD(text_chunks);
+
+static struct text_chunk *chunk_alloc(unsigned int size)
+{
+	unsigned int num = size / UNIT_SIZE;
+	struct text_chunk *chunk;
+
+	chunk = kvzalloc(struct_size(chunk, owners, num), GFP_KERNEL);
+	if (!chunk)
+		return NULL;
+
+	chunk->num = num;
+	chunk->free = num;
+	chunk->base = execmem_alloc(EXECMEM_FTRACE, size);
+	if (!chunk->base) {
+		kvfree(chunk);
+		return NULL;
+	}
+
+	set_vm_flush_reset_perms(chunk->base);
+	if (set_memory_rox((unsigned long)chunk->base, size / PAGE_SIZE)) {
+		execmem_free(chunk->base);
+		kvfree(chunk);
+		return NULL;
+	}
+	fhook_arch_text_clear(chunk->base, size);
+	list_add_tail_rcu(&chunk->list, &text_chunks);
+
+	return chunk;
+}
+
+/* First unit of a run of free ones, or chunk->num. */
+static unsigned int find_run(const struct text_chunk *chunk, unsigned int units)
+{
+	unsigned int i, run = 0;
+
+	if (chunk->free < units)
+		return chunk->num;
+
+	for (i = 0; i < chunk->num; i++) {
+		run = chunk->owners[i] ? 0 : run + 1;
+		if (run == units)
+			return i + 1 - units;
+	}
+
+	return chunk->num;
+}
+
+static void take_units(struct text_chunk *chunk, unsigned int first,
+		       unsigned int units, struct fhook_set *set)
+{
+	unsigned int i;
+
+	for (i = first; i < first + units; i++)
+		WRITE_ONCE(chunk->owners[i], set);
+
+	if (set)
+		chunk->free -= units;
+	else
+		chunk->free += units;
+}
+
+/**
+ * fhook_text_alloc() - a place for the trampoline of a set
+ * @set: the set; nobody finds it by address before fhook_text_write()
+ * @size: in bytes
+ *
+ * Return: the place, or NULL. The set's text and size say so too; the size is
+ * that of the place, which may be larger.
+ */
+void *fhook_text_alloc(struct fhook_set *set, unsigned int size)
+{
+	unsigned int units = DIV_ROUND_UP(size, UNIT_SIZE);
+	struct text_chunk *chunk;
+	unsigned int first = 0;
+
+	list_for_each_entry(chunk, &text_chunks, list) {
+		first = find_run(chunk, units);
+		if (first < chunk->num)
+			goto found;
+	}
+
+	first = 0;
+	chunk = chunk_alloc(max_t(unsigned int, CHUNK_SIZE,
+				  PAGE_ALIGN(units * UNIT_SIZE)));
+	if (!chunk)
+		return NULL;
+found:
+	set->text = chunk->base + first * UNIT_SIZE;
+	set->size = units * UNIT_SIZE;
+	take_units(chunk, first, units, set);
+
+	return set->text;
+}
+
+static void text_name(const struct fhook_set *set, char *name, size_t size)
+{
+	snprintf(name, size, "fhook_trampoline_%u", set->id);
+}
+
+/* Tell perf, which decodes traces with it, what is where. */
+static void announce(const struct fhook_set *set, bool gone)
+{
+	char name[KSYM_NAME_LEN];
+
+	text_name(set, name, sizeof(name));
+	if (gone)
+		perf_event_text_poke(set->text, set->text, set->size, NULL, 0);
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL,
+			   (unsigned long)set->text, set->size, gone, name);
+	if (!gone)
+		perf_event_text_poke(set->text, NULL, 0, set->text, set->size);
+}
+
+/**
+ * fhook_text_write() - put a trampoline in its place
+ * @set: the set, with its place
+ * @code: what fills that
+ */
+void fhook_text_write(struct fhook_set *set, const void *code)
+{
+	fhook_arch_text_write(set->text, code, set->size);
+	announce(set, false);
+}
+
+static struct text_chunk *chunk_of(unsigned long addr)
+{
+	struct text_chunk *chunk;
+
+	list_for_each_entry_rcu(chunk, &text_chunks, list,
+				lockdep_is_held(&fhook_mutex)) {
+		if (addr - (unsigned long)chunk->base <
+		    chunk->num * UNIT_SIZE)
+			return chunk;
+	}
+
+	return NULL;
+}
+
+static void chunk_free_rcu(struct rcu_head *rcu)
+{
+	kvfree(container_of(rcu, struct text_chunk, rcu));
+}
+
+/**
+ * fhook_text_free() - give a place back
+ * @set: the set; nothing may be running in its trampoline
+ *
+ * The set itself must outlive an RCU grace period from here.
+ */
+void fhook_text_free(struct fhook_set *set)
+{
+	unsigned int units = DIV_ROUND_UP(set->size, UNIT_SIZE);
+	struct text_chunk *chunk = chunk_of((unsigned long)set->text);
+
+	announce(set, true);
+	fhook_arch_text_clear(set->text, units * UNIT_SIZE);
+	take_units(chunk, (set->text - chunk->base) / UNIT_SIZE, units, NULL);
+
+	/* The first chunk stays: the next hook is never far. */
+	if (chunk->free < chunk->num ||
+	    list_is_first(&chunk->list, &text_chunks))
+		return;
+
+	list_del_rcu(&chunk->list);
+	execmem_free(chunk->base);
+	call_rcu(&chunk->rcu, chunk_free_rcu);
+}
+
+/**
+ * fhook_text_find() - the set whose trampoline an address is in
+ * @addr: any address
+ *
+ * May be called from any context under rcu_read_lock() or fhook_mutex.
+ *
+ * Return: the set, NULL if there is none.
+ */
+const struct fhook_set *fhook_text_find(unsigned long addr)
+{
+	struct text_chunk *chunk = chunk_of(addr);
+
+	if (!chunk)
+		return NULL;
+
+	return READ_ONCE(chunk->owners[(addr - (unsigned long)chunk->base) /
+				       UNIT_SIZE]);
+}
+
+/**
+ * is_fhook_trampoline() - is this address in a trampoline?
+ * @addr: any address
+ *
+ * For __kernel_text_address(), like is_ftrace_trampoline(). Any context.
+ */
+bool is_fhook_trampoline(unsigned long addr)
+{
+	guard(rcu)();
+
+	return fhook_text_find(addr);
+}
+
+/**
+ * fhook_address_lookup() - name a trampoline address
+ * @addr: any address
+ * @size: set to the length of the trampoline in bytes
+ * @offset: set to where in it the address is
+ * @modname: set to what stands for its module
+ * @name: set to its name, buffer of KSYM_NAME_LEN bytes
+ *
+ * For kallsyms, like ftrace_mod_address_lookup(). Any context.
+ *
+ * Return: the length of the name, 0 if this is no trampoline.
+ */
+int fhook_address_lookup(unsigned long addr, unsigned long *size,
+			 unsigned long *offset, char **modname, char *name)
+{
+	const struct fhook_set *set;
+
+	guard(rcu)();
+	set = fhook_text_find(addr);
+	if (!set)
+		return 0;
+
+	if (size)
+		*size = set->size;
+	if (offset)
+		*offset = addr - (unsigned long)set->text;
+	if (modname)
+		*modname = TEXT_MODULE;
+	text_name(set, name, KSYM_NAME_LEN);
+
+	return strlen(name);
+}
+
+/**
+ * fhook_get_kallsym() - the trampolines, one after the other
+ * @num: which, from 0
+ * @value: set to its address
+ * @type: set to the type that nm would give it
+ * @name: set to its name, buffer of KSYM_NAME_LEN bytes
+ * @module_name: set to what stands for its module, MODULE_NAME_LEN bytes
+ * @exported: set to 0
+ *
+ * For /proc/kallsyms, like ftrace_mod_get_kallsym().
+ *
+ * Return: 0, or -ERANGE when there are no more.
+ */
+int fhook_get_kallsym(unsigned int num, unsigned long *value, char *type,
+		      char *name, char *module_name, int *exported)
+{
+	struct fhook_set *set, *last = NULL;
+	struct text_chunk *chunk;
+	unsigned int i;
+
+	guard(rcu)();
+	list_for_each_entry_rcu(chunk, &text_chunks, list) {
+		for (i = 0; i < chunk->num; i++) {
+			set = READ_ONCE(chunk->owners[i]);
+			if (!set || set == last || num--) {
+				last = set;
+				continue;
+			}
+			*value = (unsigned long)set->text;
+			*type = 't';
+			*exported = 0;
+			text_name(set, name, KSYM_NAME_LEN);
+			strscpy(module_name, TEXT_MODULE, MODULE_NAME_LEN);
+			return 0;
+		}
+	}
+
+	return -ERANGE;
+}

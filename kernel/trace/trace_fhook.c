@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The fhook tracer: each hit of the functions that set_fhook_filter names, less
+ * those of set_fhook_notrace, as a function entry "func <-parent".
+ *
+ * Each trace instance has a tracer of its own, whose hook is registered while
+ * it is the current tracer. The two lists are kept as text, one pattern a line,
+ * which is what the files show and what fhook takes. A write edits a copy; the
+ * copy becomes the list when fhook has taken all of it, so that a write happens
+ * wholly or not at all, also on a tracer that runs.
+ *
+ * Lists and @running are under fhook_tracer_lock, which is taken inside
+ * trace_types_lock and outside fhook's own. A hit takes no lock; what it uses
+ * lives until fhook_unregister() has waited for it.
+ */
+#define pr_fmt(fmt)	"trace_fhook: " fmt
+
+#include <linux/ctype.h>
+#include <linux/fhook.h>
+#include <linux/fs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "trace.h"
+#include "trace_fhook.h"
+
+/* The longest word that can be a pattern: "!NAME:mod:MODULE" */
+#define MAX_WORD	(1 + KSYM_NAME_LEN + 5 + MODULE_NAME_LEN)
+/* What one write takes; who writes more goes on with the rest. */
+#define MAX_WRITE	SZ_64K
+
+enum fhook_list { LIST_FILTER, LIST_NOTRACE, NR_LISTS };
+
+static const char *const list_files[NR_LISTS] = {
+	"set_fhook_filter", "set_fhook_notrace",
+};
+
+/* As the function tracer says it; comments are ignored when written back. */
+static const char *const empty_lists[NR_LISTS] = {
+	"#### all functions ####\n", "#### no functions disabled ####\n",
+};
+
+/**
+ * struct fhook_tracer - the fhook tracer of one trace instance
+ * @ops: its hook
+ * @list: each of the lists, a line a pattern; NULL if empty
+ * @running: it is the current tracer, that is, @ops is registered
+ */
+struct fhook_tracer {
+	struct fhook_ops	ops;
+	char			*list[NR_LISTS];
+	bool			running;
+};
+
+/**
+ * struct list_file - an open set_fhook_filter or set_fhook_notrace
+ * @tr: the instance, to which it holds a reference
+ * @which: the list
+ * @clear: opened with O_TRUNC, and nothing has been written successfully
+ * @untouched: nothing has been written
+ * @held: the beginning of a word or comment that the next write goes on with
+ */
+struct list_file {
+	struct trace_array	*tr;
+	enum fhook_list		which;
+	bool			clear;
+	bool			untouched;
+	char			held[MAX_WORD + 1];
+};
+
+static DEFINE_MUTEX(fhook_tracer_lock);
+
+/* The top instance's, which may be wanted before tracefs is there */
+static struct fhook_tracer top_tracer;
+
+#undef C
+#define C(id, text)	\
+	[TP_ERR_##id] = text
+static const char *const fhook_errors[] = { ERRORS };
+
+static struct fhook_tracer *tracer_of(struct trace_array *tr)
+{
+	return tr->flags & TRACE_ARRAY_FL_GLOBAL ? &top_tracer : tr->fhook;
+}
+
+/* Log an error with the line of @text that @pos is in. */
+static void log_error(struct trace_array *tr, const char *where,
+		      const char *text, size_t pos, int error)
+{
+	const char *line = text + pos;
+	char *command;
+
+	while (line > text && line[-1] != '\n')
+		line--;
+	command = kmemdup_nul(line, strcspn(line, "\n"), GFP_KERNEL);
+	if (!command)
+		return;
+	tracing_log_err(tr, where, command, (const char **)fhook_errors, error,
+			text + pos - line);
+	kfree(command);
+}
+
+static int trace_hit(struct fhook_ops *ops, unsigned long ip,
+		     unsigned long parent_ip, struct fhook_regs *fregs,
+		     void *data)
+{
+	struct trace_array *tr = ops->private;
+	struct trace_array_cpu *cpu;
+
+	cpu = per_cpu_ptr(tr->array_buffer.data, smp_processor_id());
+	if (!atomic_read(&cpu->disabled))
+		trace_function(tr, ip, parent_ip, tracing_gen_ctx_dec());
+	return 0;
+}
+
+/* Register or retarget the hook of @tr, by what @lists say. */
+static int apply_lists(struct trace_array *tr, char *const lists[NR_LISTS],
+		       const char *where)
+{
+	struct fhook_tracer *tracer = tracer_of(tr);
+	const char *filter = lists[LIST_FILTER] ?: "*";
+	struct fhook_report report = {};
+	int ret;
+
+	tracer->ops.report = &report;
+	if (tracer->running)
+		ret = fhook_retarget(&tracer->ops, filter, lists[LIST_NOTRACE]);
+	else
+		ret = fhook_register(&tracer->ops, filter, lists[LIST_NOTRACE]);
+	tracer->ops.report = NULL;
+
+	if (ret)
+		log_error(tr, where, filter,
+			  min_t(size_t, report.offset, strlen(filter)),
+			  trace_fhook_error(report.error));
+	return ret;
+}
+
+static int fhook_tracer_init(struct trace_array *tr)
+{
+	struct fhook_tracer *tracer = tracer_of(tr);
+	int ret;
+
+	if (!tracer)
+		return -ENOMEM;
+
+	guard(mutex)(&fhook_tracer_lock);
+	tracer->ops.entry = trace_hit;
+	tracer->ops.name = tr->name ?: "tracer";
+	tracer->ops.private = tr;
+
+	tracing_start_cmdline_record();
+	ret = apply_lists(tr, tracer->list, "current_tracer");
+	if (ret)
+		tracing_stop_cmdline_record();
+	else
+		tracer->running = true;
+	return ret;
+}
+
+static void fhook_tracer_reset(struct trace_array *tr)
+{
+	struct fhook_tracer *tracer = tracer_of(tr);
+
+	guard(mutex)(&fhook_tracer_lock);
+	if (!tracer->running)
+		return;
+	WARN_ON_ONCE(fhook_unregister(&tracer->ops));
+	tracer->running = false;
+	tracing_stop_cmdline_record();
+}
+
+static struct tracer fhook_trace __tracer_data = {
+	.name		= "fhook",
+	.init		= fhook_tracer_init,
+	.reset		= fhook_tracer_reset,
+	.allow_instances = true,
+};
+
+/* The line of @list that is @word, or NULL */
+static char *find_word(char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *list; list = strchr(list, '\n') + 1)
+		if (!strncmp(list, word, len) && list[len] == '\n')
+			return list;
+	return NULL;
+}
+
+/* Let @word, at @pos of @text, change @list, which has room for one more. */
+static int edit_list(struct list_file *lf, char *list, const char *word,
+		     const char *text, size_t pos)
+{
+	struct fhook_report report = {};
+	char *line;
+	int ret;
+
+	if (*word == '!') {
+		line = find_word(list, word + 1);
+		if (!line) {
+			log_error(lf->tr, list_files[lf->which], text, pos + 1,
+				  TP_ERR_FHOOK_NOT_LISTED);
+			return -ENOENT;
+		}
+		word = line + strlen(word);
+		memmove(line, word, strlen(word) + 1);
+		return 0;
+	}
+
+	ret = fhook_check_filter(word, &report);
+	if (ret) {
+		log_error(lf->tr, list_files[lf->which], text,
+			  pos + report.offset, trace_fhook_error(report.error));
+		return ret;
+	}
+	if (!find_word(list, word))
+		sprintf(list + strlen(list), "%s\n", word);
+	return 0;
+}
+
+/* All words of @text but comments, from '#' to the end of the line */
+static int edit_list_by_text(struct list_file *lf, char *list, const char *text)
+{
+	const char *p = text;
+	size_t len;
+	char *word;
+	int ret;
+
+	for (;;) {
+		p = skip_spaces(p);
+		if (!*p)
+			return 0;
+		if (*p == '#') {
+			p += strcspn(p, "\n");
+			continue;
+		}
+		len = strcspn(p, " \t\n\v\f\r");
+		word = kmemdup_nul(p, len, GFP_KERNEL);
+		if (!word)
+			return -ENOMEM;
+		ret = edit_list(lf, list, word, text, p - text);
+		kfree(word);
+		if (ret)
+			return ret;
+		p += len;
+	}
+}
+
+/* Make @list the list of @lf, if fhook takes it. */
+static int commit_list(struct list_file *lf, char *list)
+{
+	struct fhook_tracer *tracer = tracer_of(lf->tr);
+	char *lists[NR_LISTS];
+	int ret;
+
+	memcpy(lists, tracer->list, sizeof(lists));
+	lists[lf->which] = *list ? list : NULL;
+	if (tracer->running) {
+		ret = apply_lists(lf->tr, lists, list_files[lf->which]);
+		if (ret)
+			return ret;
+	}
+
+	kvfree(tracer->list[lf->which]);
+	tracer->list[lf->which] = lists[lf->which];
+	if (!lists[lf->which])
+		kvfree(list);
+	lf->clear = false;
+	return 0;
+}
+
+static int write_text(struct list_file *lf, const char *text)
+{
+	struct fhook_tracer *tracer = tracer_of(lf->tr);
+	const char *old;
+	size_t room;
+	char *list;
+	int ret;
+
+	guard(mutex)(&fhook_tracer_lock);
+	lf->untouched = false;
+	old = lf->clear ? NULL : tracer->list[lf->which];
+	old = old ?: "";
+
+	/* Each word of the text becomes a line; the last had no space. */
+	room = strlen(old) + strlen(text) + 2;
+	list = kvmalloc(room, GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+	strscpy(list, old, room);
+
+	ret = edit_list_by_text(lf, list, text);
+	if (!ret)
+		ret = commit_list(lf, list);
+	if (ret)
+		kvfree(list);
+	return ret;
+}
+
+/*
+ * A short write is a command and is complete. One of a page or more may be a
+ * piece of a longer text: keep what it leaves unfinished for the next write.
+ */
+static void hold_back(struct list_file *lf, char *text)
+{
+	char *end = text + strlen(text);
+	char *line = strrchr(text, '\n') ?: text;
+	char *word = strchr(line, '#');
+
+	if (word) {
+		strscpy(lf->held, "#");
+		*word = '\0';
+		return;
+	}
+	for (word = end; word > line && !isspace(word[-1]); word--)
+		;
+	if (end - word < sizeof(lf->held)) {
+		strscpy(lf->held, word);
+		*word = '\0';
+	}
+}
+
+static ssize_t list_write(struct file *file, const char __user *ubuf,
+			  size_t count, loff_t *ppos)
+{
+	struct list_file *lf = ((struct seq_file *)file->private_data)->private;
+	size_t held = strlen(lf->held);
+	char *text;
+	int ret;
+
+	count = min(count, MAX_WRITE);
+	text = kvmalloc(held + count + 1, GFP_KERNEL);
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, lf->held, held);
+	if (copy_from_user(text + held, ubuf, count)) {
+		kvfree(text);
+		return -EFAULT;
+	}
+	text[held + count] = '\0';
+	lf->held[0] = '\0';
+	if (count >= PAGE_SIZE)
+		hold_back(lf, text);
+
+	ret = write_text(lf, text);
+	kvfree(text);
+	if (ret)
+		return ret;
+	*ppos += count;
+	return count;
+}
+
+static int list_show(struct seq_file *m, void *v)
+{
+	struct list_file *lf = m->private;
+	struct fhook_tracer *tracer = tracer_of(lf->tr);
+
+	guard(mutex)(&fhook_tracer_lock);
+	seq_puts(m, tracer->list[lf->which] ?: empty_lists[lf->which]);
+	return 0;
+}
+
+static int list_open(struct inode *inode, struct file *file,
+		     enum fhook_list which)
+{
+	struct trace_array *tr = inode->i_private;
+	struct list_file *lf;
+	int ret;
+
+	/* Also says no to a locked-down kernel. */
+	ret = tracing_check_open_get_tr(tr);
+	if (ret)
+		return ret;
+
+	lf = kzalloc(sizeof(*lf), GFP_KERNEL);
+	ret = lf ? single_open(file, list_show, lf) : -ENOMEM;
+	if (ret) {
+		kfree(lf);
+		trace_array_put(tr);
+		return ret;
+	}
+	lf->tr = tr;
+	lf->which = which;
+	lf->untouched = true;
+	lf->clear = (file->f_mode & FMODE_WRITE) && (file->f_flags & O_TRUNC);
+	return 0;
+}
+
+static int filter_open(struct inode *inode, struct file *file)
+{
+	return list_open(inode, file, LIST_FILTER);
+}
+
+static int notrace_open(struct inode *inode, struct file *file)
+{
+	return list_open(inode, file, LIST_NOTRACE);
+}
+
+/* Nobody hears of an error here; error_log has it. */
+static int list_release(struct inode *inode, struct file *file)
+{
+	struct list_file *lf = ((struct seq_file *)file->private_data)->private;
+
+	if (lf->held[0] || (lf->clear && lf->untouched))
+		write_text(lf, lf->held);
+	trace_array_put(lf->tr);
+	kfree(lf);
+	return single_release(inode, file);
+}
+
+static const struct file_operations list_fops[NR_LISTS] = {
+	[LIST_FILTER] = {
+		.open		= filter_open,
+		.read		= seq_read,
+		.write		= list_write,
+		.llseek		= tracing_lseek,
+		.release	= list_release,
+	},
+	[LIST_NOTRACE] = {
+		.open		= notrace_open,
+		.read		= seq_read,
+		.write		= list_write,
+		.llseek		= tracing_lseek,
+		.release	= list_release,
+	},
+};
+
+/**
+ * fhook_tracer_create_files() - give an instance the tracer and its files
+ * @tr: the instance
+ * @parent: its directory
+ *
+ * An instance for which there is no memory has neither.
+ */
+void fhook_tracer_create_files(struct trace_array *tr, struct dentry *parent)
+{
+	int i;
+
+	if (!(tr->flags & TRACE_ARRAY_FL_GLOBAL)) {
+		tr->fhook = kzalloc(sizeof(*tr->fhook), GFP_KERNEL);
+		if (!tr->fhook)
+			return;
+	}
+	for (i = 0; i < NR_LISTS; i++)
+		trace_create_file(list_files[i], TRACE_MODE_WRITE, parent, tr,
+				  &list_fops[i]);
+}
+
+/**
+ * fhook_tracer_destroy() - free the tracer of an instance that goes
+ * @tr: the instance; the tracer is not its current one, and no file is open
+ */
+void fhook_tracer_destroy(struct trace_array *tr)
+{
+	struct fhook_tracer *tracer = tr->fhook;
+	int i;
+
+	if (!tracer)
+		return;
+	for (i = 0; i < NR_LISTS; i++)
+		kvfree(tracer->list[i]);
+	kfree(tracer);
+	tr->fhook = NULL;
+}
+
+static __init int init_fhook_tracer(void)
+{
+	return register_tracer(&fhook_trace);
+}
+fs_initcall(init_fhook_tracer);

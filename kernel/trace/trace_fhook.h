@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the parts of fhook's tracing share: trace_fhook_parse.c makes a
+ * &struct trace_fhook of a definition, trace_fhook_events.c records its hits,
+ * trace_fhook_event_file.c is its file, and trace_fhook.c is the tracer.
+ *
+ * Locks, outermost first: dyn_event_ops_mutex (while a definition is parsed),
+ * event_mutex, fhook's own. fhook never takes one of the former.
+ */
+#ifndef _TRACE_FHOOK_H
+#define _TRACE_FHOOK_H
+
+#include <linux/fhook.h>
+
+#include "trace_dynevent.h"
+#include "trace_probe.h"
+
+#define FHOOK_EVENT_SYSTEM	"fhooks"
+
+/**
+ * struct trace_fhook - one probe: a pattern of functions, and what to fetch
+ * @devent: its place in the list of dynamic events, under event_mutex
+ * @ops: registered exactly while the event is enabled, under event_mutex
+ * @pattern: which functions, as the user wrote it; never changes
+ * @name: GROUP/EVENT, by which fhook/stat names @ops; never changes
+ * @retiring: @ops was unregistered without waiting, so that a callback may
+ *	still run; under event_mutex
+ * @tp: fetch arguments, and the event, which several probes may share; must be
+ *	last
+ *
+ * Lives from its definition to its removal, which waits for callbacks first.
+ */
+struct trace_fhook {
+	struct dyn_event	devent;
+	struct fhook_ops	ops;
+	char			*pattern;
+	char			*name;
+	bool			retiring;
+	struct trace_probe	tp;
+};
+
+extern struct dyn_event_operations trace_fhook_ops;
+
+static inline bool is_trace_fhook(struct dyn_event *ev)
+{
+	return ev->ops == &trace_fhook_ops;
+}
+
+static inline struct trace_fhook *to_trace_fhook(struct dyn_event *ev)
+{
+	return container_of(ev, struct trace_fhook, devent);
+}
+
+void trace_fhook_init(struct trace_fhook *tfh);
+int trace_fhook_add(struct trace_fhook *tfh);
+bool trace_fhook_is_busy(struct dyn_event *ev);
+int trace_fhook_remove(struct trace_fhook *tfh);
+
+/**
+ * trace_fhook_error() - the sentence for a failure of fhook
+ * @error: what fhook reported
+ *
+ * Return: an index into the sentences of trace_probe.h.
+ */
+static inline int trace_fhook_error(enum fhook_error error)
+{
+	switch (error) {
+	case FHOOK_ERR_OFF:
+		return TP_ERR_FHOOK_OFF;
+	case FHOOK_ERR_PATTERN:
+		return TP_ERR_FHOOK_PATTERN;
+	case FHOOK_ERR_NO_FUNCTION:
+		return TP_ERR_FHOOK_NO_FUNC;
+	case FHOOK_ERR_NO_SLOT:
+		return TP_ERR_FHOOK_NO_SLOT;
+	case FHOOK_ERR_BYTES:
+		return TP_ERR_FHOOK_BYTES;
+	case FHOOK_ERR_OWNED:
+		return TP_ERR_FHOOK_OWNED;
+	case FHOOK_ERR_NO_MEMORY:
+		return TP_ERR_FHOOK_NO_MEMORY;
+	case FHOOK_ERR_NO_ROOM:
+		return TP_ERR_FHOOK_NO_ROOM;
+	case FHOOK_ERR_MODULE:
+		return TP_ERR_FHOOK_MODULE;
+	default:
+		return TP_ERR_FAIL_REG_PROBE;
+	}
+}
+
+#endif /* _TRACE_FHOOK_H */

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook events: what happens when a hooked function is called while its event
+ * is enabled, and how an event is enabled, disabled, added and removed.
+ *
+ * An event has one or more probes (&struct trace_fhook). All of them are
+ * registered with fhook while somebody uses the event, none of them otherwise,
+ * so that a disabled event costs nothing and holds no module.
+ *
+ * Whatever changes here changes under event_mutex. A hit takes no lock: fhook
+ * calls with preemption disabled, which is what the lists of files and the
+ * perf events are freed after. Disabling does not wait for callbacks that still
+ * run; the next who registers or frees the probe does, once for any number of
+ * probes.
+ */
+#define pr_fmt(fmt)	"trace_fhook: " fmt
+
+#include <linux/fhook.h>
+#include <linux/security.h>
+#include <linux/trace_events.h>
+
+#include "trace_fhook.h"
+#include "trace_probe_kernel.h"
+#include "trace_probe_tmpl.h"
+
+/* How many arguments travel in registers, and which stack slot has the next. */
+#ifdef CONFIG_X86_64
+#define NR_REG_ARGS		6
+#define FIRST_STACK_ARG		1	/* behind the return address */
+#endif
+
+static unsigned long fetch_stack(struct fhook_regs *fregs, unsigned int n)
+{
+	unsigned long sp = fhook_regs_get_sp(fregs);
+	unsigned long addr = sp + n * sizeof(unsigned long);
+	unsigned long val;
+
+	/* As regs_get_kernel_stack_nth(): not beyond this stack. */
+	if ((addr ^ sp) & ~(THREAD_SIZE - 1))
+		return 0;
+	if (probe_mem_read(&val, (void *)addr, sizeof(val)))
+		return 0;
+	return val;
+}
+
+static unsigned long fetch_arg(struct fhook_regs *fregs, unsigned int n)
+{
+#ifdef NR_REG_ARGS
+	if (n >= NR_REG_ARGS)
+		return fetch_stack(fregs, n - NR_REG_ARGS + FIRST_STACK_ARG);
+#endif
+	return fhook_regs_get_arg(fregs, n);
+}
+
+/* Called back by trace_probe_tmpl.h. The instructions are the parser's. */
+static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
+			      void *dest, void *base)
+{
+	struct fhook_regs *fregs = rec;
+	unsigned long val;
+	int ret;
+
+	/* What follows is the address that the symbol was found to have. */
+	if (code->op == FETCH_NOP_SYMBOL)
+		code++;
+
+	switch (code->op) {
+	case FETCH_OP_STACK:
+		val = fetch_stack(fregs, code->param);
+		break;
+	case FETCH_OP_STACKP:
+		val = fhook_regs_get_sp(fregs);
+		break;
+	case FETCH_OP_ARG:
+		val = fetch_arg(fregs, code->param);
+		break;
+	default:
+		ret = process_common_fetch_insn(code, &val);
+		if (ret < 0)
+			return ret;
+	}
+
+	return process_fetch_insn_bottom(code + 1, val, dest, base);
+}
+
+/* Registers from which to unwind, and for perf to sample. */
+static struct pt_regs *hit_regs(struct fhook_regs *fregs, struct pt_regs *space)
+{
+	struct pt_regs *regs = fhook_get_regs(fregs);
+
+	if (regs)
+		return regs;
+
+	/* A sample may contain any of them. */
+	memset(space, 0, sizeof(*space));
+	fhook_fill_perf_regs(fregs, space);
+	return space;
+}
+
+static void fill_record(struct fentry_trace_entry_head *entry,
+			struct trace_fhook *tfh, unsigned long ip,
+			struct fhook_regs *fregs, int dsize)
+{
+	entry->ip = ip;
+	/* What cannot be fetched reads as 0, and not as an older record. */
+	memset(&entry[1], 0, tfh->tp.size + dsize);
+	store_trace_args(&entry[1], &tfh->tp, fregs, NULL, sizeof(*entry),
+			 dsize);
+}
+
+static void trace_hit(struct trace_fhook *tfh, unsigned long ip,
+		      struct fhook_regs *fregs, struct trace_event_file *file)
+{
+	struct fentry_trace_entry_head *entry;
+	struct trace_event_buffer fbuffer;
+	struct pt_regs space;
+	int dsize;
+
+	if (trace_trigger_soft_disabled(file))
+		return;
+
+	dsize = __get_data_size(&tfh->tp, fregs, NULL);
+	entry = trace_event_buffer_reserve(&fbuffer, file, sizeof(*entry) +
+					   tfh->tp.size + dsize);
+	if (!entry)
+		return;
+
+	fill_record(entry, tfh, ip, fregs, dsize);
+	/* With registers, a stack trace begins at the hooked function. */
+	if (file->tr->trace_flags & TRACE_ITER_STACKTRACE)
+		fbuffer.regs = hit_regs(fregs, &space);
+	trace_event_buffer_commit(&fbuffer);
+}
+
+#ifdef CONFIG_PERF_EVENTS
+static void perf_hit(struct trace_fhook *tfh, unsigned long ip,
+		     struct fhook_regs *fregs)
+{
+	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
+	struct hlist_head *head = this_cpu_ptr(call->perf_events);
+	struct fentry_trace_entry_head *entry;
+	struct pt_regs space;
+	int size, dsize, rctx;
+
+	if (hlist_empty(head))
+		return;
+
+	dsize = __get_data_size(&tfh->tp, fregs, NULL);
+	/* perf puts a u32 before the record, and wants 8-byte alignment. */
+	size = ALIGN(sizeof(*entry) + tfh->tp.size + dsize + sizeof(u32),
+		     sizeof(u64)) - sizeof(u32);
+	entry = perf_trace_buf_alloc(size, NULL, &rctx);
+	if (!entry)
+		return;
+
+	fill_record(entry, tfh, ip, fregs, dsize);
+	perf_trace_buf_submit(entry, size, rctx, call->event.type, 1,
+			      hit_regs(fregs, &space), head, NULL);
+}
+#else
+static void perf_hit(struct trace_fhook *tfh, unsigned long ip,
+		     struct fhook_regs *fregs)
+{
+}
+#endif
+
+static int trace_fhook_entry(struct fhook_ops *ops, unsigned long ip,
+			     unsigned long parent_ip, struct fhook_regs *fregs,
+			     void *data)
+{
+	struct trace_fhook *tfh = container_of(ops, struct trace_fhook, ops);
+	unsigned int flags = trace_probe_load_flag(&tfh->tp);
+	struct event_file_link *link;
+
+	if (flags & TP_FLAG_TRACE)
+		trace_probe_for_each_link_rcu(link, &tfh->tp)
+			trace_hit(tfh, ip, fregs, link->file);
+	if (flags & TP_FLAG_PROFILE)
+		perf_hit(tfh, ip, fregs);
+	return 0;
+}
+
+static enum print_line_t print_hit(struct trace_iterator *iter, int flags,
+				   struct trace_event *event)
+{
+	struct fentry_trace_entry_head *entry = (void *)iter->ent;
+	struct trace_seq *s = &iter->seq;
+	struct trace_event_call *call;
+	struct trace_probe *tp;
+
+	call = container_of(event, struct trace_event_call, event);
+	tp = trace_probe_primary_from_call(call);
+	if (WARN_ON_ONCE(!tp))
+		return trace_handle_return(s);
+
+	trace_seq_printf(s, "%s: (", trace_probe_name(tp));
+	if (!seq_print_ip_sym(s, entry->ip, flags | TRACE_ITER_SYM_OFFSET))
+		return trace_handle_return(s);
+	trace_seq_putc(s, ')');
+	if (!trace_probe_print_args(s, tp->args, tp->nr_args, (u8 *)&entry[1],
+				    entry))
+		trace_seq_putc(s, '\n');
+	return trace_handle_return(s);
+}
+
+static int define_fields(struct trace_event_call *call)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+	struct fentry_trace_entry_head *entry;
+	int ret;
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENOENT;
+
+	ret = trace_define_field(call, "unsigned long", FIELD_STRING_IP,
+				 offsetof(typeof(*entry), ip),
+				 sizeof(entry->ip), 0, FILTER_OTHER);
+	return ret ?: traceprobe_define_arg_fields(call, sizeof(*entry), tp);
+}
+
+/* Until then, fhook may not register the probe and nobody may free it. */
+static void wait_for_callbacks(struct trace_fhook *tfh)
+{
+	if (!tfh->retiring)
+		return;
+	fhook_barrier();
+	tfh->retiring = false;
+}
+
+static int attach(struct trace_fhook *tfh)
+{
+	int i, ret;
+
+	/* It may have come after the definition. */
+	ret = security_locked_down(LOCKDOWN_KPROBES);
+	if (ret)
+		return ret;
+
+	/* A symbol of a module may have moved since the event was last used. */
+	for (i = 0; i < tfh->tp.nr_args; i++) {
+		ret = traceprobe_update_arg(&tfh->tp.args[i]);
+		if (ret)
+			return ret;
+	}
+
+	wait_for_callbacks(tfh);
+	return fhook_register(&tfh->ops, tfh->pattern, NULL);
+}
+
+static void detach(struct trace_fhook *tfh)
+{
+	if (!WARN_ON_ONCE(fhook_unregister_async(&tfh->ops, NULL)))
+		tfh->retiring = true;
+}
+
+/* All probes of the event, or none. */
+static int attach_event(struct trace_probe *tp)
+{
+	struct trace_fhook *tfh;
+	int ret;
+
+	list_for_each_entry(tfh, trace_probe_probe_list(tp), tp.list) {
+		ret = attach(tfh);
+		if (ret)
+			goto undo;
+	}
+	return 0;
+
+undo:
+	list_for_each_entry_continue_reverse(tfh, trace_probe_probe_list(tp),
+					     tp.list)
+		detach(tfh);
+	return ret;
+}
+
+static void detach_event(struct trace_probe *tp)
+{
+	struct trace_fhook *tfh;
+
+	list_for_each_entry(tfh, trace_probe_probe_list(tp), tp.list)
+		detach(tfh);
+}
+
+/* For a trace instance, or for perf if @file is NULL. */
+static int disable_event(struct trace_event_call *call,
+			 struct trace_event_file *file)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENODEV;
+
+	if (!file)
+		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
+	else if (trace_probe_remove_file(tp, file))
+		return -ENOENT;
+
+	if (!trace_probe_is_enabled(tp))
+		detach_event(tp);
+	return 0;
+}
+
+static int enable_event(struct trace_event_call *call,
+			struct trace_event_file *file)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+	bool attached;
+	int ret;
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENODEV;
+
+	attached = trace_probe_is_enabled(tp);
+	if (file) {
+		ret = trace_probe_add_file(tp, file);
+		if (ret)
+			return ret;
+	} else {
+		trace_probe_set_flag(tp, TP_FLAG_PROFILE);
+	}
+	if (attached)
+		return 0;
+
+	ret = attach_event(tp);
+	if (!ret)
+		return 0;
+	if (file)
+		trace_probe_remove_file(tp, file);
+	else
+		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
+	return ret;
+}
+
+/* Called by the events' enable files and by perf, under event_mutex. */
+static int reg_event(struct trace_event_call *call, enum trace_reg type,
+		     void *data)
+{
+	switch (type) {
+	case TRACE_REG_REGISTER:
+		return enable_event(call, data);
+	case TRACE_REG_UNREGISTER:
+		return disable_event(call, data);
+#ifdef CONFIG_PERF_EVENTS
+	case TRACE_REG_PERF_REGISTER:
+		return enable_event(call, NULL);
+	case TRACE_REG_PERF_UNREGISTER:
+		return disable_event(call, NULL);
+	case TRACE_REG_PERF_OPEN:
+	case TRACE_REG_PERF_CLOSE:
+	case TRACE_REG_PERF_ADD:
+	case TRACE_REG_PERF_DEL:
+		return 0;
+#endif
+	}
+	return 0;
+}
+
+static struct trace_event_functions hit_funcs = {
+	.trace		= print_hit,
+};
+
+static struct trace_event_fields hit_fields[] = {
+	{ .type = TRACE_FUNCTION_TYPE, .define_fields = define_fields },
+	{}
+};
+
+/**
+ * trace_fhook_init() - set up the hook and the event of a new probe
+ * @tfh: the probe; its pattern, name and event exist
+ */
+void trace_fhook_init(struct trace_fhook *tfh)
+{
+	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
+
+	tfh->ops.entry = trace_fhook_entry;
+	tfh->ops.name = tfh->name;
+
+	call->event.funcs = &hit_funcs;
+	call->class->fields_array = hit_fields;
+	call->class->reg = reg_event;
+}
+
+/**
+ * trace_fhook_is_busy() - does somebody use the event?
+ * @ev: a probe of it
+ *
+ * Return: true if the event is enabled, or something refers to it.
+ */
+bool trace_fhook_is_busy(struct dyn_event *ev)
+{
+	struct trace_probe *tp = &to_trace_fhook(ev)->tp;
+
+	return trace_probe_is_enabled(tp) ||
+	       trace_event_dyn_busy(trace_probe_event_call(tp));
+}
+
+static struct trace_fhook *find_probe(const char *event, const char *group)
+{
+	struct dyn_event *pos;
+
+	for_each_dyn_event(pos) {
+		struct trace_probe *tp = &to_trace_fhook(pos)->tp;
+
+		if (is_trace_fhook(pos) &&
+		    !strcmp(trace_probe_name(tp), event) &&
+		    !strcmp(trace_probe_group_name(tp), group))
+			return to_trace_fhook(pos);
+	}
+	return NULL;
+}
+
+/* @a and @b fetch under the same names; do they fetch the same? */
+static bool is_same_probe(struct trace_fhook *a, struct trace_fhook *b)
+{
+	int i;
+
+	if (strcmp(a->pattern, b->pattern))
+		return false;
+	for (i = 0; i < a->tp.nr_args; i++)
+		if (strcmp(a->tp.args[i].comm, b->tp.args[i].comm))
+			return false;
+	return true;
+}
+
+/* Make @tfh one more probe of the event that @to has. */
+static int append_probe(struct trace_fhook *tfh, struct trace_fhook *to)
+{
+	struct trace_fhook *pos;
+	int ret;
+
+	ret = trace_probe_compare_arg_type(&tfh->tp, &to->tp);
+	if (ret) {
+		/* It counts arguments from 1; the first is the third word. */
+		trace_probe_log_set_index(ret + 1);
+		trace_probe_log_err(0, DIFF_ARG_TYPE);
+		return -EEXIST;
+	}
+	list_for_each_entry(pos, trace_probe_probe_list(&to->tp), tp.list) {
+		if (is_same_probe(tfh, pos)) {
+			trace_probe_log_set_index(0);
+			trace_probe_log_err(0, SAME_PROBE);
+			return -EEXIST;
+		}
+	}
+
+	ret = trace_probe_append(&tfh->tp, &to->tp);
+	if (ret)
+		return ret;
+	if (trace_probe_is_enabled(&to->tp)) {
+		ret = attach(tfh);
+		if (ret) {
+			trace_probe_unlink(&tfh->tp);
+			return ret;
+		}
+	}
+	return dyn_event_add(&tfh->devent, trace_probe_event_call(&to->tp));
+}
+
+/**
+ * trace_fhook_add() - make a probe known, as a new event or as part of one
+ * @tfh: the probe
+ *
+ * Return: 0, or a negative error: -EEXIST with the reason in error_log.
+ */
+int trace_fhook_add(struct trace_fhook *tfh)
+{
+	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
+	struct trace_fhook *old;
+	int ret;
+
+	guard(mutex)(&event_mutex);
+
+	old = find_probe(trace_probe_name(&tfh->tp),
+			 trace_probe_group_name(&tfh->tp));
+	if (old)
+		return append_probe(tfh, old);
+
+	ret = trace_probe_register_event_call(&tfh->tp);
+	if (ret == -EEXIST) {
+		trace_probe_log_set_index(0);
+		trace_probe_log_err(0, EVENT_EXIST);
+	}
+	return ret ?: dyn_event_add(&tfh->devent, call);
+}
+
+/**
+ * trace_fhook_remove() - undo trace_fhook_add()
+ * @tfh: the probe
+ *
+ * Under event_mutex. Afterwards no callback runs and the probe may be freed.
+ *
+ * Return: 0, or -EBUSY if somebody uses the event. That holds for each of its
+ * probes, so that taking away an event in use changes nothing.
+ */
+int trace_fhook_remove(struct trace_fhook *tfh)
+{
+	if (trace_fhook_is_busy(&tfh->devent))
+		return -EBUSY;
+
+	/* Callbacks use the files of the event, which go with it. */
+	wait_for_callbacks(tfh);
+	if (!trace_probe_has_sibling(&tfh->tp) &&
+	    trace_probe_unregister_event_call(&tfh->tp))
+		return -EBUSY;
+
+	dyn_event_remove(&tfh->devent);
+	trace_probe_unlink(&tfh->tp);
+	return 0;
+}

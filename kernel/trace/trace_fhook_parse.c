@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook events: from a definition to a probe, and back to text.
+ *
+ *	h[:[GRP/][EVENT]] PATTERN [FETCHARGS]
+ *
+ *	PATTERN		NAME, GLOB, NAME:mod:MODULE, GLOB:mod:MODULE, :mod:MODULE
+ *	FETCHARGS	those of fprobe events at function entry: trace_probe.c
+ *			parses them
+ *
+ * PATTERN is fhook's own syntax, so fhook is asked what it thinks of it. The
+ * probe keeps the pattern and not what it matches today: a module's functions
+ * are hooked whenever the module is there, and the event holds no module.
+ *
+ * Every failure leaves a sentence and a caret in tracing/error_log. The parser
+ * and that log are serialised by dyn_event_ops_mutex, which the caller of
+ * ->create() holds.
+ */
+#define pr_fmt(fmt)	"trace_fhook: " fmt
+
+#include <linux/ctype.h>
+#include <linux/fhook.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "trace_fhook.h"
+
+/* A definition while it is parsed. */
+struct fhook_def {
+	const char	*group;
+	const char	*event;
+	const char	*pattern;
+	/* The pattern without ":mod:", for which to look in BTF */
+	char		*func;
+	char		group_buf[MAX_EVENT_NAME_LEN];
+	char		event_buf[MAX_EVENT_NAME_LEN];
+};
+
+/* Positions of the words of a definition, for the caret */
+enum { WORD_HEAD, WORD_PATTERN, WORD_ARGS };
+
+/* "h", "h:EVENT", "h:GRP/EVENT" or "h:GRP/" */
+static int parse_head(struct fhook_def *def, const char *head)
+{
+	trace_probe_log_set_index(WORD_HEAD);
+	def->group = FHOOK_EVENT_SYSTEM;
+	def->event = NULL;
+	if (!head[1])
+		return 0;
+	if (head[1] != ':') {
+		trace_probe_log_err(1, FHOOK_HEAD);
+		return -EINVAL;
+	}
+	def->event = head + 2;
+	return traceprobe_parse_event_name(&def->event, &def->group,
+					   def->group_buf, 2);
+}
+
+/*
+ * "%return" and "%span" are what makes an event of another kind. They are
+ * refused by name, so that nobody takes them for a typo.
+ */
+static int parse_suffix(const char *pattern)
+{
+	const char *suffix = strchr(pattern, '%');
+
+	if (!suffix)
+		return 0;
+	if (!strcmp(suffix, "%return") || !strcmp(suffix, "%span"))
+		trace_probe_log_err(suffix - pattern, FHOOK_ENTRY_ONLY);
+	else
+		trace_probe_log_err(suffix - pattern, BAD_ADDR_SUFFIX);
+	return -EINVAL;
+}
+
+static int parse_pattern(struct fhook_def *def, const char *pattern)
+{
+	struct fhook_report report = {};
+	const char *mod;
+	int ret;
+
+	trace_probe_log_set_index(WORD_PATTERN);
+	ret = parse_suffix(pattern);
+	if (ret)
+		return ret;
+
+	ret = fhook_check_filter(pattern, &report);
+	if (ret) {
+		__trace_probe_log_err(report.offset,
+				      trace_fhook_error(report.error));
+		return ret;
+	}
+
+	def->pattern = pattern;
+	/* A glob is in no BTF, and that is what the user will be told. */
+	mod = strstr(pattern, ":mod:");
+	def->func = kmemdup_nul(pattern, mod ? mod - pattern : strlen(pattern),
+				GFP_KERNEL);
+	return def->func ? 0 : -ENOMEM;
+}
+
+/* An event without a name is called like its function. */
+static void name_event(struct fhook_def *def)
+{
+	char *p = def->event_buf;
+
+	if (def->event)
+		return;
+	snprintf(def->event_buf, sizeof(def->event_buf), "%s%s",
+		 isdigit(def->pattern[0]) ? "_" : "", def->pattern);
+	for (; *p; p++)
+		if (!isalnum(*p))
+			*p = '_';
+	def->event = def->event_buf;
+}
+
+static void free_probe(struct trace_fhook *tfh)
+{
+	trace_probe_cleanup(&tfh->tp);
+	kfree(tfh->pattern);
+	kfree(tfh->name);
+	kfree(tfh);
+}
+
+static struct trace_fhook *alloc_probe(const struct fhook_def *def, int nargs)
+{
+	struct trace_fhook *tfh;
+
+	tfh = kzalloc(struct_size(tfh, tp.args, nargs), GFP_KERNEL);
+	if (!tfh)
+		return NULL;
+
+	tfh->pattern = kstrdup(def->pattern, GFP_KERNEL);
+	tfh->name = kasprintf(GFP_KERNEL, "%s/%s", def->group, def->event);
+	if (!tfh->pattern || !tfh->name ||
+	    trace_probe_init(&tfh->tp, def->event, def->group, false, nargs)) {
+		free_probe(tfh);
+		return NULL;
+	}
+	dyn_event_init(&tfh->devent, &trace_fhook_ops);
+	trace_fhook_init(tfh);
+	return tfh;
+}
+
+static int parse_fetch_arg(struct trace_fhook *tfh, int i, const char *arg,
+			   struct traceprobe_parse_context *ctx)
+{
+	const char *symbol = strchr(arg, '@');
+	int ret;
+
+	trace_probe_log_set_index(WORD_ARGS + i);
+	ctx->offset = 0;
+	ret = traceprobe_parse_probe_arg(&tfh->tp, i, arg, ctx);
+	if (ret)
+		return ret;
+
+	/* Look symbols up now, while it is known which word has them. */
+	ret = traceprobe_update_arg(&tfh->tp.args[i]);
+	if (ret)
+		trace_probe_log_err(symbol ? symbol - arg : 0, BAD_MEM_ADDR);
+	return ret;
+}
+
+static int parse_fetch_args(struct trace_fhook *tfh, int argc,
+			    const char *argv[],
+			    struct traceprobe_parse_context *ctx)
+{
+	int i, ret;
+
+	for (i = 0; i < argc; i++) {
+		ret = parse_fetch_arg(tfh, i, argv[i], ctx);
+		if (ret)
+			return ret;
+	}
+	return traceprobe_set_print_fmt(&tfh->tp, PROBE_PRINT_NORMAL);
+}
+
+static int add_probe(const struct fhook_def *def, int argc, const char *argv[],
+		     struct traceprobe_parse_context *ctx)
+{
+	struct trace_fhook *tfh;
+	int ret;
+
+	if (argc > MAX_TRACE_ARGS) {
+		trace_probe_log_set_index(WORD_ARGS + MAX_TRACE_ARGS);
+		trace_probe_log_err(0, TOO_MANY_ARGS);
+		return -E2BIG;
+	}
+
+	tfh = alloc_probe(def, argc);
+	if (!tfh)
+		return -ENOMEM;
+
+	ret = parse_fetch_args(tfh, argc, argv, ctx);
+	if (!ret) {
+		ret = trace_fhook_add(tfh);
+		/* -EEXIST has been explained. */
+		if (ret && ret != -EEXIST && ret != -ENOMEM) {
+			trace_probe_log_set_index(WORD_PATTERN);
+			trace_probe_log_err(0, FAIL_REG_PROBE);
+		}
+	}
+	if (ret)
+		free_probe(tfh);
+	return ret;
+}
+
+/* Replace $arg*, and BTF and dentry short forms, by what they stand for. */
+static int expand_and_add(const struct fhook_def *def, int argc,
+			  const char *argv[])
+{
+	struct traceprobe_parse_context ctx = {
+		.funcname = def->func,
+		.flags = TPARG_FL_KERNEL | TPARG_FL_FPROBE | TPARG_FL_FENTRY,
+	};
+	char names[MAX_BTF_ARGS_LEN];
+	const char **expanded;
+	char *dentries = NULL;
+	int ret, new_argc = 0;
+
+	expanded = traceprobe_expand_meta_args(argc, argv, &new_argc, names,
+					       sizeof(names), &ctx);
+	if (IS_ERR(expanded)) {
+		ret = PTR_ERR(expanded);
+		goto out;
+	}
+	if (expanded) {
+		argc = new_argc;
+		argv = expanded;
+	}
+
+	ret = traceprobe_expand_dentry_args(argc, argv, &dentries);
+	if (!ret)
+		ret = add_probe(def, argc, argv, &ctx);
+	kfree(dentries);
+	kfree(expanded);
+out:
+	traceprobe_finish_parse(&ctx);
+	return ret;
+}
+
+static int parse_words(struct fhook_def *def, int argc, const char *argv[])
+{
+	int ret;
+
+	ret = parse_head(def, argv[WORD_HEAD]);
+	if (ret)
+		return ret;
+	if (argc <= WORD_PATTERN) {
+		/* Behind the last word */
+		trace_probe_log_set_index(WORD_PATTERN);
+		trace_probe_log_err(0, FHOOK_NO_PATTERN);
+		return -EINVAL;
+	}
+	ret = parse_pattern(def, argv[WORD_PATTERN]);
+	if (ret)
+		return ret;
+	name_event(def);
+	return expand_and_add(def, argc - WORD_ARGS, argv + WORD_ARGS);
+}
+
+static int create_from_words(int argc, const char *argv[])
+{
+	struct fhook_def def = {};
+	int ret;
+
+	if (argv[WORD_HEAD][0] != 'h')
+		return -ECANCELED;
+	/* What can fetch any kernel memory is no less than a kprobe event. */
+	ret = security_locked_down(LOCKDOWN_KPROBES);
+	if (ret)
+		return ret;
+
+	trace_probe_log_init("trace_fhook", argc, argv);
+	ret = parse_words(&def, argc, argv);
+	trace_probe_log_clear();
+	kfree(def.func);
+	return ret;
+}
+
+static int trace_fhook_create(const char *raw_command)
+{
+	return trace_probe_create(raw_command, create_from_words);
+}
+
+/* What is shown is a definition again. */
+static int trace_fhook_show(struct seq_file *m, struct dyn_event *ev)
+{
+	struct trace_fhook *tfh = to_trace_fhook(ev);
+	int i;
+
+	seq_printf(m, "h:%s %s", tfh->name, tfh->pattern);
+	for (i = 0; i < tfh->tp.nr_args; i++)
+		seq_printf(m, " %s=%s", tfh->tp.args[i].name,
+			   tfh->tp.args[i].comm);
+	seq_putc(m, '\n');
+	return 0;
+}
+
+static int trace_fhook_release(struct dyn_event *ev)
+{
+	struct trace_fhook *tfh = to_trace_fhook(ev);
+	int ret = trace_fhook_remove(tfh);
+
+	if (!ret)
+		free_probe(tfh);
+	return ret;
+}
+
+static bool trace_fhook_match(const char *system, const char *event, int argc,
+			      const char **argv, struct dyn_event *ev)
+{
+	struct trace_fhook *tfh = to_trace_fhook(ev);
+
+	if (*event && strcmp(trace_probe_name(&tfh->tp), event))
+		return false;
+	if (system && strcmp(trace_probe_group_name(&tfh->tp), system))
+		return false;
+	/* Words after the name pick one probe of an event that has several. */
+	if (!argc)
+		return true;
+	return !strcmp(tfh->pattern, argv[0]) &&
+	       trace_probe_match_command_args(&tfh->tp, argc - 1, argv + 1);
+}
+
+struct dyn_event_operations trace_fhook_ops = {
+	.create		= trace_fhook_create,
+	.show		= trace_fhook_show,
+	.is_busy	= trace_fhook_is_busy,
+	.free		= trace_fhook_release,
+	.match		= trace_fhook_match,
+};

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# The session of "make demo", run in the guest.  "run" prints a command as if
+# it had been typed, then what it says.
+
+run()
+{
+	printf '\033[1m# %s\033[0m\n' "$1"
+	eval "$1" 2>&1
+	echo
+}
+
+title()
+{
+	printf '\033[36m%s\033[0m\n' "$1"
+}
+
+title "Hook vfs_read, and every function that a glob matches:"
+run "cd /sys/kernel/tracing"
+# What is single-quoted here is what one types.
+# shellcheck disable=SC2016
+run "echo 'h:reads vfs_read count=\$arg3' > fhook_events"
+# shellcheck disable=SC2016
+run "echo 'h:opens do_sys_open* file=+0(\$arg2):ustring' >> fhook_events"
+run "echo 1 > events/fhooks/enable"
+run "cat /etc/passwd > /dev/null; head -20 trace"
+
+title "A typo gets a sentence and a caret:"
+run "echo 'h:bad vfs_raed' >> fhook_events; tail -3 error_log"
+
+title "Hooks are ordinary trace events; triggers and histograms work on them:"
+run "echo 'hist:keys=common_pid' > events/fhooks/reads/trigger; cat events/fhooks/reads/hist"
+
+title "A module hooks a function through the API:"
+run "dmesg -c > /dev/null; modprobe fhook-sample; dmesg"
+
+title "ftrace on the same function, at the same time:"
+run "echo vfs_read > set_ftrace_filter; echo function > current_tracer"
+run "cat fhook/enabled_functions fhook/stat"

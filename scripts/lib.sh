@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2034
+#
+# What every script here shares: where things are, how to fail, how git is
+# called.  Sourced, never run; the caller has set -eu.
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+me=${0##*/}
+
+# The kernel series that is worked on; any 6.12.y will do.
+linux_series=6.12
+tarball=${TARBALL:-/usr/src/linux-source-$linux_series.tar.xz}
+
+ARCH=${ARCH:-x86_64}
+BUILD=${BUILD:-$top/build}
+case $BUILD in
+/*) ;;
+*) BUILD=$top/$BUILD ;;
+esac
+tree=$BUILD/linux
+JOBS=${JOBS:-$(nproc)}
+
+# The overlay: what lives here at the path it has in a kernel tree, and the
+# two directories that are renamed on the way.
+overlay_dirs="include kernel arch lib mm samples Documentation tools"
+
+die()
+{
+	echo "$me: $*" >&2
+	exit 1
+}
+
+say()
+{
+	echo "$me: $*" >&2
+}
+
+now()
+{
+	date +%s
+}
+
+# A clone that belongs to another user (sudo make demo) is still ours to
+# read, and nobody's own git settings may change what the scripts write.
+export GIT_CONFIG_COUNT=3
+export GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+export GIT_CONFIG_KEY_1=gc.auto GIT_CONFIG_VALUE_1=0
+export GIT_CONFIG_KEY_2=advice.detachedHead GIT_CONFIG_VALUE_2=false
+
+# git with no configuration but the repository's: for what must come out the
+# same everywhere.
+pgit()
+{
+	GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null \
+	GIT_COMMITTER_NAME=fhook GIT_COMMITTER_EMAIL=fhook@localhost \
+		git "$@"
+}
+
+# Files of the overlay, one a line, as "path-in-kernel path-here".
+overlay_files()
+{
+	# shellcheck disable=SC2086
+	git -C "$top" ls-files -co --exclude-standard -- $overlay_dirs selftests |
+	while read -r f; do
+		[ -f "$top/$f" ] || continue
+		case $f in
+		selftests/mainline-*.list) ;;	# the project's, not the kernel's
+		selftests/*) echo "tools/testing/selftests/fhook/${f#selftests/} $f" ;;
+		*) echo "$f $f" ;;
+		esac
+	done | LC_ALL=C sort -u
+}
+
+# The patches in order, one a line; nothing when there are none yet.
+patch_files()
+{
+	find "$top/patches" -maxdepth 1 -name '[0-9]*.patch' 2>/dev/null |
+		LC_ALL=C sort
+}
+
+# The version of the source in a directory: from its Makefile, for nothing
+# may depend on which 6.12.y Debian is at.
+kernel_version()
+{
+	awk -F ' *= *' '/^(VERSION|PATCHLEVEL|SUBLEVEL) =/ { v = v s $2; s = "." }
+		/^SUBLEVEL/ { print v; exit }' "$1/Makefile" 2>/dev/null
+}
+
+check_version()
+{
+	case $1 in
+	"$linux_series".*) ;;
+	*) die "$2 is Linux ${1:-of an unknown version}, and the series is for $linux_series.y: install linux-source-$linux_series, or name another tarball with TARBALL=." ;;
+	esac
+}
+
+# Which source package the work tree was made of.
+source_id()
+{
+	echo "$tarball $(stat -c '%s %Y' "$tarball" 2>/dev/null || echo gone)"
+}
+
+checksum()
+{
+	sha256sum < "$1" | cut -d' ' -f1
+}
+
+# In the work tree: these commits are those patches.
+remember()
+{
+	while read -r p; do
+		checksum "$p"
+	done < .git/fhook-patches |
+		paste -d' ' .git/fhook-commits - > .git/fhook-applied
+}
+
+# format_patches OPTION...: git format-patch, the same on every machine.
+format_patches()
+{
+	pgit -c core.abbrev=12 -c diff.algorithm=histogram format-patch -q \
+		--zero-commit --no-signature --no-numbered --no-base \
+		--no-thread --subject-prefix=PATCH --abbrev=12 \
+		--no-renames --stat=72 --always "$@"
+}
+
+# need_space DIR GIGABYTES: a build that dies of a full disk half-way is
+# harder to understand than a sentence before it starts.
+need_space()
+{
+	mkdir -p "$1"
+	free=$(df -Pk "$1" | awk 'NR == 2 { print int($4 / 1048576) }')
+	[ "$free" -ge "$2" ] ||
+		die "$1 has $free GB free and this needs about $2 GB: make room, or set BUILD= to a directory on another disk."
+}
+
+# A flavour is named as its build directory below BUILD: "x86", or
+# "mainline/x86" for the unpatched kernel in the same configuration.  Its
+# source is the "linux" beside it.
+#
+# set_flavour NAME: sets flavour, obj, src, karch and fragments.
+set_flavour()
+{
+	flavour=$1
+	obj=$BUILD/$flavour
+	src=$(dirname "$obj")/linux
+	row=$(awk -v f="${flavour##*/}" '$1 == f' "$top/scripts/config/flavours")
+	[ -n "$row" ] ||
+		die "there is no flavour '$flavour': choose one of $(awk '/^[^#]/ { printf "%s ", $1 }' "$top/scripts/config/flavours")"
+	# shellcheck disable=SC2086
+	set -- $row
+	karch=$2
+	shift 2
+	fragments=$*
+}
+
+# stage NAME COMMAND...: run COMMAND quietly, with what it says in a log, and
+# print how long it took.  The caller sets stages to how many there will be.
+stages=1 stage_number=0
+stage()
+{
+	stage_number=$((stage_number + 1))
+	printf '[%s/%s] %s ... ' "$stage_number" "$stages" "$1"
+	stage_start=$(now)
+	stage_log=$BUILD/stage.log
+	shift
+	mkdir -p "$BUILD"
+	# Not in a condition: there, set -e would not hold inside COMMAND.
+	set +e
+	(set -e; "$@") > "$stage_log" 2>&1
+	stage_status=$?
+	set -e
+	if [ "$stage_status" -eq 0 ]; then
+		echo "$(($(now) - stage_start)) s"
+	else
+		echo "failed after $(($(now) - stage_start)) s"
+		tail -n 60 "$stage_log" >&2
+	fi
+	return "$stage_status"
+}

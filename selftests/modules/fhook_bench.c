@@ -1,0 +1,718 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Count what a hook costs: fhook and its counterparts in mainline, one after
+ * the other in the same boot and on the same function.
+ *
+ *	# insmod fhook_bench.ko
+ *	# dmesg | grep BENCH
+ *
+ * Meant for QEMU with -icount shift=0,sleep=off and one CPU, where the cycle
+ * counter advances by one an instruction (or by a fixed fraction of it, which
+ * a loop of known length tells). Elsewhere the figures are times in cycles of
+ * no use, and the log says so.
+ *
+ * Each figure is one line, "BENCH", case, unit, mainline, fhook, separated by
+ * tabs, "-" where there is nothing to measure. Loading fails on purpose when
+ * all is printed: nothing has to be removed.
+ */
+#define pr_fmt(fmt) "fhook_bench: " fmt
+
+#include <linux/fhook.h>
+#include <linux/fprobe.h>
+#include <linux/fs.h>
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/timex.h>
+#include <linux/vmstat.h>
+
+#define CALLS		100000
+#define MAX_OPS		10
+#define RUNS		3
+
+/* What is measured, and a function beside it. Empty, but not to be inlined. */
+static noinline int bench_target(int arg)
+{
+	asm volatile("");
+	return arg + 1;
+}
+
+static noinline int bench_other(int arg)
+{
+	asm volatile("");
+	return arg + 2;
+}
+
+static int (*volatile call_other)(int arg) = bench_other;
+static volatile int sink;
+
+/*
+ * Instructions and ticks
+ */
+
+/* How many ticks a loop of KNOWN instructions takes. */
+#define KNOWN_ROUNDS	500000UL
+#define KNOWN		(2 * KNOWN_ROUNDS)
+
+static u64 known_ticks;
+
+static u64 run_known_loop(void)
+{
+	unsigned long rounds = KNOWN_ROUNDS;
+	unsigned long flags;
+	u64 begin, end;
+
+	local_irq_save(flags);
+	begin = get_cycles();
+#ifdef CONFIG_X86_64
+	asm volatile("1: decq %0\n\tjnz 1b" : "+r" (rounds) : : "cc");
+#elif defined(CONFIG_ARM64)
+	asm volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r" (rounds) : : "cc");
+#else
+#error "a loop of two instructions is wanted here"
+#endif
+	end = get_cycles();
+	local_irq_restore(flags);
+
+	return end - begin;
+}
+
+static void calibrate(void)
+{
+	u64 again;
+
+	run_known_loop();
+	known_ticks = run_known_loop();
+	again = run_known_loop();
+	pr_info("%lu instructions take %llu ticks\n", KNOWN, known_ticks);
+	if (abs_diff(again, known_ticks) > KNOWN / 1000)
+		pr_warn("and %llu the next time: this machine does not count instructions\n",
+			again);
+}
+
+static u64 instructions(u64 ticks)
+{
+	return mul_u64_u64_div_u64(ticks, KNOWN, known_ticks);
+}
+
+/* The figures of one case, 0 where there is none. */
+struct figures {
+	u64	mainline;
+	u64	fhook;
+};
+
+static void print_figure(char *text, size_t size, u64 value)
+{
+	if (value)
+		snprintf(text, size, "%llu", value);
+	else
+		strscpy(text, "-", size);
+}
+
+static void print_row(const char *name, const char *unit, struct figures f)
+{
+	char mainline[24], fhook[24];
+
+	print_figure(mainline, sizeof(mainline), f.mainline);
+	print_figure(fhook, sizeof(fhook), f.fhook);
+	pr_info("BENCH\t%s\t%s\t%s\t%s\n", name, unit, mainline, fhook);
+}
+
+/* Instructions of one round of the loop, with whatever hooks it now has. */
+static u64 measure_calls(void)
+{
+	unsigned long flags;
+	u64 begin, end;
+	int i;
+
+	local_irq_save(flags);
+	/* Let what is done once be done. */
+	sink = bench_target(0);
+	begin = get_cycles();
+	for (i = 0; i < CALLS; i++)
+		sink = bench_target(i);
+	end = get_cycles();
+	local_irq_restore(flags);
+
+	return div_u64(instructions(end - begin) + CALLS / 2, CALLS);
+}
+
+/*
+ * Both sides offer the same few operations
+ */
+
+/**
+ * struct side - mainline or fhook
+ * @hook: hook the function @func with ops @nr
+ * @hook_name: hook what a name or glob means with ops 0, NULL for everything
+ * @unhook: take ops @nr away, as fast as the caller may go on
+ * @wait: until what @unhook began has ended
+ */
+struct side {
+	int	(*hook)(int nr, unsigned long func);
+	int	(*hook_name)(const char *name);
+	void	(*unhook)(int nr);
+	void	(*wait)(void);
+};
+
+static unsigned long mainline_flags;
+static unsigned int fhook_flags;
+
+#ifdef CONFIG_DYNAMIC_FTRACE
+
+static void ftrace_callback(unsigned long ip, unsigned long parent_ip,
+			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+}
+
+static struct ftrace_ops ftrace_ops[MAX_OPS];
+
+static int mainline_hook(int nr, unsigned long func)
+{
+	struct ftrace_ops *ops = &ftrace_ops[nr];
+	int err;
+
+	*ops = (struct ftrace_ops) {
+		.func	= ftrace_callback,
+		.flags	= mainline_flags,
+	};
+	err = ftrace_set_filter_ip(ops, func, 0, 0);
+
+	return err ?: register_ftrace_function(ops);
+}
+
+static int mainline_hook_name(const char *name)
+{
+	struct ftrace_ops *ops = &ftrace_ops[0];
+	char text[KSYM_NAME_LEN];
+	int err = 0;
+
+	*ops = (struct ftrace_ops) {
+		.func	= ftrace_callback,
+		.flags	= mainline_flags,
+	};
+	if (name) {
+		strscpy(text, name, sizeof(text));
+		err = ftrace_set_filter(ops, text, strlen(text), 1);
+	}
+
+	return err ?: register_ftrace_function(ops);
+}
+
+static void mainline_unhook(int nr)
+{
+	unregister_ftrace_function(&ftrace_ops[nr]);
+	ftrace_free_filter(&ftrace_ops[nr]);
+}
+
+#else /* !CONFIG_DYNAMIC_FTRACE */
+
+static int mainline_hook(int nr, unsigned long func)
+{
+	return -EOPNOTSUPP;
+}
+
+static int mainline_hook_name(const char *name)
+{
+	return -EOPNOTSUPP;
+}
+
+static void mainline_unhook(int nr) { }
+
+#endif /* CONFIG_DYNAMIC_FTRACE */
+
+/* It has waited already. */
+static void mainline_wait(void) { }
+
+static const struct side mainline = {
+	.hook		= mainline_hook,
+	.hook_name	= mainline_hook_name,
+	.unhook		= mainline_unhook,
+	.wait		= mainline_wait,
+};
+
+static int fhook_callback(struct fhook_ops *ops, unsigned long ip,
+			  unsigned long parent_ip, struct fhook_regs *fregs,
+			  void *data)
+{
+	return 0;
+}
+
+static struct fhook_ops fhook_ops[MAX_OPS];
+
+static void fhook_prepare(int nr)
+{
+	fhook_ops[nr] = (struct fhook_ops) {
+		.name	= "bench",
+		.entry	= fhook_callback,
+		.flags	= fhook_flags,
+	};
+}
+
+static int fhook_hook(int nr, unsigned long func)
+{
+	fhook_prepare(nr);
+
+	return fhook_register_ips(&fhook_ops[nr], &func, 1);
+}
+
+static int fhook_hook_name(const char *name)
+{
+	fhook_prepare(0);
+
+	return fhook_register(&fhook_ops[0], name ?: "*", NULL);
+}
+
+static void fhook_unhook(int nr)
+{
+	fhook_unregister_async(&fhook_ops[nr], NULL);
+}
+
+static const struct side fhook = {
+	.hook		= fhook_hook,
+	.hook_name	= fhook_hook_name,
+	.unhook		= fhook_unhook,
+	.wait		= fhook_barrier,
+};
+
+/*
+ * What a call costs
+ */
+
+/**
+ * struct call_case - a row of what calls cost
+ * @name: of the row
+ * @on_target: how many ops are on the function that is called
+ * @on_other: how many are on another function
+ * @mainline: flags of mainline's ops
+ * @fhook: flags of fhook's
+ */
+struct call_case {
+	const char	*name;
+	int		on_target;
+	int		on_other;
+	unsigned long	mainline;
+	unsigned int	fhook;
+};
+
+/*
+ * FTRACE_OPS_FL_RECURSION asks ftrace to take care of recursion, and the lack
+ * of FHOOK_FL_UNGUARDED asks fhook.
+ */
+static const struct call_case call_cases[] = {
+	{ "not hooked", 0, 0, 0, 0 },
+	{ "1 ops, caller takes care of recursion", 1, 0,
+	  0, FHOOK_FL_UNGUARDED },
+	{ "1 ops, protected", 1, 0,
+	  FTRACE_OPS_FL_RECURSION, 0 },
+	{ "1 ops, full registers, protected", 1, 0,
+	  FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_SAVE_REGS, FHOOK_FL_REGS },
+	{ "2 ops, protected", 2, 0, FTRACE_OPS_FL_RECURSION, 0 },
+	{ "2 ops + 8 on other functions", 2, 8, FTRACE_OPS_FL_RECURSION, 0 },
+	{ "10 ops", 10, 0, FTRACE_OPS_FL_RECURSION, 0 },
+};
+
+static u64 measure_side(const struct side *side, const struct call_case *c)
+{
+	int i, err = 0, num = c->on_target + c->on_other;
+	u64 result = 0;
+
+	for (i = 0; i < num; i++) {
+		unsigned long func = (unsigned long)bench_target;
+
+		if (i >= c->on_target)
+			func = (unsigned long)bench_other;
+		err = side->hook(i, func);
+		if (err)
+			break;
+	}
+
+	if (!err)
+		result = measure_calls();
+	else
+		pr_err("%s: ops %d is refused: %d\n", c->name, i, err);
+
+	while (--i >= 0)
+		side->unhook(i);
+	side->wait();
+
+	return result;
+}
+
+static void bench_calls(void)
+{
+	const struct call_case *c;
+	struct figures f;
+
+	for (c = call_cases; c < call_cases + ARRAY_SIZE(call_cases); c++) {
+		mainline_flags = c->mainline;
+		fhook_flags = c->fhook;
+		f.mainline = 0;
+		if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+			f.mainline = measure_side(&mainline, c);
+		f.fhook = measure_side(&fhook, c);
+		print_row(c->name, "instructions", f);
+	}
+}
+
+/*
+ * Other probes of mainline, on the same function, for comparison
+ */
+
+#ifdef CONFIG_FPROBE
+static int fprobe_entry(struct fprobe *fp, unsigned long ip,
+			unsigned long ret_ip, struct pt_regs *regs, void *data)
+{
+	return 0;
+}
+
+static void bench_fprobe(void)
+{
+	unsigned long addr = (unsigned long)bench_target;
+	struct fprobe fp = { .entry_handler = fprobe_entry };
+	struct figures f = { };
+
+	if (register_fprobe_ips(&fp, &addr, 1))
+		return;
+	f.mainline = measure_calls();
+	unregister_fprobe(&fp);
+	print_row("1 fprobe, entry", "instructions", f);
+}
+#else
+static void bench_fprobe(void) { }
+#endif
+
+#ifdef CONFIG_KPROBES
+static int kprobe_callback(struct kprobe *kp, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void bench_kprobe(void)
+{
+	struct kprobe kp = {
+		.addr		= (kprobe_opcode_t *)bench_target,
+		.pre_handler	= kprobe_callback,
+	};
+	struct figures f = { };
+
+	if (register_kprobe(&kp))
+		return;
+	f.mainline = measure_calls();
+	unregister_kprobe(&kp);
+	print_row("1 kprobe", "instructions", f);
+}
+#else
+static void bench_kprobe(void) { }
+#endif
+
+/*
+ * What attaching and detaching costs
+ */
+
+/**
+ * struct whole_case - a row of whole operations
+ * @attach: name of the row for attaching
+ * @detach: name of the row for detaching, up to where the caller can go on
+ * @gone: name of the row for detaching until all is freed
+ * @func: what to hook, for mainline, which is fastest by address; or NULL
+ * @name: what to hook, by name; NULL for everything
+ */
+struct whole_case {
+	const char	*attach;
+	const char	*detach;
+	const char	*gone;
+	void		*func;
+	const char	*name;
+};
+
+/*
+ * The one function is known to mainline by address, without looking up its
+ * name, which makes mainline faster than a user by name would find it.
+ */
+static const struct whole_case whole_cases[] = {
+	{ "attach to 1 function by name", "detach from 1 function, asynchronous",
+	  "detach from 1 function, and wait", vfs_fsync, "vfs_fsync" },
+	{ "filter `vfs_*` and register", "detach from `vfs_*`, asynchronous",
+	  "detach from `vfs_*`, and wait", NULL, "vfs_*" },
+	{ "register on all functions", "detach from all, asynchronous",
+	  "detach from all, and wait", NULL, NULL },
+};
+
+struct whole_figures {
+	u64	attach;
+	u64	detach;
+	u64	gone;
+};
+
+static int measure_whole_once(const struct side *side,
+			      const struct whole_case *c, bool by_address,
+			      struct whole_figures *f)
+{
+	u64 begin, attached, detached, gone;
+	int err;
+
+	begin = get_cycles();
+	if (by_address && c->func)
+		err = side->hook(0, (unsigned long)c->func);
+	else
+		err = side->hook_name(c->name);
+	attached = get_cycles();
+	if (err) {
+		pr_err("%s: %d\n", c->attach, err);
+		return err;
+	}
+	attached -= begin;
+
+	begin = get_cycles();
+	side->unhook(0);
+	detached = get_cycles() - begin;
+	side->wait();
+	gone = get_cycles() - begin;
+
+	f->attach = min(f->attach, instructions(attached));
+	f->detach = min(f->detach, instructions(detached));
+	f->gone = min(f->gone, instructions(gone));
+
+	return 0;
+}
+
+/* The best of some: timers and the idle of waiting make single ones vary. */
+static struct whole_figures measure_whole(const struct side *side,
+					  const struct whole_case *c,
+					  bool by_address)
+{
+	struct whole_figures f = { U64_MAX, U64_MAX, U64_MAX };
+	int i;
+
+	for (i = 0; i < RUNS; i++) {
+		if (measure_whole_once(side, c, by_address, &f))
+			return (struct whole_figures) { };
+	}
+
+	return f;
+}
+
+static void bench_whole(void)
+{
+	struct whole_figures m = { }, f;
+	const struct whole_case *c;
+
+	mainline_flags = 0;
+	fhook_flags = FHOOK_FL_UNGUARDED;
+	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+		mainline_flags = FTRACE_OPS_FL_RECURSION;
+	fhook_flags = 0;
+
+	for (c = whole_cases; c < whole_cases + ARRAY_SIZE(whole_cases); c++) {
+		if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+			m = measure_whole(&mainline, c, true);
+		f = measure_whole(&fhook, c, false);
+		print_row(c->attach, "instructions",
+			  (struct figures) { m.attach, f.attach });
+		print_row(c->detach, "instructions",
+			  (struct figures) { m.detach, f.detach });
+		print_row(c->gone, "instructions",
+			  (struct figures) { m.gone, f.gone });
+	}
+}
+
+/*
+ * What is allocated: many ops, each on a function of its own
+ */
+
+#define MANY_1(n)							\
+	static noinline int many_##n(int arg)				\
+	{								\
+		asm volatile("# " #n);					\
+		return arg;						\
+	}
+#define MANY_4(n)	MANY_1(n##0) MANY_1(n##1) MANY_1(n##2) MANY_1(n##3)
+#define MANY_16(n)	MANY_4(n##0) MANY_4(n##1) MANY_4(n##2) MANY_4(n##3)
+#define MANY_64(n)	MANY_16(n##0) MANY_16(n##1) MANY_16(n##2) MANY_16(n##3)
+#define MANY_256(n)	MANY_64(n##0) MANY_64(n##1) MANY_64(n##2) MANY_64(n##3)
+
+MANY_256(a) MANY_256(b) MANY_256(c) MANY_256(d)
+
+#undef MANY_1
+#define MANY_1(n)	many_##n,
+
+static int (*const many[])(int arg) = {
+	MANY_256(a) MANY_256(b) MANY_256(c) MANY_256(d)
+};
+
+static unsigned long free_pages(void)
+{
+	return global_zone_page_state(NR_FREE_PAGES);
+}
+
+static u64 bytes_each(unsigned long before, unsigned long after,
+		      unsigned int num)
+{
+	return before > after ? (before - after) * PAGE_SIZE / num : 0;
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE
+#define MANY_MAINLINE	64
+
+/* Fewer than of fhook's: each waits when it goes, and takes whole pages. */
+static u64 many_mainline(void)
+{
+	static struct ftrace_ops ops[MANY_MAINLINE];
+	unsigned long before = free_pages();
+	unsigned int i;
+	u64 bytes;
+
+	for (i = 0; i < MANY_MAINLINE; i++) {
+		ops[i].func = ftrace_callback;
+		ops[i].flags = FTRACE_OPS_FL_RECURSION;
+		if (ftrace_set_filter_ip(&ops[i], (unsigned long)many[i], 0,
+					 0) ||
+		    register_ftrace_function(&ops[i]))
+			break;
+	}
+	bytes = bytes_each(before, free_pages(), i);
+	while (i--) {
+		unregister_ftrace_function(&ops[i]);
+		ftrace_free_filter(&ops[i]);
+	}
+
+	return bytes;
+}
+
+static u64 mainline_site_size(void)
+{
+	return sizeof(struct dyn_ftrace);
+}
+
+static u64 mainline_ops_size(void)
+{
+	return sizeof(struct ftrace_ops);
+}
+#else
+static u64 many_mainline(void)
+{
+	return 0;
+}
+
+static u64 mainline_site_size(void)
+{
+	return 0;
+}
+
+static u64 mainline_ops_size(void)
+{
+	return 0;
+}
+#endif
+
+static u64 many_fhook(void)
+{
+	static struct fhook_ops ops[ARRAY_SIZE(many)];
+	unsigned long before = free_pages();
+	unsigned long func;
+	unsigned int i;
+	u64 bytes;
+
+	for (i = 0; i < ARRAY_SIZE(many); i++) {
+		ops[i].name = "bench";
+		ops[i].entry = fhook_callback;
+		func = (unsigned long)many[i];
+		if (fhook_register_ips(&ops[i], &func, 1))
+			break;
+	}
+	bytes = bytes_each(before, free_pages(), i);
+	while (i--)
+		fhook_unregister_async(&ops[i], NULL);
+	fhook_barrier();
+
+	return bytes;
+}
+
+/* How long the trampoline is that called this, as kallsyms has it. */
+static unsigned int tramp_size;
+
+static int size_callback(struct fhook_ops *ops, unsigned long ip,
+			 unsigned long parent_ip, struct fhook_regs *fregs,
+			 void *data)
+{
+	char symbol[KSYM_SYMBOL_LEN];
+
+	sprint_symbol(symbol, (unsigned long)__builtin_return_address(0));
+	if (sscanf(symbol, "%*[^+]+%*x/%x", &tramp_size) != 1)
+		tramp_size = 0;
+
+	return 0;
+}
+
+/* Of @num hooks, guarded: the first is the one that looks. */
+static u64 measure_tramp(int num)
+{
+	unsigned long func = (unsigned long)bench_other;
+	int i;
+
+	fhook_flags = 0;
+	tramp_size = 0;
+	for (i = 0; i < num; i++) {
+		fhook_prepare(i);
+		if (!i)
+			fhook_ops[i].entry = size_callback;
+		if (fhook_register_ips(&fhook_ops[i], &func, 1))
+			break;
+	}
+	sink = call_other(0);
+	while (--i >= 0)
+		fhook_unhook(i);
+	fhook_barrier();
+
+	return tramp_size;
+}
+
+static void bench_memory(void)
+{
+	struct figures tramp = { };
+
+	print_row("memory of an idle vmlinux site (fhook's own data)", "bytes",
+		  (struct figures) {
+			mainline_site_size(),
+			sizeof(*THIS_MODULE->fhook_sites) });
+	print_row("memory of an ops, what the user provides", "bytes",
+		  (struct figures) {
+			mainline_ops_size(), sizeof(struct fhook_ops) });
+	print_row("memory of an ops on 1 function, allocated", "bytes",
+		  (struct figures) { many_mainline(), many_fhook() });
+	/* Mainline's are copies that take a page each. */
+	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+		tramp.mainline = PAGE_SIZE;
+	tramp.fhook = measure_tramp(1);
+	print_row("memory of a trampoline of 1 ops", "bytes", tramp);
+	tramp.mainline = 0;
+	tramp.fhook = measure_tramp(MAX_OPS);
+	print_row("memory of a trampoline of 10 ops", "bytes", tramp);
+}
+
+static int __init bench_init(void)
+{
+	calibrate();
+	if (!known_ticks)
+		return -ENODEV;
+
+	bench_calls();
+	bench_fprobe();
+	bench_kprobe();
+	bench_whole();
+	bench_memory();
+
+	/* All is said; there is nothing to stay for. */
+	return -EAGAIN;
+}
+
+module_init(bench_init);
+
+MODULE_DESCRIPTION("Benchmark of fhook beside its counterparts in mainline");
+MODULE_LICENSE("GPL");
