@@ -51,11 +51,11 @@ shell: build
 
 test:
 	@scripts/deps
-	@scripts/test $(T)
+	@scripts/test "$(T)"
 
 test-all:
 	@scripts/deps
-	@scripts/test -a $(T)
+	@scripts/test -a "$(T)"
 
 bench:
 	@scripts/deps

@@ -2,18 +2,21 @@
 # shellcheck shell=sh
 #
 # The session of "make demo", run in the guest.  "run" prints a command as if
-# it had been typed, then what it says.
+# it had been typed, then what it says.  With an argument, in colour.
+
+bold='' cyan='' plain=''
+[ -z "${1:-}" ] || { bold='\033[1m' cyan='\033[36m' plain='\033[0m'; }
 
 run()
 {
-	printf '\033[1m# %s\033[0m\n' "$1"
+	printf "$bold# %s$plain\n" "$1"
 	eval "$1" 2>&1
 	echo
 }
 
 title()
 {
-	printf '\033[36m%s\033[0m\n' "$1"
+	printf "$cyan%s$plain\n" "$1"
 }
 
 title "Hook vfs_read, and every function that a glob matches:"

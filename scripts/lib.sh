@@ -24,6 +24,10 @@ JOBS=${JOBS:-$(nproc)}
 # two directories that are renamed on the way.
 overlay_dirs="include kernel arch lib mm samples Documentation tools"
 
+# A make above us has its own ideas of jobs and variables; the kernel's make
+# is to hear of none of them.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
 die()
 {
 	echo "$me: $*" >&2

@@ -62,6 +62,16 @@ static int reserve(struct fhook_txn *txn, struct fhook_change *change)
 	return 0;
 }
 
+static int fail_foreign(const struct fhook_table *table, u32 site,
+			struct fhook_report *report)
+{
+	unsigned long addr = fhook_site_addr(table, site);
+
+	return fhook_fail(report, FHOOK_ERR_BYTES, -EFAULT, addr,
+			  "the slot of %ps was overwritten by somebody else",
+			  (void *)addr);
+}
+
 static int plan(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		struct fhook_set *old, struct fhook_set *new)
 {
@@ -106,9 +116,7 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 	unsigned int func_offset;
 
 	if (xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN))
-		return fhook_fail(txn->report, FHOOK_ERR_BYTES, -EFAULT, addr,
-				  "the slot of %ps was overwritten by somebody else",
-				  (void *)addr);
+		return fail_foreign(table, site, txn->report);
 
 	func_offset = old ? old->func_offset : fhook_arch_func_offset(addr);
 	if (txn->num) {
@@ -181,29 +189,33 @@ static int verify(const struct fhook_change *c, struct fhook_report *report)
 			  (void *)addr);
 }
 
+static bool is_foreign(const struct fhook_change *c)
+{
+	return xa_get_mark(&c->table->used, c->site, FHOOK_SITE_FOREIGN);
+}
+
 static int verify_all(struct fhook_txn *txn)
 {
 	struct fhook_change *c;
 	int err;
 
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {
-		err = verify(c, txn->report);
+		/* Once lost, it stays so, even if its bytes have come back. */
+		err = is_foreign(c) ? fail_foreign(c->table, c->site,
+						   txn->report) :
+				      verify(c, txn->report);
 		if (!err)
 			continue;
-		if (c->new)
+		if (!txn->detach)
 			return err;
 
-		pr_err("%s; it stays as it is\n", txn->report->text);
+		if (!is_foreign(c))
+			pr_err("%s; it stays as it is\n", txn->report->text);
 		xa_set_mark(&c->table->used, c->site, FHOOK_SITE_FOREIGN);
 		txn->foreign = true;
 	}
 
 	return 0;
-}
-
-static bool is_foreign(const struct fhook_change *c)
-{
-	return xa_get_mark(&c->table->used, c->site, FHOOK_SITE_FOREIGN);
 }
 
 static void patch_all(struct fhook_txn *txn)

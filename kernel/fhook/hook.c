@@ -199,6 +199,10 @@ static int resolve(struct fhook_hook *hook, const struct request *request,
 {
 	int err;
 
+	if (!request->filter && (!request->addrs || !request->num))
+		return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
+				  "no function was named");
+
 	if (!request->filter)
 		return fhook_spans_by_addr(&hook->spans, request->addrs,
 					   request->num, report);
@@ -282,7 +286,8 @@ EXPORT_SYMBOL_GPL(fhook_register);
  * As fhook_register(), but for these functions only: those of a module are not
  * hooked again when it comes back. The counterpart is register_fprobe_ips().
  *
- * Return: as fhook_register(); -ENOENT if an address has no slot.
+ * Return: as fhook_register(); -ENOENT if an address has no slot, -EINVAL if
+ * there are no addresses.
  */
 int fhook_register_ips(struct fhook_ops *ops, const unsigned long *addrs,
 		       unsigned int num)
@@ -291,9 +296,6 @@ int fhook_register_ips(struct fhook_ops *ops, const unsigned long *addrs,
 		.addrs	= addrs,
 		.num	= num,
 	};
-
-	if (!addrs || !num)
-		request.filter = "";
 
 	return do_register(ops, &request);
 }
@@ -313,21 +315,29 @@ EXPORT_SYMBOL_GPL(fhook_register_ips);
 int fhook_register_syms(struct fhook_ops *ops, const char *const *syms,
 			unsigned int num)
 {
-	size_t size = 1;
+	struct fhook_report report;
+	size_t len, size = 1;
+	char *filter, *pos;
 	unsigned int i;
-	char *filter;
 	int err;
 
 	for (i = 0; i < num; i++)
 		size += strlen(syms[i]) + 1;
 
 	filter = kvzalloc(size, GFP_KERNEL);
-	if (!filter)
-		return -ENOMEM;
+	if (!filter) {
+		err = fhook_fail(&report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+				 "no memory for %u names", num);
+		fhook_report_out(ops, &report);
+		return err;
+	}
 
+	pos = filter;
 	for (i = 0; i < num; i++) {
-		strlcat(filter, syms[i], size);
-		strlcat(filter, " ", size);
+		len = strlen(syms[i]);
+		memcpy(pos, syms[i], len);
+		pos[len] = ' ';
+		pos += len + 1;
 	}
 	err = fhook_register(ops, filter, NULL);
 	kvfree(filter);
@@ -371,8 +381,6 @@ static int retarget(struct fhook_hook *hook, const char *filter,
 	}
 
 	if (!err) {
-		if (txn.foreign)
-			fhook_set_kill(hook);
 		list_swap(&hook->spans, &spans);
 		swap(hook->filter, new.filter);
 		swap(hook->notfilter, new.notfilter);
@@ -467,7 +475,7 @@ static void hook_done(struct fhook_retired *retired)
 void fhook_hook_detach(struct fhook_hook *hook)
 {
 	struct fhook_report report;
-	struct fhook_txn txn = { .report = &report };
+	struct fhook_txn txn = { .report = &report, .detach = true };
 	LIST_HEAD(none);
 	int err;
 

@@ -228,6 +228,8 @@ struct fhook_change {
 /**
  * struct fhook_txn - changes that happen together or not at all
  * @changes: the sites
+ * @detach: it only takes hooks away, and must not fail for a site that somebody
+ *	else has written to
  * @foreign: set when a site could not be detached
  * @num: how many are in use
  * @max: how many there is room for
@@ -237,6 +239,7 @@ struct fhook_txn {
 	struct fhook_change	*changes;
 	unsigned int		num;
 	unsigned int		max;
+	bool			detach;
 	bool			foreign;
 	struct fhook_report	*report;
 };

@@ -32,7 +32,7 @@ __setup("fhook=", fhook_param);
 
 static int switch_off(struct fhook_report *report)
 {
-	struct fhook_txn txn = { .report = report };
+	struct fhook_txn txn = { .report = report, .detach = true };
 	struct fhook_table *table;
 	struct fhook_set *set;
 	unsigned long site;

@@ -6,9 +6,11 @@
  * Trampolines share chunks of read-only executable memory, handed out in units
  * and written through the patching alias. Allocating and freeing is done under
  * fhook_mutex. Looking up which set an address belongs to is done from
- * anywhere, NMI included, under RCU: chunks are on an RCU list, and neither a
- * chunk nor the set that owns a unit is freed without a grace period in
- * between. Mainline's counterpart is the trampoline list in ftrace.c.
+ * anywhere, NMI included, with preemption disabled: chunks are on an RCU list,
+ * and neither a chunk nor the set that owns a unit is freed without a grace
+ * period in between. Unwinders come here where RCU is not watching, too; there,
+ * what they look for is not being freed, since a CPU is in it. Mainline's
+ * counterpart is the trampoline list in ftrace.c.
  */
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
@@ -176,8 +178,7 @@ static struct text_chunk *chunk_of(unsigned long addr)
 {
 	struct text_chunk *chunk;
 
-	list_for_each_entry_rcu(chunk, &text_chunks, list,
-				lockdep_is_held(&fhook_mutex)) {
+	list_for_each_entry_lockless(chunk, &text_chunks, list) {
 		if (addr - (unsigned long)chunk->base <
 		    chunk->num * UNIT_SIZE)
 			return chunk;
@@ -220,7 +221,8 @@ void fhook_text_free(struct fhook_set *set)
  * fhook_text_find() - the set whose trampoline an address is in
  * @addr: any address
  *
- * May be called from any context under rcu_read_lock() or fhook_mutex.
+ * May be called from any context with preemption disabled, or under
+ * fhook_mutex.
  *
  * Return: the set, NULL if there is none.
  */
@@ -243,7 +245,7 @@ const struct fhook_set *fhook_text_find(unsigned long addr)
  */
 bool is_fhook_trampoline(unsigned long addr)
 {
-	guard(rcu)();
+	guard(preempt_notrace)();
 
 	return fhook_text_find(addr);
 }
@@ -265,7 +267,7 @@ int fhook_address_lookup(unsigned long addr, unsigned long *size,
 {
 	const struct fhook_set *set;
 
-	guard(rcu)();
+	guard(preempt_notrace)();
 	set = fhook_text_find(addr);
 	if (!set)
 		return 0;

@@ -12,8 +12,8 @@
  * no use, and the log says so.
  *
  * Each figure is one line, "BENCH", case, unit, mainline, fhook, separated by
- * tabs, "-" where there is nothing to measure. Loading fails on purpose when
- * all is printed: nothing has to be removed.
+ * tabs, "-" where there is nothing to measure. When insmod returns, all is
+ * printed.
  */
 #define pr_fmt(fmt) "fhook_bench: " fmt
 
@@ -48,8 +48,8 @@ static noinline int bench_other(int arg)
 	return arg + 2;
 }
 
-static int (*volatile call_other)(int arg) = bench_other;
-static volatile int sink;
+static int (*call_other)(int arg) = bench_other;
+static int sink;
 
 /*
  * Instructions and ticks
@@ -132,10 +132,10 @@ static u64 measure_calls(void)
 
 	local_irq_save(flags);
 	/* Let what is done once be done. */
-	sink = bench_target(0);
+	WRITE_ONCE(sink, bench_target(0));
 	begin = get_cycles();
 	for (i = 0; i < CALLS; i++)
-		sink = bench_target(i);
+		WRITE_ONCE(sink, bench_target(i));
 	end = get_cycles();
 	local_irq_restore(flags);
 
@@ -165,8 +165,10 @@ static unsigned int fhook_flags;
 
 #ifdef CONFIG_DYNAMIC_FTRACE
 
-static void ftrace_callback(unsigned long ip, unsigned long parent_ip,
-			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+/* All callbacks are notrace: no-ops of their own are not what is measured. */
+static notrace void ftrace_callback(unsigned long ip, unsigned long parent_ip,
+				    struct ftrace_ops *ops,
+				    struct ftrace_regs *fregs)
 {
 }
 
@@ -236,9 +238,9 @@ static const struct side mainline = {
 	.wait		= mainline_wait,
 };
 
-static int fhook_callback(struct fhook_ops *ops, unsigned long ip,
-			  unsigned long parent_ip, struct fhook_regs *fregs,
-			  void *data)
+static notrace int fhook_callback(struct fhook_ops *ops, unsigned long ip,
+				  unsigned long parent_ip,
+				  struct fhook_regs *fregs, void *data)
 {
 	return 0;
 }
@@ -365,8 +367,9 @@ static void bench_calls(void)
  */
 
 #ifdef CONFIG_FPROBE
-static int fprobe_entry(struct fprobe *fp, unsigned long ip,
-			unsigned long ret_ip, struct pt_regs *regs, void *data)
+static notrace int fprobe_entry(struct fprobe *fp, unsigned long ip,
+				unsigned long ret_ip, struct pt_regs *regs,
+				void *data)
 {
 	return 0;
 }
@@ -388,7 +391,7 @@ static void bench_fprobe(void) { }
 #endif
 
 #ifdef CONFIG_KPROBES
-static int kprobe_callback(struct kprobe *kp, struct pt_regs *regs)
+static notrace int kprobe_callback(struct kprobe *kp, struct pt_regs *regs)
 {
 	return 0;
 }
@@ -503,8 +506,6 @@ static void bench_whole(void)
 	struct whole_figures m = { }, f;
 	const struct whole_case *c;
 
-	mainline_flags = 0;
-	fhook_flags = FHOOK_FL_UNGUARDED;
 	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
 		mainline_flags = FTRACE_OPS_FL_RECURSION;
 	fhook_flags = 0;
@@ -523,32 +524,41 @@ static void bench_whole(void)
 }
 
 /*
- * What is allocated: many ops, each on a function of its own
+ * What is allocated
  */
 
-#define MANY_1(n)							\
-	static noinline int many_##n(int arg)				\
-	{								\
-		asm volatile("# " #n);					\
-		return arg;						\
-	}
-#define MANY_4(n)	MANY_1(n##0) MANY_1(n##1) MANY_1(n##2) MANY_1(n##3)
-#define MANY_16(n)	MANY_4(n##0) MANY_4(n##1) MANY_4(n##2) MANY_4(n##3)
-#define MANY_64(n)	MANY_16(n##0) MANY_16(n##1) MANY_16(n##2) MANY_16(n##3)
-#define MANY_256(n)	MANY_64(n##0) MANY_64(n##1) MANY_64(n##2) MANY_64(n##3)
+#define MANY		1024
 
-MANY_256(a) MANY_256(b) MANY_256(c) MANY_256(d)
-
-#undef MANY_1
-#define MANY_1(n)	many_##n,
-
-static int (*const many[])(int arg) = {
-	MANY_256(a) MANY_256(b) MANY_256(c) MANY_256(d)
-};
-
-static unsigned long free_pages(void)
+/* Functions of vmlinux, one after the other from an exported one on. */
+static unsigned long next_function(unsigned long addr)
 {
-	return global_zone_page_state(NR_FREE_PAGES);
+	char symbol[KSYM_SYMBOL_LEN], *numbers;
+	unsigned long offset, size;
+
+	sprint_symbol(symbol, addr);
+	numbers = strchr(symbol, '+');
+	if (!numbers || sscanf(numbers, "+0x%lx/0x%lx", &offset, &size) != 2)
+		return 0;
+
+	return addr - offset + size;
+}
+
+/* Those in the lists of the CPUs are free as well, but counted elsewhere. */
+static unsigned long pages_free(void)
+{
+	unsigned long pages = global_zone_page_state(NR_FREE_PAGES);
+	struct zone *zones = NODE_DATA(first_online_node)->node_zones;
+	int i, cpu;
+
+	for (i = 0; i < MAX_NR_ZONES; i++) {
+		if (!populated_zone(&zones[i]))
+			continue;
+		for_each_online_cpu(cpu)
+			pages += per_cpu_ptr(zones[i].per_cpu_pageset,
+					     cpu)->count;
+	}
+
+	return pages;
 }
 
 static u64 bytes_each(unsigned long before, unsigned long after,
@@ -558,28 +568,28 @@ static u64 bytes_each(unsigned long before, unsigned long after,
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE
-#define MANY_MAINLINE	64
+#define MANY_MAINLINE	128
 
 /* Fewer than of fhook's: each waits when it goes, and takes whole pages. */
 static u64 many_mainline(void)
 {
 	static struct ftrace_ops ops[MANY_MAINLINE];
-	unsigned long before = free_pages();
-	unsigned int i;
+	unsigned long func = (unsigned long)vfs_fsync;
+	unsigned long before = pages_free();
+	unsigned int num = 0;
 	u64 bytes;
 
-	for (i = 0; i < MANY_MAINLINE; i++) {
-		ops[i].func = ftrace_callback;
-		ops[i].flags = FTRACE_OPS_FL_RECURSION;
-		if (ftrace_set_filter_ip(&ops[i], (unsigned long)many[i], 0,
-					 0) ||
-		    register_ftrace_function(&ops[i]))
-			break;
+	for (; func && num < MANY_MAINLINE; func = next_function(func)) {
+		ops[num].func = ftrace_callback;
+		ops[num].flags = FTRACE_OPS_FL_RECURSION;
+		if (!ftrace_set_filter_ip(&ops[num], func, 0, 0) &&
+		    !register_ftrace_function(&ops[num]))
+			num++;
 	}
-	bytes = bytes_each(before, free_pages(), i);
-	while (i--) {
-		unregister_ftrace_function(&ops[i]);
-		ftrace_free_filter(&ops[i]);
+	bytes = bytes_each(before, pages_free(), num);
+	while (num--) {
+		unregister_ftrace_function(&ops[num]);
+		ftrace_free_filter(&ops[num]);
 	}
 
 	return bytes;
@@ -611,24 +621,27 @@ static u64 mainline_ops_size(void)
 }
 #endif
 
+/* The first ones are to pay for what is allocated once. */
 static u64 many_fhook(void)
 {
-	static struct fhook_ops ops[ARRAY_SIZE(many)];
-	unsigned long before = free_pages();
-	unsigned long func;
-	unsigned int i;
+	unsigned long func = (unsigned long)vfs_fsync, before = 0;
+	static struct fhook_ops ops[MANY];
+	struct fhook_report report;
+	unsigned int num = 0;
 	u64 bytes;
 
-	for (i = 0; i < ARRAY_SIZE(many); i++) {
-		ops[i].name = "bench";
-		ops[i].entry = fhook_callback;
-		func = (unsigned long)many[i];
-		if (fhook_register_ips(&ops[i], &func, 1))
-			break;
+	for (; func && num < MANY; func = next_function(func)) {
+		if (num == MANY / 4)
+			before = pages_free();
+		ops[num].name = "bench";
+		ops[num].entry = fhook_callback;
+		ops[num].report = &report;
+		if (!fhook_register_ips(&ops[num], &func, 1))
+			num++;
 	}
-	bytes = bytes_each(before, free_pages(), i);
-	while (i--)
-		fhook_unregister_async(&ops[i], NULL);
+	bytes = bytes_each(before, pages_free(), num - MANY / 4);
+	while (num--)
+		fhook_unregister_async(&ops[num], NULL);
 	fhook_barrier();
 
 	return bytes;
@@ -641,10 +654,11 @@ static int size_callback(struct fhook_ops *ops, unsigned long ip,
 			 unsigned long parent_ip, struct fhook_regs *fregs,
 			 void *data)
 {
-	char symbol[KSYM_SYMBOL_LEN];
+	char symbol[KSYM_SYMBOL_LEN], *size;
 
 	sprint_symbol(symbol, (unsigned long)__builtin_return_address(0));
-	if (sscanf(symbol, "%*[^+]+%*x/%x", &tramp_size) != 1)
+	size = strchr(symbol, '/');
+	if (!size || sscanf(size, "/%x", &tramp_size) != 1)
 		tramp_size = 0;
 
 	return 0;
@@ -665,7 +679,7 @@ static u64 measure_tramp(int num)
 		if (fhook_register_ips(&fhook_ops[i], &func, 1))
 			break;
 	}
-	sink = call_other(0);
+	WRITE_ONCE(sink, READ_ONCE(call_other)(0));
 	while (--i >= 0)
 		fhook_unhook(i);
 	fhook_barrier();
@@ -708,11 +722,15 @@ static int __init bench_init(void)
 	bench_whole();
 	bench_memory();
 
-	/* All is said; there is nothing to stay for. */
-	return -EAGAIN;
+	return 0;
+}
+
+static void __exit bench_exit(void)
+{
 }
 
 module_init(bench_init);
+module_exit(bench_exit);
 
 MODULE_DESCRIPTION("Benchmark of fhook beside its counterparts in mainline");
 MODULE_LICENSE("GPL");

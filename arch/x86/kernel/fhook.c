@@ -23,6 +23,7 @@
 #include <asm/fhook_pieces.h>
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
+#include <asm/processor-flags.h>
 #include <asm/text-patching.h>
 
 #include "../../../kernel/fhook/internal.h"
@@ -315,7 +316,7 @@ unsigned long fhook_template_ip(unsigned long ip)
 	unsigned long offset;
 	bool regs;
 
-	guard(rcu)();
+	guard(preempt_notrace)();
 	set = fhook_text_find(ip);
 	if (!set)
 		return 0;
@@ -436,7 +437,8 @@ void fhook_arch_site_flush(void)
 /**
  * fhook_fill_perf_regs() - the registers that perf can do with
  * @fregs: the registers at a site
- * @regs: filled as by perf_arch_fetch_caller_regs(), of the hooked function
+ * @regs: ip, sp, bp, cs and flags are filled, as if the hooked function had been
+ *	interrupted behind its slot, so that perf's call chain begins with it
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
@@ -444,5 +446,5 @@ void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 	regs->sp = fhook_regs_get_sp(fregs);
 	regs->bp = fhook_regs_get_fp(fregs);
 	regs->cs = __KERNEL_CS;
-	regs->flags = 0;
+	regs->flags = X86_EFLAGS_FIXED;
 }

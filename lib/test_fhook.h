@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * KUnit tests of fhook: what their files share.
+ *
+ *	test_fhook.c		what a callback gets, and which callbacks run
+ *	test_fhook_errors.c	what fails, and what that leaves behind
+ *	test_fhook_context.c	contexts, other CPUs, unregistering, unwinding
+ *	test_fhook_x86.c	registers, and every instruction of a trampoline
+ *	test_fhook_targets.c	what is hooked, the only file with slots
+ *	test_fhook_kernel.c	always built in: what modules cannot reach
+ */
+#ifndef _TEST_FHOOK_H
+#define _TEST_FHOOK_H
+
+#include <kunit/test.h>
+#include <linux/fhook.h>
+#include <asm/fhook_arch.h>
+
+#define FHOOK_TEST_ARGS		7
+
+/**
+ * struct fhook_probe - an ops that writes down how it was called
+ * @ops: it
+ * @report: what fhook says of it
+ * @test: that it belongs to
+ * @calls: how often the callback was called; the others are of the last call
+ * @ip: the callback's argument
+ * @parent: the callback's argument
+ * @data: the callback's argument
+ * @return_ip: where the callback returns to, in the trampoline
+ * @preemptible: could the callback be preempted?
+ * @args: what fhook_regs_get_arg() says
+ * @regs_ip: what fhook_regs_get_ip() says
+ * @regs_sp: what fhook_regs_get_sp() says
+ * @regs_fp: what fhook_regs_get_fp() says
+ * @regs_parent: what fhook_regs_get_parent() says
+ * @has_regs: did fhook_get_regs() return some?
+ * @regs: copy of them
+ * @act: what else the callback is to do, or NULL
+ * @value: for @act
+ */
+struct fhook_probe {
+	struct fhook_ops	ops;
+	struct fhook_report	report;
+	struct kunit		*test;
+	unsigned int		calls;
+	unsigned long		ip;
+	unsigned long		parent;
+	void			*data;
+	unsigned long		return_ip;
+	bool			preemptible;
+	unsigned long		args[FHOOK_TEST_ARGS];
+	unsigned long		regs_ip;
+	unsigned long		regs_sp;
+	unsigned long		regs_fp;
+	unsigned long		regs_parent;
+	bool			has_regs;
+	struct pt_regs		regs;
+	void			(*act)(struct fhook_probe *probe,
+				       struct fhook_regs *fregs);
+	unsigned long		value;
+};
+
+/* test_fhook.c */
+struct fhook_probe *fhook_probe(struct kunit *test, const char *name);
+int fhook_probe_entry(struct fhook_ops *ops, unsigned long ip,
+		      unsigned long parent_ip, struct fhook_regs *fregs,
+		      void *data);
+void fhook_probe_register(struct fhook_probe *probe, const char *filter);
+void fhook_probe_undo(struct fhook_probe *probe);
+void fhook_probe_unregister(struct fhook_probe *probe);
+void fhook_expect_symbol(struct kunit *test, unsigned long addr,
+			 const char *name);
+unsigned long fhook_test_slot(struct kunit *test, u32 (*func)(u32 value));
+
+/* test_fhook_targets.c */
+u32 fhook_target_a(u32 value);
+u32 fhook_target_b(u32 value);
+u32 fhook_target_c(u32 value);
+u32 fhook_target_lost1(u32 value);
+u32 fhook_target_lost2(u32 value);
+u32 fhook_target_lost3(u32 value);
+u32 fhook_target_notrace(u32 value);
+u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value));
+void fhook_target_empty(void);
+unsigned long fhook_target_args(unsigned long a0, unsigned long a1,
+				unsigned long a2, unsigned long a3,
+				unsigned long a4, unsigned long a5,
+				unsigned long a6);
+unsigned long fhook_target_other_args(unsigned long a0, unsigned long a1,
+				      unsigned long a2, unsigned long a3,
+				      unsigned long a4, unsigned long a5,
+				      unsigned long a6);
+
+/* What the targets do; test_fhook_targets.c does it too. */
+#define FHOOK_A(value)		((value) * 3 + 1)
+#define FHOOK_B(value)		((value) * 5 + 2)
+#define FHOOK_C(value)		((value) * 7 + 3)
+#define FHOOK_LOST1(value)	((value) * 11 + 4)
+#define FHOOK_LOST2(value)	((value) * 13 + 5)
+#define FHOOK_LOST3(value)	((value) * 17 + 6)
+
+/* test_fhook_kernel.c */
+u32 fhook_test_builtin(u32 value);
+void fhook_test_poke(unsigned long addr, const void *insn, size_t len);
+bool fhook_test_is_text(unsigned long addr);
+unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
+				   unsigned int size);
+int fhook_test_trace_reliable(unsigned long *store, unsigned int size);
+
+#endif /* _TEST_FHOOK_H */

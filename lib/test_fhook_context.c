@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of fhook: contexts that nest, other CPUs that call while hooks
+ * come and go, how unregistering waits, and stacks with trampolines in them.
+ */
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/kthread.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+#include <asm/apic.h>
+#include <asm/nmi.h>
+
+#include "test_fhook.h"
+
+/* Long enough for any interrupt, even in a slow emulator. */
+#define PATIENCE	(5 * USEC_PER_SEC)
+
+enum context { IN_TASK, IN_SOFTIRQ, IN_HARDIRQ, IN_NMI, CONTEXTS };
+
+/*
+ * Contexts: the callback in each of them brings about the next, so that at the
+ * innermost one all guards are held.
+ */
+static unsigned int context_calls[CONTEXTS];
+static bool context_left[CONTEXTS];
+static struct irq_work into_softirq;
+static struct irq_work into_hardirq;
+static struct tasklet_struct softirq_tasklet;
+
+static enum context this_context(void)
+{
+	if (in_nmi())
+		return IN_NMI;
+	if (in_hardirq())
+		return IN_HARDIRQ;
+	if (in_serving_softirq())
+		return IN_SOFTIRQ;
+
+	return IN_TASK;
+}
+
+static void into_softirq_fn(struct irq_work *work)
+{
+	tasklet_schedule(&softirq_tasklet);
+}
+
+static void softirq_fn(struct tasklet_struct *tasklet)
+{
+	fhook_target_a(IN_SOFTIRQ);
+	WRITE_ONCE(context_left[IN_SOFTIRQ], true);
+}
+
+static void into_hardirq_fn(struct irq_work *work)
+{
+	fhook_target_a(IN_HARDIRQ);
+	WRITE_ONCE(context_left[IN_HARDIRQ], true);
+}
+
+static int nmi_fn(unsigned int cmd, struct pt_regs *regs)
+{
+	if (READ_ONCE(context_left[IN_NMI]))
+		return NMI_DONE;
+
+	fhook_target_a(IN_NMI);
+	WRITE_ONCE(context_left[IN_NMI], true);
+
+	return NMI_HANDLED;
+}
+
+static void wait_for(enum context context)
+{
+	unsigned int i;
+
+	for (i = 0; i < PATIENCE && !READ_ONCE(context_left[context]); i++)
+		udelay(1);
+}
+
+static void act_next_context(struct fhook_probe *probe,
+			     struct fhook_regs *fregs)
+{
+	enum context context = this_context();
+
+	context_calls[context]++;
+	/* In its own context this is refused, and counted. */
+	fhook_target_b(context);
+
+	switch (context) {
+	case IN_TASK:
+		irq_work_queue(&into_softirq);
+		wait_for(IN_SOFTIRQ);
+		break;
+	case IN_SOFTIRQ:
+		irq_work_queue(&into_hardirq);
+		wait_for(IN_HARDIRQ);
+		break;
+	case IN_HARDIRQ:
+		if (IS_ENABLED(CONFIG_X86_LOCAL_APIC)) {
+			__apic_send_IPI_mask(cpumask_of(smp_processor_id()),
+					     NMI_VECTOR);
+			wait_for(IN_NMI);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+static void test_contexts(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "contexts");
+	struct fhook_probe *refused = fhook_probe(test, "refused");
+	u64 hits, missed;
+	int i;
+
+	memset(context_calls, 0, sizeof(context_calls));
+	memset(context_left, 0, sizeof(context_left));
+	into_softirq = IRQ_WORK_INIT_HARD(into_softirq_fn);
+	into_hardirq = IRQ_WORK_INIT_HARD(into_hardirq_fn);
+	tasklet_setup(&softirq_tasklet, softirq_fn);
+	KUNIT_ASSERT_EQ(test, 0, register_nmi_handler(NMI_LOCAL, nmi_fn, 0,
+						      "test_fhook"));
+
+	probe->act = act_next_context;
+	fhook_probe_register(probe, "fhook_target_a");
+	fhook_probe_register(refused, "fhook_target_b");
+	fhook_target_a(IN_TASK);
+
+	for (i = 0; i < CONTEXTS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, 1, context_calls[i], "context %d", i);
+	KUNIT_EXPECT_EQ(test, CONTEXTS, probe->calls);
+	KUNIT_EXPECT_EQ(test, 0, refused->calls);
+	fhook_count(&probe->ops, &hits, &missed);
+	KUNIT_EXPECT_EQ(test, 0, missed);
+	fhook_count(&refused->ops, &hits, &missed);
+	KUNIT_EXPECT_EQ(test, CONTEXTS, missed);
+
+	fhook_probe_unregister(probe);
+	fhook_probe_unregister(refused);
+	unregister_nmi_handler(NMI_LOCAL, "test_fhook");
+	irq_work_sync(&into_softirq);
+	irq_work_sync(&into_hardirq);
+	tasklet_kill(&softirq_tasklet);
+}
+
+/*
+ * Other CPUs
+ */
+
+/**
+ * struct caller - a thread that calls targets all the time
+ * @task: the thread
+ * @calls: how often it has
+ * @wrong: how often the result was not what it should be
+ */
+struct caller {
+	struct task_struct	*task;
+	unsigned long		calls;
+	unsigned long		wrong;
+};
+
+static int caller_fn(void *data)
+{
+	struct caller *caller = data;
+	u32 value = 0;
+
+	while (!kthread_should_stop()) {
+		value++;
+		if (fhook_target_a(value) != FHOOK_A(value))
+			caller->wrong++;
+		if (fhook_target_b(value) != FHOOK_B(value))
+			caller->wrong++;
+		if (fhook_target_args(value % 10, 2, 3, 4, 5, 6, 7) !=
+		    value % 10 + 7654320)
+			caller->wrong++;
+		WRITE_ONCE(caller->calls, caller->calls + 1);
+		/* Or trampolines would be waited for, for ever. */
+		if (value % 1024 == 0)
+			cond_resched_tasks_rcu_qs();
+	}
+
+	return 0;
+}
+
+static void caller_stop(void *data)
+{
+	struct caller *caller = data;
+
+	kthread_stop(caller->task);
+}
+
+static struct caller *caller_start(struct kunit *test)
+{
+	struct caller *caller;
+
+	caller = kunit_kzalloc(test, sizeof(*caller), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, caller);
+	caller->task = kthread_run(caller_fn, caller, "fhook_caller");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(caller->task));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, caller_stop, caller));
+
+	return caller;
+}
+
+/* A callback that may run on several CPUs at once writes nothing. */
+static int silent_entry(struct fhook_ops *ops, unsigned long ip,
+			unsigned long parent_ip, struct fhook_regs *fregs,
+			void *data)
+{
+	return 0;
+}
+
+static void churn(struct kunit *test, struct fhook_probe *probes[3], int round)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ_MSG(test, 0,
+				    fhook_register(&probes[i]->ops,
+						   "fhook_target_a fhook_target_b fhook_target_args",
+						   NULL),
+				    "round %d: %s", round,
+				    probes[i]->report.text);
+	KUNIT_EXPECT_EQ(test, 0, fhook_retarget(&probes[1]->ops,
+						"fhook_target_b", NULL));
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, 0,
+				fhook_unregister_async(&probes[(i + round) %
+							       3]->ops, NULL));
+	fhook_barrier();
+}
+
+static void test_churn(struct kunit *test)
+{
+	struct caller *callers[2] = { caller_start(test), caller_start(test) };
+	struct fhook_probe *probes[3];
+	unsigned long before;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		probes[i] = fhook_probe(test, "churn");
+		probes[i]->ops.entry = silent_entry;
+		probes[i]->ops.flags = i == 2 ? FHOOK_FL_REGS : 0;
+		fhook_probe_undo(probes[i]);
+	}
+	before = READ_ONCE(callers[0]->calls);
+	for (i = 0; i < 30; i++)
+		churn(test, probes, i);
+	KUNIT_EXPECT_GT(test, READ_ONCE(callers[0]->calls), before);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, 0, READ_ONCE(callers[i]->wrong));
+}
+
+/* Hits of several CPUs are all counted. */
+static void test_count_all_cpus(struct kunit *test)
+{
+	struct caller *callers[2] = { caller_start(test), caller_start(test) };
+	struct fhook_probe *probe = fhook_probe(test, "all cpus");
+	u64 before, after, missed;
+	unsigned long calls;
+
+	probe->ops.entry = silent_entry;
+	fhook_probe_register(probe, "fhook_target_a");
+	fhook_count(&probe->ops, &before, &missed);
+	calls = READ_ONCE(callers[0]->calls) + READ_ONCE(callers[1]->calls);
+	msleep(200);
+	calls = READ_ONCE(callers[0]->calls) + READ_ONCE(callers[1]->calls) -
+		calls;
+	fhook_count(&probe->ops, &after, &missed);
+	KUNIT_EXPECT_GT(test, calls, 0);
+	/* Each caller may be in the middle of one, at both ends. */
+	KUNIT_EXPECT_GE(test, after - before + 2, calls);
+	KUNIT_EXPECT_EQ(test, 0, missed);
+	fhook_probe_unregister(probe);
+}
+
+/*
+ * How unregistering waits
+ */
+
+static DECLARE_COMPLETION(done_completion);
+static struct fhook_ops *done_order[4];
+static unsigned int done_num;
+static bool done_sleeps;
+
+static void done_fn(struct fhook_ops *ops)
+{
+	if (done_sleeps)
+		msleep(20);
+	if (done_num < ARRAY_SIZE(done_order))
+		done_order[done_num++] = ops;
+	complete(&done_completion);
+}
+
+static void test_async(struct kunit *test)
+{
+	struct fhook_probe *probes[3];
+	int i;
+
+	done_num = 0;
+	done_sleeps = true;
+	for (i = 0; i < 3; i++) {
+		probes[i] = fhook_probe(test, "async");
+		fhook_probe_register(probes[i], "fhook_target_a");
+	}
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, 0,
+				fhook_unregister_async(&probes[i]->ops,
+						       done_fn));
+
+	/* From here on none is called, and none can be registered yet. */
+	fhook_target_a(1);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, 0, probes[i]->calls);
+		KUNIT_EXPECT_FALSE(test, fhook_is_registered(&probes[i]->ops));
+	}
+	KUNIT_EXPECT_EQ(test, -EBUSY, fhook_register(&probes[2]->ops,
+						     "fhook_target_a", NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_unregister(&probes[2]->ops));
+
+	fhook_barrier();
+	KUNIT_EXPECT_EQ(test, 3, done_num);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_PTR_EQ(test, &probes[i]->ops, done_order[i]);
+	KUNIT_EXPECT_EQ(test, 0, fhook_register(&probes[2]->ops,
+						"fhook_target_a", NULL));
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 1, probes[2]->calls);
+	done_sleeps = false;
+}
+
+static int done_again_err;
+
+static void done_again(struct fhook_ops *ops)
+{
+	done_again_err = fhook_register(ops, "fhook_target_b", NULL);
+}
+
+/* "It may be freed or registered again from here on", here included. */
+static void test_register_when_done(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "again");
+
+	done_again_err = -EAGAIN;
+	fhook_probe_register(probe, "fhook_target_a");
+	KUNIT_EXPECT_EQ(test, 0, fhook_unregister_async(&probe->ops,
+							done_again));
+	fhook_barrier();
+	KUNIT_EXPECT_EQ(test, 0, done_again_err);
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+	fhook_target_b(1);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+	fhook_probe_unregister(probe);
+}
+
+/* A callback that does not return until it is told to. */
+static bool callback_running, callback_may_end;
+
+static int busy_entry(struct fhook_ops *ops, unsigned long ip,
+		      unsigned long parent_ip, struct fhook_regs *fregs,
+		      void *data)
+{
+	WRITE_ONCE(callback_running, true);
+	while (!READ_ONCE(callback_may_end))
+		cpu_relax();
+
+	return 0;
+}
+
+static int call_once_fn(void *data)
+{
+	fhook_target_c(1);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+static void test_wait_for_callback(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "busy");
+	struct task_struct *task;
+	int i;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "there is one CPU only");
+
+	WRITE_ONCE(callback_running, false);
+	WRITE_ONCE(callback_may_end, false);
+	reinit_completion(&done_completion);
+	probe->ops.entry = busy_entry;
+	fhook_probe_register(probe, "fhook_target_c");
+	task = kthread_run(call_once_fn, NULL, "fhook_busy");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	for (i = 0; i < 5000 && !READ_ONCE(callback_running); i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_TRUE(test, callback_running);
+
+	KUNIT_EXPECT_EQ(test, 0, fhook_unregister_async(&probe->ops, done_fn));
+	KUNIT_EXPECT_EQ(test, 0,
+			wait_for_completion_timeout(&done_completion, HZ / 2));
+	WRITE_ONCE(callback_may_end, true);
+	KUNIT_EXPECT_NE(test, 0,
+			wait_for_completion_timeout(&done_completion, 60 * HZ));
+	fhook_barrier();
+	kthread_stop(task);
+}
+
+static DECLARE_COMPLETION(sleeper_in);
+static DECLARE_COMPLETION(sleeper_out);
+
+static u32 sleep_in_function(u32 value)
+{
+	complete(&sleeper_in);
+	wait_for_completion(&sleeper_out);
+
+	return value;
+}
+
+static int sleeper_fn(void *data)
+{
+	fhook_target_nest(1, sleep_in_function);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+/* Some functions never return; that must not keep a hook from going. */
+static void test_no_wait_for_function(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "sleeper");
+	struct task_struct *task;
+
+	reinit_completion(&sleeper_in);
+	reinit_completion(&sleeper_out);
+	fhook_probe_register(probe, "fhook_target_nest");
+	task = kthread_run(sleeper_fn, NULL, "fhook_sleeper");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wait_for_completion(&sleeper_in);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+	/* Or this would never end. */
+	fhook_probe_unregister(probe);
+	complete(&sleeper_out);
+	kthread_stop(task);
+}
+
+/*
+ * Stacks
+ */
+
+#define MAX_FRAMES	64
+
+static unsigned long frames[MAX_FRAMES];
+static unsigned long reliable[MAX_FRAMES];
+static unsigned int num_frames;
+static int num_reliable;
+
+static void act_unwind(struct fhook_probe *probe, struct fhook_regs *fregs)
+{
+	num_frames = stack_trace_save(frames, MAX_FRAMES, 0);
+	num_reliable = fhook_test_trace_reliable(reliable, MAX_FRAMES);
+}
+
+/* The frames from the callback on should be these, and no others. */
+static void expect_frames(struct kunit *test, const unsigned long *entries,
+			  unsigned int num)
+{
+	static const char *const names[] = {
+		"fhook_probe_entry+", "fhook_trampoline_", "fhook_target_b+",
+		"fhook_target_nest+", "try_unwind+",
+	};
+	char symbol[KSYM_SYMBOL_LEN];
+	unsigned int i, first;
+
+	for (first = 0; first < num; first++) {
+		sprint_symbol(symbol, entries[first]);
+		if (!strncmp(symbol, names[0], strlen(names[0])))
+			break;
+	}
+	KUNIT_ASSERT_LE(test, first + ARRAY_SIZE(names), num);
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		fhook_expect_symbol(test, entries[first + i], names[i]);
+}
+
+static noinline void try_unwind(struct kunit *test, unsigned int flags)
+{
+	struct fhook_probe *probe = fhook_probe(test, "unwind");
+
+	probe->ops.flags = flags;
+	probe->act = act_unwind;
+	num_frames = 0;
+	num_reliable = 0;
+	fhook_probe_register(probe, "fhook_target_b");
+	KUNIT_EXPECT_EQ(test, FHOOK_B(2) + 1,
+			fhook_target_nest(1, fhook_target_b));
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+
+	expect_frames(test, frames, num_frames);
+	KUNIT_ASSERT_GT(test, num_reliable, 0);
+	expect_frames(test, reliable, num_reliable);
+	fhook_probe_unregister(probe);
+}
+
+static void test_unwind(struct kunit *test)
+{
+	try_unwind(test, 0);
+	try_unwind(test, FHOOK_FL_REGS);
+	try_unwind(test, FHOOK_FL_UNGUARDED);
+	try_unwind(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED);
+}
+
+static struct kunit_case fhook_context_cases[] = {
+	KUNIT_CASE(test_contexts),
+	KUNIT_CASE(test_churn),
+	KUNIT_CASE(test_count_all_cpus),
+	KUNIT_CASE(test_async),
+	KUNIT_CASE(test_register_when_done),
+	KUNIT_CASE(test_wait_for_callback),
+	KUNIT_CASE(test_no_wait_for_function),
+	KUNIT_CASE(test_unwind),
+	{}
+};
+
+static struct kunit_suite fhook_context_suite = {
+	.name = "fhook_context",
+	.test_cases = fhook_context_cases,
+};
+
+kunit_test_suite(fhook_context_suite);

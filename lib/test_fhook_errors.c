@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of fhook: what fails, what is said about it, and what it leaves
+ * behind, which is nothing.
+ *
+ * "Nothing" is looked at where it counts: in the bytes of the slots.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "test_fhook.h"
+
+/* A 5-byte jump to where it ends: a no-op, but not fhook's. */
+static const u8 foreign_insn[] = { 0xe9, 0, 0, 0, 0 };
+
+static_assert(sizeof(foreign_insn) == FHOOK_SLOT_SIZE);
+
+/**
+ * struct slots - the targets' slots
+ * @addr: where they are: of a, of b or of another in its place, and of c
+ * @idle: what they hold when nothing is hooked
+ */
+struct slots {
+	unsigned long	addr[3];
+	u8		idle[3][FHOOK_SLOT_SIZE];
+};
+
+static void slots_find(struct kunit *test, struct slots *slots,
+		       u32 (*func)(u32 value))
+{
+	int i;
+
+	slots->addr[0] = fhook_test_slot(test, fhook_target_a);
+	slots->addr[1] = fhook_test_slot(test, func);
+	slots->addr[2] = fhook_test_slot(test, fhook_target_c);
+	for (i = 0; i < 3; i++)
+		memcpy(slots->idle[i], (void *)slots->addr[i],
+		       FHOOK_SLOT_SIZE);
+}
+
+static void expect_idle(struct kunit *test, const struct slots *slots)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_MEMEQ(test, (void *)slots->addr[i],
+				   slots->idle[i], FHOOK_SLOT_SIZE);
+}
+
+/**
+ * struct bad_filter - a filter that must fail
+ * @filter: it
+ * @err: what fhook_register() should return
+ * @error: what the report should say, for a program
+ * @offset: where in @filter
+ * @about: what the sentence should name
+ */
+struct bad_filter {
+	const char		*filter;
+	int			err;
+	enum fhook_error	error;
+	unsigned int		offset;
+	const char		*about;
+};
+
+static const struct bad_filter bad_filters[] = {
+	{ "fhook_no_such_function", -ENOENT, FHOOK_ERR_NO_FUNCTION, 0,
+	  "fhook_no_such_function" },
+	{ "fhook_no_such_*", -ENOENT, FHOOK_ERR_NO_FUNCTION, 0,
+	  "fhook_no_such_*" },
+	{ "fhook_*_such_function", -ENOENT, FHOOK_ERR_NO_FUNCTION, 0,
+	  "fhook_*_such_function" },
+	{ "fhook_target_notrace", -EOPNOTSUPP, FHOOK_ERR_NO_SLOT, 0,
+	  "fhook_target_notrace" },
+	{ "fhook_test_builtin", -EOPNOTSUPP, FHOOK_ERR_NO_SLOT, 0,
+	  "fhook_test_builtin" },
+	{ "fhook_register", -EOPNOTSUPP, FHOOK_ERR_NO_SLOT, 0,
+	  "fhook_register" },
+	/* One of two or three: the others are not hooked either. */
+	{ "fhook_target_a fhook_no_such_function", -ENOENT,
+	  FHOOK_ERR_NO_FUNCTION, 15, "fhook_no_such_function" },
+	{ " fhook_no_such_function  fhook_target_a", -ENOENT,
+	  FHOOK_ERR_NO_FUNCTION, 1, "fhook_no_such_function" },
+	{ "fhook_target_a\tfhook_target_notrace\nfhook_target_b", -EOPNOTSUPP,
+	  FHOOK_ERR_NO_SLOT, 15, "fhook_target_notrace" },
+	{ "fhook_target_a fhook_target_[b", -EINVAL, FHOOK_ERR_PATTERN, 15,
+	  "'['" },
+	{ "fhook_target_a fhook_target_b;", -EINVAL, FHOOK_ERR_PATTERN, 15,
+	  "';'" },
+	{ "fhook_target_a%return", -EINVAL, FHOOK_ERR_PATTERN, 0, "'%'" },
+	{ "fhook_target_a:mod:", -EINVAL, FHOOK_ERR_PATTERN, 0, ":mod:" },
+	{ "fhook_target_a :mod:*", -EINVAL, FHOOK_ERR_PATTERN, 15, ":mod:" },
+	{ "fhook_target_a:1", -EINVAL, FHOOK_ERR_PATTERN, 0, "':'" },
+	{ "", -EINVAL, FHOOK_ERR_PATTERN, 0, "no function" },
+	{ " \t\n", -EINVAL, FHOOK_ERR_PATTERN, 0, "no function" },
+};
+
+static void expect_report(struct kunit *test, const struct bad_filter *bad,
+			  const struct fhook_report *report)
+{
+	KUNIT_EXPECT_EQ_MSG(test, bad->error, report->error, "of '%s'",
+			    bad->filter);
+	KUNIT_EXPECT_EQ_MSG(test, bad->offset, report->offset, "of '%s'",
+			    bad->filter);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(report->text, bad->about),
+				  "'%s' is said of '%s'", report->text,
+				  bad->filter);
+	KUNIT_EXPECT_NULL_MSG(test, strchr(report->text, '\n'), "of '%s'",
+			      bad->filter);
+}
+
+static void test_bad_filters(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "bad");
+	const struct bad_filter *bad;
+	struct fhook_report report;
+	struct slots slots;
+
+	slots_find(test, &slots, fhook_target_b);
+	for (bad = bad_filters; bad < bad_filters + ARRAY_SIZE(bad_filters);
+	     bad++) {
+		memset(&probe->report, 0xff, sizeof(probe->report));
+		KUNIT_EXPECT_EQ_MSG(test, bad->err,
+				    fhook_register(&probe->ops, bad->filter,
+						   NULL),
+				    "'%s'", bad->filter);
+		expect_report(test, bad, &probe->report);
+
+		KUNIT_EXPECT_EQ(test, bad->err,
+				fhook_check_filter(bad->filter, &report));
+		expect_report(test, bad, &report);
+
+		KUNIT_EXPECT_FALSE(test, fhook_is_registered(&probe->ops));
+		expect_idle(test, &slots);
+	}
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			fhook_register(&probe->ops, NULL, NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_PATTERN, probe->report.error);
+
+	/* The ops is as good as new. */
+	fhook_probe_register(probe, "fhook_target_a");
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+	fhook_probe_unregister(probe);
+	KUNIT_EXPECT_EQ(test, 0, fhook_check_filter("fhook_target_a", &report));
+}
+
+/* What would be left over is nothing: is that an error, or nothing to do? */
+static void test_all_excluded(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "excluded");
+	struct slots slots;
+
+	slots_find(test, &slots, fhook_target_b);
+	if (!fhook_register(&probe->ops, "fhook_target_a", "fhook_target_*"))
+		fhook_probe_undo(probe);
+	expect_idle(test, &slots);
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			fhook_register(&fhook_probe(test, "bad")->ops,
+				       "fhook_target_a", "fhook_target_[b"));
+	expect_idle(test, &slots);
+}
+
+static void test_bad_addresses(struct kunit *test)
+{
+	unsigned long slot = fhook_test_slot(test, fhook_target_a);
+	unsigned long bad[] = {
+		(unsigned long)fhook_target_notrace,
+		(unsigned long)fhook_register,
+		slot + 1,
+		slot - 64,
+		(unsigned long)bad,
+		0,
+		1,
+		~0UL,
+	};
+	struct fhook_probe *probe = fhook_probe(test, "addresses");
+	struct slots slots;
+	int i;
+
+	slots_find(test, &slots, fhook_target_b);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		unsigned long addrs[] = { slot, bad[i] };
+
+		KUNIT_EXPECT_EQ_MSG(test, -ENOENT,
+				    fhook_register_ips(&probe->ops, addrs, 2),
+				    "%#lx", bad[i]);
+		KUNIT_EXPECT_EQ(test, FHOOK_ERR_NO_SLOT, probe->report.error);
+		KUNIT_EXPECT_EQ(test, bad[i], probe->report.addr);
+		expect_idle(test, &slots);
+	}
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_register_ips(&probe->ops, NULL,
+							  1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_register_ips(&probe->ops, bad,
+							  0));
+}
+
+static void test_bad_ops(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "ops");
+
+	probe->ops.flags = BIT(31);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			fhook_register(&probe->ops, "fhook_target_a", NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_OPS, probe->report.error);
+	probe->ops.flags = 0;
+	probe->ops.entry = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			fhook_register(&probe->ops, "fhook_target_a", NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_OPS, probe->report.error);
+	probe->ops.entry = fhook_probe_entry;
+	probe->ops.name = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			fhook_register(&probe->ops, "fhook_target_a", NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_OPS, probe->report.error);
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_register(NULL, "fhook_target_a",
+						      NULL));
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+}
+
+static void test_twice(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "twice");
+	unsigned long func = (unsigned long)fhook_target_b;
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_unregister(&probe->ops));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_NOT_REGISTERED, probe->report.error);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			fhook_retarget(&probe->ops, "fhook_target_a", NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_NOT_REGISTERED, probe->report.error);
+
+	fhook_probe_register(probe, "fhook_target_a");
+	KUNIT_EXPECT_EQ(test, -EBUSY,
+			fhook_register(&probe->ops, "fhook_target_b", NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_BUSY, probe->report.error);
+	KUNIT_EXPECT_EQ(test, -EBUSY, fhook_register_ips(&probe->ops, &func,
+							 1));
+	fhook_target_b(1);
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+
+	fhook_probe_unregister(probe);
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_unregister(&probe->ops));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_NOT_REGISTERED, probe->report.error);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			fhook_unregister_async(&probe->ops, NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_unregister(NULL));
+	KUNIT_EXPECT_FALSE(test, fhook_is_registered(NULL));
+}
+
+/* A retarget that fails leaves the hook where it was. */
+static void test_bad_retarget(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "retarget");
+	const struct bad_filter *bad;
+
+	fhook_probe_register(probe, "fhook_target_a fhook_target_b");
+	for (bad = bad_filters; bad < bad_filters + ARRAY_SIZE(bad_filters);
+	     bad++) {
+		probe->calls = 0;
+		KUNIT_EXPECT_EQ_MSG(test, bad->err,
+				    fhook_retarget(&probe->ops, bad->filter,
+						   NULL),
+				    "'%s'", bad->filter);
+		expect_report(test, bad, &probe->report);
+		fhook_target_a(1);
+		fhook_target_b(1);
+		fhook_target_c(1);
+		KUNIT_EXPECT_EQ(test, 2, probe->calls);
+	}
+	fhook_probe_unregister(probe);
+}
+
+/* Somebody writes to the slot in the middle. */
+static void foreign_write(struct slots *slots)
+{
+	fhook_test_poke(slots->addr[1], foreign_insn, sizeof(foreign_insn));
+}
+
+static void expect_foreign(struct kunit *test, struct slots *slots)
+{
+	KUNIT_EXPECT_MEMEQ(test, (void *)slots->addr[1], foreign_insn,
+			   FHOOK_SLOT_SIZE);
+}
+
+static void expect_idle_but_foreign(struct kunit *test, struct slots *slots)
+{
+	int i;
+
+	for (i = 0; i < 3; i += 2)
+		KUNIT_EXPECT_MEMEQ(test, (void *)slots->addr[i],
+				   slots->idle[i], FHOOK_SLOT_SIZE);
+}
+
+static void give_back(void *data)
+{
+	struct slots *slots = data;
+
+	fhook_test_poke(slots->addr[1], slots->idle[1], FHOOK_SLOT_SIZE);
+}
+
+static struct slots *foreign_slots(struct kunit *test, u32 (*func)(u32 value))
+{
+	struct slots *slots;
+
+	slots = kunit_kzalloc(test, sizeof(*slots), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, slots);
+	slots_find(test, slots, func);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, give_back, slots));
+
+	return slots;
+}
+
+static void test_bytes_before_register(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "bytes");
+	struct slots *slots = foreign_slots(test, fhook_target_b);
+
+	foreign_write(slots);
+	KUNIT_EXPECT_EQ(test, -EFAULT,
+			fhook_register(&probe->ops, "fhook_target_[abc]",
+				       NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_BYTES, probe->report.error);
+	KUNIT_EXPECT_EQ(test, slots->addr[1], probe->report.addr);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(probe->report.text,
+					   "fhook_target_b"));
+	expect_foreign(test, slots);
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, FHOOK_B(1), fhook_target_b(1));
+	fhook_target_c(1);
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+
+	/* Nothing is remembered against it when it is put right. */
+	give_back(slots);
+	expect_idle(test, slots);
+	fhook_probe_register(probe, "fhook_target_[abc]");
+	fhook_target_b(1);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+	fhook_probe_unregister(probe);
+	expect_idle(test, slots);
+}
+
+/* A second hook, and a retarget, come upon bytes that were fine before. */
+static void test_bytes_before_change(struct kunit *test)
+{
+	struct fhook_probe *first = fhook_probe(test, "first");
+	struct fhook_probe *second = fhook_probe(test, "second");
+	struct slots *slots = foreign_slots(test, fhook_target_b);
+	u8 call[FHOOK_SLOT_SIZE];
+
+	fhook_probe_register(first, "fhook_target_[ab]");
+	memcpy(call, (void *)slots->addr[1], sizeof(call));
+	foreign_write(slots);
+
+	KUNIT_EXPECT_EQ(test, -EFAULT,
+			fhook_register(&second->ops, "fhook_target_[abc]",
+				       NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_BYTES, second->report.error);
+	KUNIT_EXPECT_EQ(test, slots->addr[1], second->report.addr);
+	expect_foreign(test, slots);
+	fhook_target_a(1);
+	fhook_target_c(1);
+	KUNIT_EXPECT_EQ(test, 1, first->calls);
+	KUNIT_EXPECT_EQ(test, 0, second->calls);
+
+	/* Put right, both work. */
+	fhook_test_poke(slots->addr[1], call, sizeof(call));
+	fhook_probe_register(second, "fhook_target_[abc]");
+	fhook_target_b(1);
+	KUNIT_EXPECT_EQ(test, 2, first->calls);
+	KUNIT_EXPECT_EQ(test, 1, second->calls);
+	fhook_probe_unregister(first);
+	fhook_probe_unregister(second);
+	expect_idle(test, slots);
+}
+
+/*
+ * Unregistering cannot fail. Foreign bytes stay, the other sites are let go,
+ * and even if the old call comes back, it calls nobody who is gone.
+ */
+static void test_bytes_at_unregister(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "probe");
+	struct slots *slots = foreign_slots(test, fhook_target_lost1);
+	u8 call[FHOOK_SLOT_SIZE];
+
+	fhook_probe_register(probe,
+			     "fhook_target_a fhook_target_lost1 fhook_target_c");
+	memcpy(call, (void *)slots->addr[1], sizeof(call));
+	foreign_write(slots);
+
+	fhook_probe_unregister(probe);
+	expect_foreign(test, slots);
+	expect_idle_but_foreign(test, slots);
+
+	fhook_test_poke(slots->addr[1], call, sizeof(call));
+	KUNIT_EXPECT_EQ(test, FHOOK_LOST1(1), fhook_target_lost1(1));
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+
+	/* Other functions are none the worse. */
+	fhook_probe_register(probe, "fhook_target_[ac]");
+	fhook_target_a(1);
+	fhook_target_c(1);
+	KUNIT_EXPECT_EQ(test, 2, probe->calls);
+	fhook_probe_unregister(probe);
+	expect_idle_but_foreign(test, slots);
+
+	/* The slot stays lost: fhook does not know what it is used for now. */
+	KUNIT_EXPECT_EQ(test, -EFAULT,
+			fhook_register(&probe->ops, "fhook_target_lost1",
+				       NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_BYTES, probe->report.error);
+	KUNIT_EXPECT_EQ(test, slots->addr[1], probe->report.addr);
+}
+
+/* The same for a function that two have hooked, who go one after the other. */
+static void test_bytes_at_unregister_shared(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "probe");
+	struct fhook_probe *other = fhook_probe(test, "other");
+	struct slots *slots = foreign_slots(test, fhook_target_lost2);
+	u8 call[FHOOK_SLOT_SIZE];
+
+	fhook_probe_register(other, "fhook_target_a fhook_target_lost2");
+	fhook_probe_register(probe,
+			     "fhook_target_a fhook_target_lost2 fhook_target_c");
+	memcpy(call, (void *)slots->addr[1], sizeof(call));
+	foreign_write(slots);
+
+	fhook_probe_unregister(probe);
+	expect_foreign(test, slots);
+	/* Nobody else is on c. */
+	KUNIT_EXPECT_MEMEQ(test, (void *)slots->addr[2], slots->idle[2],
+			   FHOOK_SLOT_SIZE);
+	fhook_target_a(1);
+	fhook_target_c(1);
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+	KUNIT_EXPECT_EQ(test, 1, other->calls);
+
+	/* The old call comes back, for one who is gone and one who is not. */
+	fhook_test_poke(slots->addr[1], call, sizeof(call));
+	KUNIT_EXPECT_EQ(test, FHOOK_LOST2(1), fhook_target_lost2(1));
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+
+	other->calls = 0;
+	fhook_probe_unregister(other);
+	KUNIT_EXPECT_EQ(test, FHOOK_LOST2(1), fhook_target_lost2(1));
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+	KUNIT_EXPECT_EQ(test, 0, other->calls);
+	expect_idle_but_foreign(test, slots);
+}
+
+/* Retargeting may fail, and then the hook works where it did. */
+static void test_bytes_at_retarget(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "probe");
+	struct slots *slots = foreign_slots(test, fhook_target_lost3);
+	int err;
+
+	fhook_probe_register(probe, "fhook_target_a fhook_target_lost3");
+	foreign_write(slots);
+	err = fhook_retarget(&probe->ops, "fhook_target_a fhook_target_c",
+			     NULL);
+	expect_foreign(test, slots);
+	fhook_target_a(1);
+	fhook_target_lost3(1);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+	fhook_target_c(1);
+	KUNIT_EXPECT_EQ(test, err ? 1 : 2, probe->calls);
+
+	probe->calls = 0;
+	fhook_probe_unregister(probe);
+	fhook_target_a(1);
+	fhook_target_c(1);
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+	expect_idle_but_foreign(test, slots);
+}
+
+static struct kunit_case fhook_error_cases[] = {
+	KUNIT_CASE(test_bad_filters),
+	KUNIT_CASE(test_all_excluded),
+	KUNIT_CASE(test_bad_addresses),
+	KUNIT_CASE(test_bad_ops),
+	KUNIT_CASE(test_twice),
+	KUNIT_CASE(test_bad_retarget),
+	KUNIT_CASE(test_bytes_before_register),
+	KUNIT_CASE(test_bytes_before_change),
+	KUNIT_CASE(test_bytes_at_unregister),
+	KUNIT_CASE(test_bytes_at_unregister_shared),
+	KUNIT_CASE(test_bytes_at_retarget),
+	{}
+};
+
+static struct kunit_suite fhook_error_suite = {
+	.name = "fhook_errors",
+	.test_cases = fhook_error_cases,
+};
+
+kunit_test_suite(fhook_error_suite);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of fhook: the functions that are hooked.
+ *
+ * This is the only file of the test that is compiled with slots, so that no
+ * callback is hooked by accident. Each function is different, or the compiler
+ * would make one of two.
+ */
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "test_fhook.h"
+
+noinline u32 fhook_target_a(u32 value)
+{
+	return FHOOK_A(value);
+}
+
+noinline u32 fhook_target_b(u32 value)
+{
+	return FHOOK_B(value);
+}
+
+noinline u32 fhook_target_c(u32 value)
+{
+	return FHOOK_C(value);
+}
+
+/* The slots of these get lost on the way. */
+noinline u32 fhook_target_lost1(u32 value)
+{
+	return FHOOK_LOST1(value);
+}
+
+noinline u32 fhook_target_lost2(u32 value)
+{
+	return FHOOK_LOST2(value);
+}
+
+noinline u32 fhook_target_lost3(u32 value)
+{
+	return FHOOK_LOST3(value);
+}
+
+/* This one has no slot. */
+noinline notrace u32 fhook_target_notrace(u32 value)
+{
+	return value * 19 + 7;
+}
+
+/* A frame of its own between the hooked function and its caller. */
+noinline u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value))
+{
+	return nest(value + 1) + 1;
+}
+
+/* Changes no register, so that the caller sees what a trampoline does. */
+noinline void fhook_target_empty(void)
+{
+	asm volatile("");
+}
+
+/* Tells each argument, from 0 to 9, from every other. */
+noinline unsigned long fhook_target_args(unsigned long a0, unsigned long a1,
+					 unsigned long a2, unsigned long a3,
+					 unsigned long a4, unsigned long a5,
+					 unsigned long a6)
+{
+	return a0 + 10 * a1 + 100 * a2 + 1000 * a3 + 10000 * a4 + 100000 * a5 +
+	       1000000 * a6;
+}
+
+/* The other way round. */
+noinline unsigned long
+fhook_target_other_args(unsigned long a0, unsigned long a1, unsigned long a2,
+			unsigned long a3, unsigned long a4, unsigned long a5,
+			unsigned long a6)
+{
+	return a6 + 10 * a5 + 100 * a4 + 1000 * a3 + 10000 * a2 + 100000 * a1 +
+	       1000000 * a0;
+}

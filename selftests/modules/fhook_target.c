@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A module whose functions are hooked, that may come and go meanwhile.
+ *
+ *	# insmod fhook_target.ko		calls fhook_mod_hit() once in its init
+ *	# echo 5 > /sys/module/fhook_target/parameters/call	and five times more
+ *	# cat /sys/module/fhook_target/parameters/call		6
+ */
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/init.h>
+#include <linux/kstrtox.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+static atomic_t calls;
+
+/* Their names are those written here, and there are no copies of them. */
+static noinline __noclone __used int fhook_mod_hit(int arg)
+{
+	atomic_inc(&calls);
+	return arg + 1;
+}
+
+/* Nobody calls this one. */
+static noinline __noclone __used int fhook_mod_idle(int arg)
+{
+	return arg + 2;
+}
+
+/* This one goes when the module has been initialized. */
+static noinline __noclone __used int __init
+fhook_mod_init_only(int arg)
+{
+	return arg + 3;
+}
+
+/* And this one cannot be hooked. */
+static noinline __noclone __used notrace int
+fhook_mod_notrace(int arg)
+{
+	return arg + 4;
+}
+
+static int call_set(const char *text, const struct kernel_param *kp)
+{
+	unsigned int i, num;
+	int err;
+
+	err = kstrtouint(text, 0, &num);
+	for (i = 0; !err && i < num; i++) {
+		if (fhook_mod_hit(i) != i + 1)
+			err = -EIO;
+	}
+
+	return err;
+}
+
+static int call_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%d\n", atomic_read(&calls));
+}
+
+static const struct kernel_param_ops call_ops = {
+	.set	= call_set,
+	.get	= call_get,
+};
+
+module_param_cb(call, &call_ops, NULL, 0600);
+MODULE_PARM_DESC(call, "write: call fhook_mod_hit() this often; read: how often it was called");
+
+static int __init target_init(void)
+{
+	return fhook_mod_notrace(fhook_mod_init_only(fhook_mod_hit(1))) != 9 ?
+	       -EIO : 0;
+}
+
+static void __exit target_exit(void)
+{
+	fhook_mod_hit(2);
+}
+
+module_init(target_init);
+module_exit(target_exit);
+
+MODULE_DESCRIPTION("Functions to be hooked by the tests of fhook");
+MODULE_LICENSE("GPL");
