@@ -393,7 +393,9 @@ static void try_removal(struct kunit *test, const int *removal)
 	}
 	expect_order(test, left, num);
 	for (i = 0; i < 3; i++) {
-		fhook_probe_unregister(probes[removal[i]]);
+		KUNIT_EXPECT_EQ(test, 0,
+				fhook_unregister_async(&probes[removal[i]]->ops,
+						       NULL));
 		for (j = 0; left[j] != probes[removal[i]]; j++)
 			;
 		for (num--; j < num; j++)

@@ -108,4 +108,8 @@ unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size);
 
+/* test_fhook_x86.c, for its assembly only */
+struct cpu_state;
+extern struct cpu_state test_fhook_in, test_fhook_out;
+
 #endif /* _TEST_FHOOK_H */

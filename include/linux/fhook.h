@@ -32,6 +32,7 @@
 
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/types.h>
 
@@ -83,10 +84,8 @@ enum fhook_ops_flags {
  * @FHOOK_ERR_NO_SLOT: the function exists, but has no slot (notrace, noinstr,
  *	assembly, or part of fhook itself)
  * @FHOOK_ERR_BYTES: the site does not hold what fhook left there
- * @FHOOK_ERR_OWNED: somebody else has claimed the site
  * @FHOOK_ERR_NO_MEMORY: an allocation failed
  * @FHOOK_ERR_NO_ROOM: no trampoline memory within reach of the site
- * @FHOOK_ERR_MODULE: the module of the function or of the ops is going away
  */
 enum fhook_error {
 	FHOOK_ERR_NONE,
@@ -98,10 +97,8 @@ enum fhook_error {
 	FHOOK_ERR_NO_FUNCTION,
 	FHOOK_ERR_NO_SLOT,
 	FHOOK_ERR_BYTES,
-	FHOOK_ERR_OWNED,
 	FHOOK_ERR_NO_MEMORY,
 	FHOOK_ERR_NO_ROOM,
-	FHOOK_ERR_MODULE,
 };
 
 /**
@@ -153,7 +150,8 @@ struct fhook_ops {
  * typedef fhook_done_t - called when an ops is out of use
  * @ops: the ops; it may be freed or registered again from here on
  *
- * Runs in a work item and may sleep.
+ * Runs in a work item and may sleep, but must not wait for fhook, nor take a lock
+ * under which others do: event_mutex and trace_types_lock are such.
  */
 typedef void (*fhook_done_t)(struct fhook_ops *ops);
 
@@ -176,7 +174,16 @@ bool fhook_is_registered(const struct fhook_ops *ops);
 void fhook_count(const struct fhook_ops *ops, u64 *hits, u64 *missed);
 int fhook_check_filter(const char *filter, struct fhook_report *report);
 
+DECLARE_PER_CPU(unsigned int, fhook_guard);
+
 /* For the rest of the kernel: module loader, unwinder, other owners of text. */
+
+/* A task dies of an oops in a callback: do not refuse all others after it. */
+static inline void fhook_task_dead(void)
+{
+	this_cpu_write(fhook_guard, 0);
+}
+
 void fhook_module_init(struct module *mod);
 void fhook_module_coming(struct module *mod);
 void fhook_module_going(struct module *mod);
@@ -235,6 +242,20 @@ static inline bool fhook_is_registered(const struct fhook_ops *ops)
 	return false;
 }
 
+static inline void fhook_count(const struct fhook_ops *ops, u64 *hits,
+			       u64 *missed)
+{
+	*hits = 0;
+	*missed = 0;
+}
+
+static inline int fhook_check_filter(const char *filter,
+				     struct fhook_report *report)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void fhook_task_dead(void) { }
 static inline void fhook_module_init(struct module *mod) { }
 static inline void fhook_module_coming(struct module *mod) { }
 static inline void fhook_module_going(struct module *mod) { }

@@ -72,14 +72,30 @@ static int fail_foreign(const struct fhook_table *table, u32 site,
 			  (void *)addr);
 }
 
+/* Somebody else's still, or have they put back what was there? */
+static bool is_lost(struct fhook_table *table, u32 site,
+		    const struct fhook_set *set)
+{
+	if (!xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN))
+		return false;
+	if (!fhook_arch_site_has(fhook_site_addr(table, site), set->text))
+		return true;
+
+	xa_clear_mark(&table->used, site, FHOOK_SITE_FOREIGN);
+
+	return false;
+}
+
 static int plan(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		struct fhook_set *old, struct fhook_set *new)
 {
 	struct fhook_change *change;
 	int err;
 
-	if (IS_ERR(new))
+	if (IS_ERR(new)) {
+		fhook_fail_at(txn->report, fhook_site_func(table, site));
 		return PTR_ERR(new);
+	}
 
 	change = next_change(txn);
 	if (!change)
@@ -115,8 +131,12 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 	struct fhook_set *old = xa_load(&table->used, site);
 	unsigned int func_offset;
 
-	if (xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN))
-		return fail_foreign(table, site, txn->report);
+	if (fhook_set_has(old, hook))
+		return 0;
+
+	if (is_lost(table, site, old))
+		return txn->skip_foreign ? 0 : fail_foreign(table, site,
+							    txn->report);
 
 	func_offset = old ? old->func_offset : fhook_arch_func_offset(addr);
 	if (txn->num) {
@@ -155,19 +175,6 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 
 	return plan(txn, table, site, old,
 		    fhook_set_without(old, hook, txn->report));
-}
-
-/**
- * fhook_txn_clear() - plan to take all hooks from a site
- * @txn: the transaction
- * @table: the table of the site
- * @site: its index
- *
- * Return: 0 or an error, which the report of @txn describes.
- */
-int fhook_txn_clear(struct fhook_txn *txn, struct fhook_table *table, u32 site)
-{
-	return plan(txn, table, site, xa_load(&table->used, site), NULL);
 }
 
 static const void *text_of(const struct fhook_set *set)
@@ -231,19 +238,28 @@ static void patch_all(struct fhook_txn *txn)
 	fhook_arch_site_flush();
 }
 
+/*
+ * A foreign site keeps its set, for its trampoline may be called for ever. No
+ * set is left before all are taken: one site may leave what another takes.
+ */
 static void remember_all(struct fhook_txn *txn)
 {
 	struct fhook_change *c;
 
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {
-		/* Its trampoline may be called for ever: the site keeps it. */
 		if (is_foreign(c))
 			continue;
 
 		fhook_set_get(c->new);
 		if (c->new)
 			xa_store(&c->table->used, c->site, c->new, GFP_KERNEL);
-		else
+	}
+
+	for (c = txn->changes; c < txn->changes + txn->num; c++) {
+		if (is_foreign(c))
+			continue;
+
+		if (!c->new)
 			xa_erase(&c->table->used, c->site);
 		fhook_set_put(c->old);
 	}

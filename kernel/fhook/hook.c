@@ -53,6 +53,20 @@ int fhook_fail(struct fhook_report *report, enum fhook_error error, int err,
 }
 
 /**
+ * fhook_fail_at() - and say which function it was about
+ * @report: filled, about no function yet
+ * @func: address of the function
+ */
+void fhook_fail_at(struct fhook_report *report, unsigned long func)
+{
+	size_t len = strlen(report->text);
+
+	report->addr = func;
+	scnprintf(report->text + len, sizeof(report->text) - len, " (%ps)",
+		  (void *)func);
+}
+
+/**
  * fhook_report_out() - tell the user
  * @ops: whose call failed
  * @report: what went wrong

@@ -189,6 +189,7 @@ struct fhook_member {
  * @text: the trampoline
  * @size: of the place that it has, in bytes
  * @id: names the trampoline
+ * @announced: perf has been told of it
  * @arch: what unwinding needs
  * @retired: for the grace period
  * @rcu: for look-ups by address
@@ -204,6 +205,7 @@ struct fhook_set {
 	void			*text;
 	unsigned int		size;
 	unsigned int		id;
+	bool			announced;
 	struct fhook_arch_tramp	arch;
 	struct fhook_retired	retired;
 	struct rcu_head		rcu;
@@ -230,6 +232,7 @@ struct fhook_change {
  * @changes: the sites
  * @detach: it only takes hooks away, and must not fail for a site that somebody
  *	else has written to
+ * @skip_foreign: leave out such a site, rather than fail
  * @foreign: set when a site could not be detached
  * @num: how many are in use
  * @max: how many there is room for
@@ -240,6 +243,7 @@ struct fhook_txn {
 	unsigned int		num;
 	unsigned int		max;
 	bool			detach;
+	bool			skip_foreign;
 	bool			foreign;
 	struct fhook_report	*report;
 };
@@ -252,6 +256,8 @@ extern bool fhook_switched_off;
 __printf(5, 6)
 int fhook_fail(struct fhook_report *report, enum fhook_error error, int err,
 	       unsigned long addr, const char *fmt, ...);
+
+void fhook_fail_at(struct fhook_report *report, unsigned long func);
 
 /* pattern.c */
 struct fhook_filter *fhook_filter_parse(const char *text,
@@ -274,7 +280,8 @@ unsigned int fhook_table_first(const struct fhook_table *table,
 
 /* text.c */
 void *fhook_text_alloc(struct fhook_set *set, unsigned int size);
-void fhook_text_write(struct fhook_set *set, const void *code);
+void fhook_text_write(struct fhook_set *set, const void *code,
+		      unsigned int size);
 void fhook_text_free(struct fhook_set *set);
 const struct fhook_set *fhook_text_find(unsigned long addr);
 
@@ -295,7 +302,6 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		  struct fhook_hook *hook);
 int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		  struct fhook_hook *hook);
-int fhook_txn_clear(struct fhook_txn *txn, struct fhook_table *table, u32 site);
 int fhook_txn_commit(struct fhook_txn *txn);
 void fhook_txn_abort(struct fhook_txn *txn);
 

@@ -59,7 +59,7 @@ void fhook_module_init(struct module *mod)
 	sort(sites, table->num, sizeof(*sites), compare_offsets, NULL);
 	table->sites = sites;
 
-	mod->fhook_table = table;
+	WRITE_ONCE(mod->fhook_table, table);
 }
 
 /* Attach one hook to what it means in a module. */
@@ -211,7 +211,7 @@ void fhook_module_going(struct module *mod)
 	mutex_lock(&fhook_mutex);
 	detach_hooks_of(mod);
 	if (table) {
-		mod->fhook_table = NULL;
+		WRITE_ONCE(mod->fhook_table, NULL);
 		if (!list_empty(&table->list)) {
 			forget(table, 0, table->num);
 			list_del(&table->list);

@@ -113,13 +113,13 @@ struct fhook_filter *fhook_filter_parse(const char *text,
 		return ERR_PTR(err);
 	}
 
-	filter = kzalloc(struct_size(filter, patterns, num), GFP_KERNEL);
+	filter = kvzalloc(struct_size(filter, patterns, num), GFP_KERNEL);
 	if (filter) {
 		filter->num = num;
-		filter->text = kstrdup(text, GFP_KERNEL);
+		filter->text = kvmemdup(text, strlen(text) + 1, GFP_KERNEL);
 	}
 	if (!filter || !filter->text) {
-		kfree(filter);
+		kvfree(filter);
 		err = fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
 				 "no memory for the filter");
 		return ERR_PTR(err);
@@ -153,8 +153,8 @@ struct fhook_filter *fhook_filter_parse(const char *text,
 void fhook_filter_free(struct fhook_filter *filter)
 {
 	if (filter)
-		kfree(filter->text);
-	kfree(filter);
+		kvfree(filter->text);
+	kvfree(filter);
 }
 
 /**
@@ -295,17 +295,12 @@ void fhook_filter_select(struct fhook_filter *filter,
 /* A pattern that names a module waits for it; others have to match now. */
 static bool is_waiting(const struct fhook_pattern *p)
 {
-	const struct fhook_table *table;
-
 	if (!p->mod)
 		return false;
 
-	list_for_each_entry(table, &fhook_tables, list) {
-		if (table->mod && !strcmp(table->mod->name, p->mod))
-			return false;
-	}
+	guard(preempt)();
 
-	return true;
+	return !find_module(p->mod);
 }
 
 /**
@@ -332,7 +327,7 @@ int fhook_filter_check(struct fhook_filter *filter, struct fhook_report *report)
 		name = p->mod ?: "";
 		if (p->functions)
 			err = fhook_fail(report, FHOOK_ERR_NO_SLOT, -EOPNOTSUPP,
-					 0, "'%s'%s%s cannot be hooked: it has no slot (notrace, noinstr, or not a C function)",
+					 0, "'%s'%s%s cannot be hooked: it has no slot (notrace, noinstr, not C, or init code that is gone)",
 					 p->func, where, name);
 		else
 			err = fhook_fail(report, FHOOK_ERR_NO_FUNCTION, -ENOENT,

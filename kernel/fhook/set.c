@@ -15,11 +15,15 @@
 #include <linux/jhash.h>
 #include <linux/memory.h>
 #include <linux/overflow.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "internal.h"
 
 #define SET_HASH_BITS	9
+
+/* What perf can be told of, and offsets in a trampoline can say. */
+#define MAX_TRAMPOLINE	SZ_32K
 
 static DEFINE_HASHTABLE(fhook_sets, SET_HASH_BITS);
 
@@ -40,7 +44,7 @@ static bool has_these(const struct fhook_set *set,
 	unsigned int i;
 
 	for (i = 0; i < set->num; i++) {
-		if (set->members[i].hook != hooks[i])
+		if (set->members[i].hook != hooks[i] || set->members[i].dead)
 			return false;
 	}
 
@@ -77,14 +81,20 @@ static unsigned int set_flags(struct fhook_hook *const *hooks, unsigned int num)
 
 static int build_trampoline(struct fhook_set *set, struct fhook_report *report)
 {
+	unsigned int size = fhook_arch_tramp_size(set);
 	void *code;
 
-	if (!fhook_text_alloc(set, fhook_arch_tramp_size(set)))
+	if (size > MAX_TRAMPOLINE)
+		return fhook_fail(report, FHOOK_ERR_NO_ROOM, -ENOSPC, 0,
+				  "%u are too many hooks for one function",
+				  set->num);
+
+	if (!fhook_text_alloc(set, size))
 		return fhook_fail(report, FHOOK_ERR_NO_ROOM, -ENOSPC, 0,
 				  "no executable memory for a trampoline of %u hooks",
 				  set->num);
 
-	code = kvmalloc(set->size, GFP_KERNEL);
+	code = kvmalloc(size, GFP_KERNEL);
 	if (!code) {
 		fhook_text_free(set);
 		return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
@@ -92,8 +102,7 @@ static int build_trampoline(struct fhook_set *set, struct fhook_report *report)
 				  set->num);
 	}
 
-	fhook_arch_tramp_build(set, code);
-	fhook_text_write(set, code);
+	fhook_text_write(set, code, fhook_arch_tramp_build(set, code));
 	kvfree(code);
 
 	return 0;

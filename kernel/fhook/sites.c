@@ -6,7 +6,8 @@
  * sorttable sorted (mainline's counterpart is the dyn_ftrace array, 16 bytes a
  * site). A module's is in its own read-only data, sorted when it is loaded. A
  * table says where slots are and, in an XArray, which set those in use have;
- * for the others nothing is kept.
+ * for the others nothing is kept. A module that overrides a weak function of
+ * its own keeps the slot of the function that is never called.
  *
  * Callers hold fhook_mutex, unless a function says otherwise.
  */
@@ -128,7 +129,10 @@ struct fhook_table *fhook_table_of(unsigned long addr)
 	return NULL;
 }
 
-/* The table that an address belongs to, for callers without fhook_mutex. */
+/*
+ * The table that an address belongs to, for callers without fhook_mutex, which
+ * have preemption disabled as long as they use it.
+ */
 static const struct fhook_table *table_of_any(unsigned long addr)
 {
 	struct module *mod;
@@ -136,10 +140,9 @@ static const struct fhook_table *table_of_any(unsigned long addr)
 	if (core_kernel_text(addr))
 		return &fhook_vmlinux;
 
-	guard(preempt)();
 	mod = __module_address(addr);
 
-	return mod ? mod->fhook_table : NULL;
+	return mod ? READ_ONCE(mod->fhook_table) : NULL;
 }
 
 /**
@@ -147,14 +150,15 @@ static const struct fhook_table *table_of_any(unsigned long addr)
  * @start: address of the first byte
  * @end: address of the last byte
  *
- * For other owners of text, like ftrace_text_reserved(). Any context that may
- * look up modules; a module that the range is in must not go away.
+ * For other owners of text, like ftrace_text_reserved(). Any context.
  */
 bool fhook_text_reserved(const void *start, const void *end)
 {
-	const struct fhook_table *table = table_of_any((unsigned long)start);
+	const struct fhook_table *table;
 	unsigned int site;
 
+	guard(preempt)();
+	table = table_of_any((unsigned long)start);
 	if (!table)
 		return false;
 
@@ -169,16 +173,17 @@ bool fhook_text_reserved(const void *start, const void *end)
  * fhook_slot_end() - skip a slot
  * @addr: an address in text
  *
- * For kprobes, which with no ftrace at hand go behind fhook's slot. Context as
- * fhook_text_reserved().
+ * For kprobes, which with no ftrace at hand go behind fhook's slot. Any context.
  *
  * Return: the address behind the slot that begins at @addr, or @addr.
  */
 unsigned long fhook_slot_end(unsigned long addr)
 {
-	const struct fhook_table *table = table_of_any(addr);
+	const struct fhook_table *table;
 	unsigned int site;
 
+	guard(preempt)();
+	table = table_of_any(addr);
 	if (!table)
 		return addr;
 

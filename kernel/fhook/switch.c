@@ -2,8 +2,8 @@
 /*
  * fhook: switching everything off, and on again.
  *
- * Off takes every hook from every site in one transaction; hooks keep their
- * spans, so that on gives them back, in their order. While it is off nothing
+ * Off takes every hook from every site, at once and without memory; hooks keep
+ * their spans, so that on gives them back, in their order. While it is off nothing
  * can be registered, but unregistered; modules that are loaded meanwhile get
  * their hooks when it is switched on. Mainline has ftrace_enabled for this.
  *
@@ -12,6 +12,7 @@
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/init.h>
+#include <linux/memory.h>
 #include <linux/string.h>
 
 #include "internal.h"
@@ -30,31 +31,59 @@ static int __init fhook_param(char *str)
 }
 __setup("fhook=", fhook_param);
 
-static int switch_off(struct fhook_report *report)
+/* Patch what is used into what it was; returns false if a slot was foreign. */
+static bool clear_slots(void)
 {
-	struct fhook_txn txn = { .report = report, .detach = true };
 	struct fhook_table *table;
 	struct fhook_set *set;
+	unsigned long site, addr;
+	bool all = true;
+
+	mutex_lock(&text_mutex);
+	list_for_each_entry(table, &fhook_tables, list) {
+		xa_for_each(&table->used, site, set) {
+			addr = fhook_site_addr(table, site);
+			if (fhook_arch_site_has(addr, set->text)) {
+				fhook_arch_site_queue(addr, NULL);
+				continue;
+			}
+			xa_set_mark(&table->used, site, FHOOK_SITE_FOREIGN);
+			all = false;
+		}
+	}
+	fhook_arch_site_flush();
+	mutex_unlock(&text_mutex);
+
+	return all;
+}
+
+/* Needs no memory, so that it works when it is needed most. */
+static void switch_off(void)
+{
+	struct fhook_table *table;
+	struct fhook_hook *hook;
+	struct fhook_set *set;
 	unsigned long site;
-	int err;
+
+	if (!clear_slots()) {
+		list_for_each_entry(hook, &fhook_hooks, list)
+			fhook_set_kill(hook);
+	}
 
 	list_for_each_entry(table, &fhook_tables, list) {
 		xa_for_each(&table->used, site, set) {
-			err = fhook_txn_clear(&txn, table, site);
-			if (err) {
-				fhook_txn_abort(&txn);
-				return err;
-			}
+			if (xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN))
+				continue;
+			xa_erase(&table->used, site);
+			fhook_set_put(set);
 		}
 	}
-
-	return fhook_txn_commit(&txn);
 }
 
 /* What the filters mean now, which modules may have changed meanwhile. */
 static int renew(struct fhook_hook *hook, struct fhook_report *report)
 {
-	struct fhook_txn txn = { .report = report };
+	struct fhook_txn txn = { .report = report, .skip_foreign = true };
 	LIST_HEAD(spans);
 	LIST_HEAD(none);
 	int err = 0;
@@ -99,27 +128,23 @@ static int switch_on(struct fhook_report *report)
  * fhook_switch() - switch fhook off or on
  * @on: what it is to be
  *
- * Return: 0, or an error, which the log describes; then it is off.
+ * Return: 0; switching on may fail, which the log describes; then it is off.
  */
 int fhook_switch(bool on)
 {
-	struct fhook_report report, ignored;
+	struct fhook_report report;
 	int err = 0;
 
 	mutex_lock(&fhook_mutex);
-	if (on == !fhook_switched_off)
-		goto out;
-
-	err = on ? switch_on(&report) : switch_off(&report);
-	if (err) {
-		pr_err("cannot be switched %s: %s\n", on ? "on" : "off",
-		       report.text);
+	if (on == fhook_switched_off) {
 		if (on)
-			switch_off(&ignored);
-		goto out;
+			err = switch_on(&report);
+		if (err)
+			pr_err("cannot be switched on: %s\n", report.text);
+		if (err || !on)
+			switch_off();
+		fhook_switched_off = err || !on;
 	}
-	fhook_switched_off = !on;
-out:
 	mutex_unlock(&fhook_mutex);
 
 	return err;

@@ -8,9 +8,10 @@
  * fhook_mutex. Looking up which set an address belongs to is done from
  * anywhere, NMI included, with preemption disabled: chunks are on an RCU list,
  * and neither a chunk nor the set that owns a unit is freed without a grace
- * period in between. Unwinders come here where RCU is not watching, too; there,
- * what they look for is not being freed, since a CPU is in it. Mainline's
- * counterpart is the trampoline list in ftrace.c.
+ * period in between: that of RCU tasks for chunks, which unwinders also walk
+ * where RCU is not watching; a set is only looked at if the address is in its
+ * trampoline, and then it is not being freed, since a CPU is in there.
+ * Mainline's counterpart is the trampoline list in ftrace.c.
  */
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
@@ -34,7 +35,7 @@
 /**
  * struct text_chunk - some trampolines
  * @list: in text_chunks
- * @rcu: for look-ups by address
+ * @retired: for look-ups by address
  * @base: its memory
  * @num: how many units it has
  * @free: how many of them are free
@@ -42,7 +43,7 @@
  */
 struct text_chunk {
 	struct list_head	list;
-	struct rcu_head		rcu;
+	struct fhook_retired	retired;
 	void			*base;
 	unsigned int		num;
 	unsigned int		free;
@@ -68,13 +69,13 @@ static struct text_chunk *chunk_alloc(unsigned int size)
 		return NULL;
 	}
 
+	fhook_arch_text_fill(chunk->base, size);
 	set_vm_flush_reset_perms(chunk->base);
 	if (set_memory_rox((unsigned long)chunk->base, size / PAGE_SIZE)) {
 		execmem_free(chunk->base);
 		kvfree(chunk);
 		return NULL;
 	}
-	fhook_arch_text_clear(chunk->base, size);
 	list_add_tail_rcu(&chunk->list, &text_chunks);
 
 	return chunk;
@@ -166,11 +167,14 @@ static void announce(const struct fhook_set *set, bool gone)
 /**
  * fhook_text_write() - put a trampoline in its place
  * @set: the set, with its place
- * @code: what fills that
+ * @code: the trampoline
+ * @size: its length in bytes
  */
-void fhook_text_write(struct fhook_set *set, const void *code)
+void fhook_text_write(struct fhook_set *set, const void *code,
+		      unsigned int size)
 {
-	fhook_arch_text_write(set->text, code, set->size);
+	fhook_arch_text_write(set->text, code, size);
+	set->announced = true;
 	announce(set, false);
 }
 
@@ -187,9 +191,9 @@ static struct text_chunk *chunk_of(unsigned long addr)
 	return NULL;
 }
 
-static void chunk_free_rcu(struct rcu_head *rcu)
+static void chunk_free(struct fhook_retired *retired)
 {
-	kvfree(container_of(rcu, struct text_chunk, rcu));
+	kvfree(container_of(retired, struct text_chunk, retired));
 }
 
 /**
@@ -203,7 +207,8 @@ void fhook_text_free(struct fhook_set *set)
 	unsigned int units = DIV_ROUND_UP(set->size, UNIT_SIZE);
 	struct text_chunk *chunk = chunk_of((unsigned long)set->text);
 
-	announce(set, true);
+	if (set->announced)
+		announce(set, true);
 	fhook_arch_text_clear(set->text, units * UNIT_SIZE);
 	take_units(chunk, (set->text - chunk->base) / UNIT_SIZE, units, NULL);
 
@@ -214,7 +219,7 @@ void fhook_text_free(struct fhook_set *set)
 
 	list_del_rcu(&chunk->list);
 	execmem_free(chunk->base);
-	call_rcu(&chunk->rcu, chunk_free_rcu);
+	fhook_retire(&chunk->retired, chunk_free);
 }
 
 /**

@@ -149,13 +149,16 @@ static int enabled_show(struct seq_file *m, void *v)
 	const struct walk *walk = v;
 	struct fhook_set *set = xa_load(&walk->table->used, walk->site);
 	void *bypass = bypassed_by(walk->table, walk->site);
-	unsigned int i;
+	unsigned int i, live = 0;
 
 	if (!set)
 		return 0;
 
+	for (i = 0; i < set->num; i++)
+		live += !set->members[i].dead;
+
 	show_name(m, walk);
-	seq_printf(m, " (%u)%s%s%s\ttramp: %pS\thooks:", set->num,
+	seq_printf(m, " (%u)%s%s%s\ttramp: %pS\thooks:", live,
 		   set->flags & FHOOK_FL_REGS ? " R" : "",
 		   set->flags & FHOOK_FL_UNGUARDED ? " U" : "",
 		   xa_get_mark(&walk->table->used, walk->site,

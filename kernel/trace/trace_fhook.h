@@ -75,14 +75,10 @@ static inline int trace_fhook_error(enum fhook_error error)
 		return TP_ERR_FHOOK_NO_SLOT;
 	case FHOOK_ERR_BYTES:
 		return TP_ERR_FHOOK_BYTES;
-	case FHOOK_ERR_OWNED:
-		return TP_ERR_FHOOK_OWNED;
 	case FHOOK_ERR_NO_MEMORY:
 		return TP_ERR_FHOOK_NO_MEMORY;
 	case FHOOK_ERR_NO_ROOM:
 		return TP_ERR_FHOOK_NO_ROOM;
-	case FHOOK_ERR_MODULE:
-		return TP_ERR_FHOOK_MODULE;
 	default:
 		return TP_ERR_FAIL_REG_PROBE;
 	}

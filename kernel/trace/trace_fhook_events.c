@@ -236,6 +236,8 @@ static int attach(struct trace_fhook *tfh)
 	if (ret)
 		return ret;
 
+	wait_for_callbacks(tfh);
+
 	/* A symbol of a module may have moved since the event was last used. */
 	for (i = 0; i < tfh->tp.nr_args; i++) {
 		ret = traceprobe_update_arg(&tfh->tp.args[i]);
@@ -243,7 +245,6 @@ static int attach(struct trace_fhook *tfh)
 			return ret;
 	}
 
-	wait_for_callbacks(tfh);
 	return fhook_register(&tfh->ops, tfh->pattern, NULL);
 }
 

@@ -53,12 +53,17 @@ static struct instruction *entry_insn(struct objtool_file *file,
 	return insn;
 }
 
-/* Does the compiler's room for opts.slots slots begin at this instruction? */
+/*
+ * Does the compiler's room for opts.slots slots begin at this instruction? The
+ * no-ops of a jump label or of an alternative are somebody else's.
+ */
 static bool has_room(struct objtool_file *file, struct instruction *insn)
 {
 	unsigned long end = insn->offset + opts.slots * SLOT_SIZE;
 
 	while (insn && insn->type == INSN_NOP && insn->offset < end) {
+		if (insn->alts || insn->alt_group)
+			return false;
 		if (insn->offset + insn->len > end)
 			return false;
 		if (insn->offset + insn->len == end)

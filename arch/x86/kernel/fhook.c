@@ -48,7 +48,7 @@ DEFINE_PER_CPU(unsigned int, fhook_guard);
 #define JZ		0x84
 
 /* The most that accounting of a call can take, see callthunks.c. */
-#define ACCOUNT_SIZE	16
+#define ACCOUNT_SIZE	32
 
 /**
  * struct assembly - a trampoline in the making
@@ -212,8 +212,8 @@ unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
 			    fhook_pieces[PIECE_ARGS].len + ACCOUNT_SIZE +
 			    CALL_INSN_SIZE);
 
-	/* Three conditional branches, four plain ones, one more accounting. */
-	return size + 3 * JCC32_SIZE + 4 * JMP32_INSN_SIZE + ACCOUNT_SIZE;
+	/* Three conditional branches, five plain ones, one more accounting. */
+	return size + 3 * JCC32_SIZE + 5 * JMP32_INSN_SIZE + ACCOUNT_SIZE;
 }
 
 /* What stands behind the return: the ways that are rarely taken. */
@@ -293,6 +293,7 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 	add_piece(&as, restore);
 	set->arch.restore_len = as.pos - set->arch.restore;
 	add_return(&as);
+	set->arch.slow = as.pos;
 
 	add_slow_paths(&as, set, context, miss, resched, guard_try,
 		       preempt_out);
@@ -328,10 +329,10 @@ unsigned long fhook_template_ip(unsigned long ip)
 		return (unsigned long)piece_start(regs ? PIECE_REGS_SAVE :
 						  PIECE_SAVE) + offset;
 
-	/* The return behind the restore piece is longer than in the template. */
-	offset -= set->arch.restore;
-	if (offset <= set->arch.restore_len + JMP32_INSN_SIZE - 1) {
-		offset = min_t(unsigned long, offset, set->arch.restore_len);
+	/* The return behind the restore piece may be longer than the template's. */
+	if (offset >= set->arch.restore && offset < set->arch.slow) {
+		offset = min_t(unsigned long, offset - set->arch.restore,
+			       set->arch.restore_len);
 		return (unsigned long)piece_start(regs ? PIECE_REGS_RESTORE :
 						  PIECE_RESTORE) + offset;
 	}

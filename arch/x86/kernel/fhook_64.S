@@ -19,6 +19,7 @@
  *	    + 192	return address into its caller
  */
 #include <linux/linkage.h>
+#include <asm/asm.h>
 #include <asm/asm-offsets.h>
 #include <asm/fhook_pieces.h>
 #include <asm/frame.h>
@@ -169,6 +170,7 @@ SYM_FUNC_START(fhook_caller)
 	piece_end context
 	jmp	.Lguard_try
 SYM_FUNC_END(fhook_caller)
+_ASM_NOKPROBE(fhook_caller)	/* a breakpoint in it would be copied */
 
 SYM_FUNC_START(fhook_regs_caller)
 	ANNOTATE_NOENDBR
@@ -213,6 +215,7 @@ SYM_FUNC_START(fhook_regs_caller)
 	piece_end regs_restore
 	RET
 SYM_FUNC_END(fhook_regs_caller)
+_ASM_NOKPROBE(fhook_regs_caller)
 
 /* Stands for the callbacks above. */
 SYM_FUNC_START_LOCAL(fhook_no_callback)

@@ -5,7 +5,9 @@
 #ifndef _ASM_X86_FHOOK_ARCH_H
 #define _ASM_X86_FHOOK_ARCH_H
 
+#include <linux/string.h>
 #include <linux/types.h>
+#include <asm/text-patching.h>
 
 struct fhook_set;
 
@@ -20,12 +22,20 @@ struct fhook_set;
  * @save: length of the piece that makes the frame, which begins the trampoline
  * @restore: where the piece begins that takes it down, up to the return
  * @restore_len: length of that piece
+ * @slow: what is behind the return, where the frame is there again
  */
 struct fhook_arch_tramp {
 	u16	save;
 	u16	restore;
 	u16	restore_len;
+	u16	slow;
 };
+
+/* Leave nothing to execute in memory that can still be written. */
+static inline void fhook_arch_text_fill(void *text, unsigned int size)
+{
+	memset(text, INT3_INSN_OPCODE, size);
+}
 
 unsigned int fhook_arch_func_offset(unsigned long site);
 unsigned int fhook_arch_tramp_size(const struct fhook_set *set);
