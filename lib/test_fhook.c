@@ -667,6 +667,34 @@ static void test_syms(struct kunit *test)
 	fhook_probe_unregister(probe);
 }
 
+/* One site leaves the set that another one takes, and the other way round. */
+static void test_retarget_swaps_sets(struct kunit *test)
+{
+	struct fhook_probe *one = fhook_probe(test, "one");
+	struct fhook_probe *two = fhook_probe(test, "two");
+
+	fhook_probe_register(one, "fhook_target_a");
+	fhook_probe_register(two, "fhook_target_a fhook_target_b");
+	KUNIT_EXPECT_EQ(test, 0, fhook_retarget(&one->ops, "fhook_target_b",
+						NULL));
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 0, one->calls);
+	KUNIT_EXPECT_EQ(test, 1, two->calls);
+	fhook_target_b(1);
+	KUNIT_EXPECT_EQ(test, 1, one->calls);
+	KUNIT_EXPECT_EQ(test, 2, two->calls);
+
+	/* What was retired meanwhile must not be what is in use. */
+	fhook_barrier();
+	KUNIT_EXPECT_EQ(test, 0, fhook_retarget(&one->ops, "fhook_target_a",
+						NULL));
+	fhook_barrier();
+	fhook_target_a(1);
+	fhook_target_b(1);
+	KUNIT_EXPECT_EQ(test, 2, one->calls);
+	KUNIT_EXPECT_EQ(test, 4, two->calls);
+}
+
 static void test_retarget(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "retarget");
@@ -733,6 +761,7 @@ static struct kunit_case fhook_cases[] = {
 	KUNIT_CASE(test_ips),
 	KUNIT_CASE(test_syms),
 	KUNIT_CASE(test_retarget),
+	KUNIT_CASE(test_retarget_swaps_sets),
 	KUNIT_CASE(test_symbols),
 	{}
 };

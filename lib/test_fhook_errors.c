@@ -397,10 +397,12 @@ static void test_bytes_at_unregister(struct kunit *test)
 	fhook_probe_unregister(probe);
 	expect_foreign(test, slots);
 	expect_idle_but_foreign(test, slots);
-
-	fhook_test_poke(slots->addr[1], call, sizeof(call));
-	KUNIT_EXPECT_EQ(test, FHOOK_LOST1(1), fhook_target_lost1(1));
-	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+	KUNIT_EXPECT_EQ(test, -EFAULT,
+			fhook_register(&probe->ops, "fhook_target_lost1",
+				       NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_BYTES, probe->report.error);
+	KUNIT_EXPECT_EQ(test, slots->addr[1], probe->report.addr);
+	expect_foreign(test, slots);
 
 	/* Other functions are none the worse. */
 	fhook_probe_register(probe, "fhook_target_[ac]");
@@ -410,12 +412,16 @@ static void test_bytes_at_unregister(struct kunit *test)
 	fhook_probe_unregister(probe);
 	expect_idle_but_foreign(test, slots);
 
-	/* The slot stays lost: fhook does not know what it is used for now. */
-	KUNIT_EXPECT_EQ(test, -EFAULT,
-			fhook_register(&probe->ops, "fhook_target_lost1",
-				       NULL));
-	KUNIT_EXPECT_EQ(test, FHOOK_ERR_BYTES, probe->report.error);
-	KUNIT_EXPECT_EQ(test, slots->addr[1], probe->report.addr);
+	fhook_test_poke(slots->addr[1], call, sizeof(call));
+	KUNIT_EXPECT_EQ(test, FHOOK_LOST1(1), fhook_target_lost1(1));
+	KUNIT_EXPECT_EQ(test, 2, probe->calls);
+
+	/* Who has put back what was there has given the slot back. */
+	fhook_probe_register(probe, "fhook_target_lost1");
+	fhook_target_lost1(1);
+	KUNIT_EXPECT_EQ(test, 3, probe->calls);
+	fhook_probe_unregister(probe);
+	expect_idle(test, slots);
 }
 
 /* The same for a function that two have hooked, who go one after the other. */

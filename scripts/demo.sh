@@ -7,6 +7,9 @@
 bold='' cyan='' plain=''
 [ -z "${1:-}" ] || { bold='\033[1m' cyan='\033[36m' plain='\033[0m'; }
 
+# bash says what the kernel answered, dash only that it did not work.
+[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
+
 run()
 {
 	printf "$bold# %s$plain\n" "$1"
@@ -27,7 +30,7 @@ run "echo 'h:reads vfs_read count=\$arg3' > fhook_events"
 # shellcheck disable=SC2016
 run "echo 'h:opens do_sys_open* file=+0(\$arg2):ustring' >> fhook_events"
 run "echo 1 > events/fhooks/enable"
-run "cat /etc/passwd > /dev/null; head -20 trace"
+run "cat /etc/passwd > /dev/null; head -24 trace"
 
 title "A typo gets a sentence and a caret:"
 run "echo 'h:bad vfs_raed' >> fhook_events; tail -3 error_log"
