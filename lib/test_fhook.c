@@ -740,6 +740,17 @@ static void test_symbols(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fhook_test_is_text(probe->return_ip));
 }
 
+/* The third state of a site, which redirects and call traces are to have. */
+static void test_jump(struct kunit *test)
+{
+	unsigned long slot = fhook_test_slot(test, fhook_target_a);
+
+	KUNIT_EXPECT_TRUE(test, fhook_test_jump(slot, fhook_target_b));
+	KUNIT_EXPECT_EQ(test, FHOOK_B(3), fhook_target_a(3));
+	KUNIT_EXPECT_TRUE(test, fhook_test_jump(slot, NULL));
+	KUNIT_EXPECT_EQ(test, FHOOK_A(3), fhook_target_a(3));
+}
+
 static struct kunit_case fhook_cases[] = {
 	KUNIT_CASE(test_entry),
 	KUNIT_CASE(test_vmlinux),
@@ -763,6 +774,7 @@ static struct kunit_case fhook_cases[] = {
 	KUNIT_CASE(test_retarget),
 	KUNIT_CASE(test_retarget_swaps_sets),
 	KUNIT_CASE(test_symbols),
+	KUNIT_CASE(test_jump),
 	{}
 };
 

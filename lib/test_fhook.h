@@ -103,6 +103,7 @@ unsigned long fhook_target_other_args(unsigned long a0, unsigned long a1,
 /* test_fhook_kernel.c */
 u32 fhook_test_builtin(u32 value);
 void fhook_test_poke(unsigned long addr, const void *insn, size_t len);
+bool fhook_test_jump(unsigned long slot, const void *dest);
 bool fhook_test_is_text(unsigned long addr);
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);

@@ -15,6 +15,7 @@
 #include <linux/stacktrace.h>
 #include <asm/text-patching.h>
 
+#include "../kernel/fhook/internal.h"
 #include "test_fhook.h"
 
 /**
@@ -42,6 +43,25 @@ void fhook_test_poke(unsigned long addr, const void *insn, size_t len)
 	text_poke_bp((void *)addr, insn, len, NULL);
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_poke, FHOOK_KUNIT);
+
+/**
+ * fhook_test_jump() - put a slot into the third of its states
+ * @slot: its address; it holds a no-op or the jump
+ * @dest: where it is to jump to, NULL for the no-op
+ *
+ * Return: true if the slot holds it.
+ */
+bool fhook_test_jump(unsigned long slot, const void *dest)
+{
+	enum fhook_state state = dest ? FHOOK_JUMP : FHOOK_NOP;
+
+	guard(mutex)(&text_mutex);
+	fhook_arch_site_queue(slot, state, dest);
+	fhook_arch_site_flush();
+
+	return fhook_arch_site_has(slot, state, dest);
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_jump, FHOOK_KUNIT);
 
 /**
  * fhook_test_is_text() - __kernel_text_address()

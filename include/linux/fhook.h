@@ -127,8 +127,6 @@ struct fhook_report {
  * @flags: of &enum fhook_ops_flags, not to be changed while registered
  * @report: if not NULL, a call that fails fills it and leaves the log alone;
  *	if NULL, the same sentence goes to the log
- * @hook: what fhook keeps of a registered ops; private, written under fhook's
- *	mutex; NULL exactly while the ops may be registered or freed
  *
  * The owner keeps the ops in place until it has been unregistered: for
  * fhook_unregister() until that returns, for fhook_unregister_async() until
@@ -142,7 +140,7 @@ struct fhook_ops {
 	int			priority;
 	unsigned int		flags;
 	struct fhook_report	*report;
-	/* private: */
+	/* private: under fhook_mutex; NULL while the ops may be registered or freed */
 	struct fhook_hook	*hook;
 };
 

@@ -78,7 +78,8 @@ static bool is_lost(struct fhook_table *table, u32 site,
 {
 	if (!xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN))
 		return false;
-	if (!fhook_arch_site_has(fhook_site_addr(table, site), set->text))
+	if (!fhook_arch_site_has(fhook_site_addr(table, site), FHOOK_CALL,
+				 set->text))
 		return true;
 
 	xa_clear_mark(&table->used, site, FHOOK_SITE_FOREIGN);
@@ -177,6 +178,11 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		    fhook_set_without(old, hook, txn->report));
 }
 
+static enum fhook_state state_of(const struct fhook_set *set)
+{
+	return set ? FHOOK_CALL : FHOOK_NOP;
+}
+
 static const void *text_of(const struct fhook_set *set)
 {
 	return set ? set->text : NULL;
@@ -187,7 +193,7 @@ static int verify(const struct fhook_change *c, struct fhook_report *report)
 {
 	unsigned long addr = fhook_site_addr(c->table, c->site);
 
-	if (fhook_arch_site_has(addr, text_of(c->old)))
+	if (fhook_arch_site_has(addr, state_of(c->old), text_of(c->old)))
 		return 0;
 
 	return fhook_fail(report, FHOOK_ERR_BYTES, -EFAULT, addr,
@@ -233,6 +239,7 @@ static void patch_all(struct fhook_txn *txn)
 		if (!is_foreign(c))
 			fhook_arch_site_queue(fhook_site_addr(c->table,
 							      c->site),
+					      state_of(c->new),
 					      text_of(c->new));
 	}
 	fhook_arch_site_flush();

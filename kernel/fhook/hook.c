@@ -22,6 +22,7 @@
 
 #include "internal.h"
 
+/* Tables, sets, hooks, spans: see internal.h. */
 DEFINE_MUTEX(fhook_mutex);
 LIST_HEAD(fhook_hooks);
 
@@ -262,10 +263,10 @@ out:
  * fhook_register() - hook the functions that match a filter
  * @ops: the hook
  * @filter: patterns, separated by white space: NAME, a glob, or either followed
- *	by ":mod:MODULE", or ":mod:MODULE" alone. They stay in force for modules
- *	that are loaded later, and are applied before their init runs. A pattern
- *	that matches nothing is an error, unless it names a module that is not
- *	there yet.
+ *	by ":mod:MODULE" or " [MODULE]", or ":mod:MODULE" alone. They stay in
+ *	force for modules that are loaded later, and are applied before their
+ *	init runs. A pattern that matches nothing is an error, unless it names a
+ *	module that is not there yet.
  * @notfilter: patterns of functions not to hook, or NULL
  *
  * Happens wholly or not at all: on error no function is hooked, and

@@ -102,11 +102,13 @@ struct fhook_pattern {
 /**
  * struct fhook_filter - a list of patterns
  * @text: copy of what the user wrote, cut into pieces
+ * @names: how many patterns are plain names; they come first, sorted
  * @num: how many patterns
  * @patterns: them
  */
 struct fhook_filter {
 	char			*text;
+	unsigned int		names;
 	unsigned int		num;
 	struct fhook_pattern	patterns[] __counted_by(num);
 };
@@ -180,6 +182,18 @@ struct fhook_member {
 };
 
 /**
+ * enum fhook_state - what a slot does
+ * @FHOOK_NOP: nothing
+ * @FHOOK_CALL: it calls a trampoline
+ * @FHOOK_JUMP: it jumps to where the function is to go on instead
+ */
+enum fhook_state {
+	FHOOK_NOP,
+	FHOOK_CALL,
+	FHOOK_JUMP,
+};
+
+/**
  * struct fhook_set - the hooks of a site, and their trampoline
  * @node: in the hash of sets
  * @key: hash of the hooks and of @func_offset
@@ -247,6 +261,10 @@ struct fhook_txn {
 	bool			foreign;
 	struct fhook_report	*report;
 };
+
+/* By the linker: offsets of vmlinux' slots from _text, sorted at build time. */
+extern const s32 __start_fhook_sites[];
+extern const s32 __stop_fhook_sites[];
 
 extern struct mutex fhook_mutex;
 extern struct list_head fhook_hooks;
@@ -331,5 +349,18 @@ void fhook_report_out(struct fhook_ops *ops, const struct fhook_report *report);
 
 /* switch.c */
 int fhook_switch(bool on);
+
+/* arch/.../kernel/fhook.c */
+unsigned int fhook_arch_func_offset(unsigned long site);
+unsigned int fhook_arch_tramp_size(const struct fhook_set *set);
+unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code);
+void fhook_arch_text_write(void *text, const void *code, unsigned int size);
+void fhook_arch_text_clear(void *text, unsigned int size);
+bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
+			 const void *dest);
+void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
+			   const void *dest);
+void fhook_arch_site_flush(void);
+void fhook_arch_call_kill(void *call);
 
 #endif /* _FHOOK_INTERNAL_H */

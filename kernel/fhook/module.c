@@ -22,44 +22,57 @@ static int compare_offsets(const void *a, const void *b)
 	return *(const s32 *)a < *(const s32 *)b ? -1 : 1;
 }
 
+/* Offsets relative to themselves become sorted offsets from @base, in place. */
+static void sort_sites(s32 *sites, unsigned int num, unsigned long base)
+{
+	unsigned int i;
+
+	for (i = 0; i < num; i++)
+		sites[i] += (unsigned long)&sites[i] - base;
+	sort(sites, num, sizeof(*sites), compare_offsets, NULL);
+}
+
+static struct fhook_table *table_alloc(struct module *mod)
+{
+	struct fhook_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
+
+	if (!table)
+		return NULL;
+
+	INIT_LIST_HEAD(&table->list);
+	xa_init(&table->used);
+	table->mod = mod;
+	table->base = (unsigned long)mod->mem[MOD_TEXT].base;
+	table->sites = mod->fhook_sites;
+	table->num = mod->num_fhook_sites;
+	table->init_start = (unsigned long)mod->mem[MOD_INIT_TEXT].base;
+	table->init_end = table->init_start + mod->mem[MOD_INIT_TEXT].size;
+
+	return table;
+}
+
 /**
  * fhook_module_init() - make the table of a module
  * @mod: the module, not formed, so that its read-only data can be written
  *
- * Objtool wrote offsets relative to themselves; they become sorted offsets
- * from the text, in place. Without memory the module has no sites.
+ * Without memory the module has no sites, and the log says so.
  */
 void fhook_module_init(struct module *mod)
 {
 	struct fhook_table *table;
-	s32 *sites = mod->fhook_sites;
-	unsigned int i;
 
 	mod->fhook_table = NULL;
 	if (!mod->num_fhook_sites)
 		return;
 
-	table = kzalloc(sizeof(*table), GFP_KERNEL);
-	if (!table) {
+	table = table_alloc(mod);
+	if (table) {
+		sort_sites(mod->fhook_sites, table->num, table->base);
+		WRITE_ONCE(mod->fhook_table, table);
+	} else {
 		pr_err("no memory for the sites of module %s: its functions cannot be hooked\n",
 		       mod->name);
-		return;
 	}
-
-	table->mod = mod;
-	table->base = (unsigned long)mod->mem[MOD_TEXT].base;
-	table->num = mod->num_fhook_sites;
-	table->init_start = (unsigned long)mod->mem[MOD_INIT_TEXT].base;
-	table->init_end = table->init_start + mod->mem[MOD_INIT_TEXT].size;
-	INIT_LIST_HEAD(&table->list);
-	xa_init(&table->used);
-
-	for (i = 0; i < table->num; i++)
-		sites[i] += (unsigned long)&sites[i] - table->base;
-	sort(sites, table->num, sizeof(*sites), compare_offsets, NULL);
-	table->sites = sites;
-
-	WRITE_ONCE(mod->fhook_table, table);
 }
 
 /* Attach one hook to what it means in a module. */

@@ -3,9 +3,10 @@
  * fhook: filters, which say what functions a user means.
  *
  * A filter is a list of patterns, separated by white space: NAME, a glob,
- * either of them followed by ":mod:MODULE", or ":mod:MODULE" alone. Names and
- * prefixes are looked up in kallsyms' sorted index, so that they cost what they
- * match; other globs walk all symbols.
+ * either of them followed by ":mod:MODULE" or, as listings have it, by
+ * " [MODULE]", or ":mod:MODULE" alone. Names and prefixes are looked up in
+ * kallsyms' sorted index, so that they cost what they match; other globs walk
+ * all symbols.
  *
  * A filter belongs to who parsed it, and its counters to who is resolving it.
  * Callers hold fhook_mutex.
@@ -16,6 +17,7 @@
 #include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 
 #include "internal.h"
@@ -79,6 +81,30 @@ static int parse_pattern(struct fhook_pattern *p, char *word,
 	return parse_func(p, word, report);
 }
 
+/* "[MODULE]", behind the name of a function, as %ps writes it. */
+static bool is_listed_module(const char *word)
+{
+	size_t len = strlen(word);
+
+	return len > 2 && word[0] == '[' && word[len - 1] == ']' &&
+	       !strpbrk(word + 1, ":*?[");
+}
+
+/* Cut a word off, and return it or NULL. */
+static char *next_word(char **pos)
+{
+	char *word = skip_spaces(*pos);
+	char *end = word;
+
+	while (*end && !isspace(*end))
+		end++;
+	*pos = end;
+	if (*end)
+		*(*pos)++ = '\0';
+
+	return end == word ? NULL : word;
+}
+
 static unsigned int count_words(const char *text)
 {
 	unsigned int num = 0;
@@ -92,6 +118,56 @@ static unsigned int count_words(const char *text)
 	return num;
 }
 
+static int parse_words(struct fhook_filter *filter, struct fhook_report *report)
+{
+	struct fhook_pattern *p = filter->patterns;
+	char *word, *pos = filter->text;
+	int err;
+
+	while ((word = next_word(&pos))) {
+		if (p > filter->patterns && !p[-1].mod &&
+		    is_listed_module(word)) {
+			word[strlen(word) - 1] = '\0';
+			p[-1].mod = word + 1;
+			continue;
+		}
+
+		p->offset = word - filter->text;
+		err = parse_pattern(p, word, report);
+		if (err) {
+			report->offset = p->offset;
+			return err;
+		}
+		p++;
+	}
+	filter->num = p - filter->patterns;
+
+	return 0;
+}
+
+/* Names come first, by the alphabet. */
+static int compare_patterns(const void *a, const void *b)
+{
+	const struct fhook_pattern *pa = a, *pb = b;
+	bool name_a = pa->kind == FHOOK_MATCH_NAME;
+	bool name_b = pb->kind == FHOOK_MATCH_NAME;
+
+	if (name_a != name_b)
+		return name_b - name_a;
+
+	return name_a ? strcmp(pa->func, pb->func) : 0;
+}
+
+static void sort_patterns(struct fhook_filter *filter)
+{
+	sort(filter->patterns, filter->num, sizeof(filter->patterns[0]),
+	     compare_patterns, NULL);
+
+	while (filter->names < filter->num &&
+	       filter->patterns[filter->names].kind == FHOOK_MATCH_NAME)
+		filter->names++;
+}
+
 /**
  * fhook_filter_parse() - make a filter of what a user wrote
  * @text: patterns, separated by white space
@@ -102,9 +178,8 @@ static unsigned int count_words(const char *text)
 struct fhook_filter *fhook_filter_parse(const char *text,
 					struct fhook_report *report)
 {
-	unsigned int i, num = count_words(text);
+	unsigned int num = count_words(text);
 	struct fhook_filter *filter;
-	char *pos, *word;
 	int err;
 
 	if (!num) {
@@ -125,23 +200,12 @@ struct fhook_filter *fhook_filter_parse(const char *text,
 		return ERR_PTR(err);
 	}
 
-	pos = filter->text;
-	for (i = 0; i < num; i++) {
-		pos = skip_spaces(pos);
-		word = pos;
-		while (*pos && !isspace(*pos))
-			pos++;
-		if (*pos)
-			*pos++ = '\0';
-
-		filter->patterns[i].offset = word - filter->text;
-		err = parse_pattern(&filter->patterns[i], word, report);
-		if (err) {
-			report->offset = filter->patterns[i].offset;
-			fhook_filter_free(filter);
-			return ERR_PTR(err);
-		}
+	err = parse_words(filter, report);
+	if (err) {
+		fhook_filter_free(filter);
+		return ERR_PTR(err);
 	}
+	sort_patterns(filter);
 
 	return filter;
 }
@@ -171,8 +235,9 @@ void fhook_filter_reset(struct fhook_filter *filter)
 	}
 }
 
-/* A walk over symbols, for one pattern and one table. */
+/* What is being selected: by one pattern, or in a module by all of them. */
 struct selection {
+	struct fhook_filter	*filter;
 	struct fhook_pattern	*pattern;
 	struct fhook_table	*table;
 	unsigned long		*sites;
@@ -256,13 +321,79 @@ static void select_vmlinux(struct selection *s)
 	}
 }
 
+static bool means_module(const struct fhook_pattern *p,
+			 const struct module *mod)
+{
+	return !p->mod || !strcmp(p->mod, mod->name);
+}
+
+/* The first of the names that is not before @name, or how many there are. */
+static unsigned int first_name(const struct fhook_filter *filter,
+			       const char *name)
+{
+	unsigned int low = 0, high = filter->names, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (strcmp(filter->patterns[mid].func, name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+
+	return low;
+}
+
+static void select_by(struct selection *s, unsigned int nr, unsigned long addr)
+{
+	s->pattern = &s->filter->patterns[nr];
+	if (means_module(s->pattern, s->table->mod))
+		select_addr(s, addr);
+}
+
+/* A symbol of a module, for all patterns: walks must not multiply by them. */
+static int select_module_symbol(void *data, const char *name,
+				unsigned long addr)
+{
+	struct selection *s = data;
+	const struct fhook_pattern *p = s->filter->patterns;
+	unsigned int i;
+
+	if (!is_function_name(name))
+		return 0;
+
+	for (i = first_name(s->filter, name); i < s->filter->names; i++) {
+		if (strcmp(p[i].func, name))
+			break;
+		select_by(s, i, addr);
+	}
+	for (i = s->filter->names; i < s->filter->num; i++) {
+		if (p[i].kind != FHOOK_MATCH_ALL && name_matches(&p[i], name))
+			select_by(s, i, addr);
+	}
+
+	return 0;
+}
+
 static void select_module(struct selection *s)
 {
-	if (s->pattern->kind == FHOOK_MATCH_ALL)
-		select_all(s);
-	else
-		module_kallsyms_on_each_symbol(s->table->mod->name,
-					       select_symbol, s);
+	const struct module *mod = s->table->mod;
+	bool walk = false;
+	unsigned int i;
+
+	for (i = 0; i < s->filter->num; i++) {
+		s->pattern = &s->filter->patterns[i];
+		if (!means_module(s->pattern, mod))
+			continue;
+		if (s->pattern->kind == FHOOK_MATCH_ALL)
+			select_all(s);
+		else
+			walk = true;
+	}
+
+	if (walk)
+		module_kallsyms_on_each_symbol(mod->name, select_module_symbol,
+					       s);
 }
 
 /**
@@ -274,21 +405,22 @@ static void select_module(struct selection *s)
 void fhook_filter_select(struct fhook_filter *filter,
 			 struct fhook_table *table, unsigned long *sites)
 {
+	struct selection s = {
+		.filter	= filter,
+		.table	= table,
+		.sites	= sites,
+	};
 	unsigned int i;
 
-	for (i = 0; i < filter->num; i++) {
-		struct selection s = {
-			.pattern = &filter->patterns[i],
-			.table = table,
-			.sites = sites,
-		};
+	if (table->mod) {
+		select_module(&s);
+		return;
+	}
 
-		if (!table->mod && !s.pattern->mod)
+	for (i = 0; i < filter->num; i++) {
+		s.pattern = &filter->patterns[i];
+		if (!s.pattern->mod)
 			select_vmlinux(&s);
-		else if (table->mod && (!s.pattern->mod ||
-					!strcmp(s.pattern->mod,
-						table->mod->name)))
-			select_module(&s);
 	}
 }
 
@@ -303,39 +435,47 @@ static bool is_waiting(const struct fhook_pattern *p)
 	return !find_module(p->mod);
 }
 
+static int fail_pattern(const struct fhook_pattern *p,
+			struct fhook_report *report)
+{
+	const char *where = p->mod ? " in module " : "";
+	const char *name = p->mod ?: "";
+	int err;
+
+	if (p->functions)
+		err = fhook_fail(report, FHOOK_ERR_NO_SLOT, -EOPNOTSUPP, 0,
+				 "'%s'%s%s has no slot (notrace, noinstr, not C, or freed init code)",
+				 p->func, where, name);
+	else
+		err = fhook_fail(report, FHOOK_ERR_NO_FUNCTION, -ENOENT, 0,
+				 "no function is named or matches '%s'%s%s",
+				 p->func, where, name);
+	report->offset = p->offset;
+
+	return err;
+}
+
 /**
  * fhook_filter_check() - did each pattern find something?
  * @filter: the filter, after fhook_filter_select() on all tables
- * @report: says which pattern did not
+ * @report: says which pattern did not, the first if there are more
  *
  * Return: 0, -ENOENT if there is no such function, or -EOPNOTSUPP if there is
  * but it has no slot.
  */
 int fhook_filter_check(struct fhook_filter *filter, struct fhook_report *report)
 {
-	const char *where, *name;
+	const struct fhook_pattern *bad = NULL;
 	unsigned int i;
-	int err;
 
 	for (i = 0; i < filter->num; i++) {
-		struct fhook_pattern *p = &filter->patterns[i];
+		const struct fhook_pattern *p = &filter->patterns[i];
 
-		if (p->found || is_waiting(p))
+		if (p->found || (bad && p->offset > bad->offset))
 			continue;
-
-		where = p->mod ? " in module " : "";
-		name = p->mod ?: "";
-		if (p->functions)
-			err = fhook_fail(report, FHOOK_ERR_NO_SLOT, -EOPNOTSUPP,
-					 0, "'%s'%s%s cannot be hooked: it has no slot (notrace, noinstr, not C, or init code that is gone)",
-					 p->func, where, name);
-		else
-			err = fhook_fail(report, FHOOK_ERR_NO_FUNCTION, -ENOENT,
-					 0, "no function is named or matches '%s'%s%s",
-					 p->func, where, name);
-		report->offset = p->offset;
-		return err;
+		if (!is_waiting(p))
+			bad = p;
 	}
 
-	return 0;
+	return bad ? fail_pattern(bad, report) : 0;
 }

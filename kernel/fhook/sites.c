@@ -21,9 +21,6 @@
 
 #include "internal.h"
 
-extern const s32 __start_fhook_sites[];
-extern const s32 __stop_fhook_sites[];
-
 static struct fhook_table fhook_vmlinux = {
 	.list	= LIST_HEAD_INIT(fhook_vmlinux.list),
 	.used	= XARRAY_INIT(fhook_vmlinux.used, 0),

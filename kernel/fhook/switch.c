@@ -43,8 +43,8 @@ static bool clear_slots(void)
 	list_for_each_entry(table, &fhook_tables, list) {
 		xa_for_each(&table->used, site, set) {
 			addr = fhook_site_addr(table, site);
-			if (fhook_arch_site_has(addr, set->text)) {
-				fhook_arch_site_queue(addr, NULL);
+			if (fhook_arch_site_has(addr, FHOOK_CALL, set->text)) {
+				fhook_arch_site_queue(addr, FHOOK_NOP, NULL);
 				continue;
 			}
 			xa_set_mark(&table->used, site, FHOOK_SITE_FOREIGN);

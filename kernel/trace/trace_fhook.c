@@ -5,9 +5,9 @@
  *
  * Each trace instance has a tracer of its own, whose hook is registered while
  * it is the current tracer. The two lists are kept as text, one pattern a line,
- * which is what the files show and what fhook takes. A write edits a copy; the
- * copy becomes the list when fhook has taken all of it, so that a write happens
- * wholly or not at all, also on a tracer that runs.
+ * which is what the files show and what fhook takes. A write makes a new list,
+ * which counts when fhook has taken all of it, so that a write happens wholly
+ * or not at all, also on a tracer that runs.
  *
  * Lists and @running are under fhook_tracer_lock, which is taken inside
  * trace_types_lock and outside fhook's own. A hit takes no lock; what it uses
@@ -25,7 +25,7 @@
 #include "trace.h"
 #include "trace_fhook.h"
 
-/* The longest word that can be a pattern: "!NAME:mod:MODULE" */
+/* The longest that can be a pattern: "!NAME:mod:MODULE" */
 #define MAX_WORD	(1 + KSYM_NAME_LEN + 5 + MODULE_NAME_LEN)
 /* What one write takes; who writes more goes on with the rest. */
 #define MAX_WRITE	SZ_64K
@@ -178,74 +178,20 @@ static struct tracer fhook_trace __tracer_data = {
 	.allow_instances = true,
 };
 
-/* The line of @list that is @word, or NULL */
-static char *find_word(char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (; *list; list = strchr(list, '\n') + 1)
-		if (!strncmp(list, word, len) && list[len] == '\n')
-			return list;
-	return NULL;
-}
-
-/* Let @word, at @pos of @text, change @list, which has room for one more. */
-static int edit_list(struct list_file *lf, char *list, const char *word,
-		     const char *text, size_t pos)
+/* Would fhook take all patterns of @added, which stand where they do in @text? */
+static int check_added(struct list_file *lf, const char *added,
+		       const char *text)
 {
 	struct fhook_report report = {};
-	char *line;
 	int ret;
 
-	if (*word == '!') {
-		line = find_word(list, word + 1);
-		if (!line) {
-			log_error(lf->tr, list_files[lf->which], text, pos + 1,
-				  TP_ERR_FHOOK_NOT_LISTED);
-			return -ENOENT;
-		}
-		word = line + strlen(word);
-		memmove(line, word, strlen(word) + 1);
+	if (!*skip_spaces(added))
 		return 0;
-	}
-
-	ret = fhook_check_filter(word, &report);
-	if (ret) {
-		log_error(lf->tr, list_files[lf->which], text,
-			  pos + report.offset, trace_fhook_error(report.error));
-		return ret;
-	}
-	if (!find_word(list, word))
-		sprintf(list + strlen(list), "%s\n", word);
-	return 0;
-}
-
-/* All words of @text but comments, from '#' to the end of the line */
-static int edit_list_by_text(struct list_file *lf, char *list, const char *text)
-{
-	const char *p = text;
-	size_t len;
-	char *word;
-	int ret;
-
-	for (;;) {
-		p = skip_spaces(p);
-		if (!*p)
-			return 0;
-		if (*p == '#') {
-			p += strcspn(p, "\n");
-			continue;
-		}
-		len = strcspn(p, " \t\n\v\f\r");
-		word = kmemdup_nul(p, len, GFP_KERNEL);
-		if (!word)
-			return -ENOMEM;
-		ret = edit_list(lf, list, word, text, p - text);
-		kfree(word);
-		if (ret)
-			return ret;
-		p += len;
-	}
+	ret = fhook_check_filter(added, &report);
+	if (ret)
+		log_error(lf->tr, list_files[lf->which], text, report.offset,
+			  trace_fhook_error(report.error));
+	return ret;
 }
 
 /* Make @list the list of @lf, if fhook takes it. */
@@ -271,31 +217,41 @@ static int commit_list(struct list_file *lf, char *list)
 	return 0;
 }
 
-static int write_text(struct list_file *lf, const char *text)
+/* Let @text edit the list of @lf; @added is a copy of it. */
+static int edit_list(struct list_file *lf, const char *text, char *added)
 {
-	struct fhook_tracer *tracer = tracer_of(lf->tr);
-	const char *old;
-	size_t room;
-	char *list;
+	char *list, *old = tracer_of(lf->tr)->list[lf->which];
+	size_t pos = 0;
 	int ret;
 
-	guard(mutex)(&fhook_tracer_lock);
-	lf->untouched = false;
-	old = lf->clear ? NULL : tracer->list[lf->which];
-	old = old ?: "";
+	list = fhook_list_edit(old && !lf->clear ? old : "", added, &pos);
+	if (PTR_ERR_OR_ZERO(list) == -ENOENT)
+		log_error(lf->tr, list_files[lf->which], text, pos,
+			  TP_ERR_FHOOK_NOT_LISTED);
+	if (IS_ERR(list))
+		return PTR_ERR(list);
 
-	/* Each word of the text becomes a line; the last had no space. */
-	room = strlen(old) + strlen(text) + 2;
-	list = kvmalloc(room, GFP_KERNEL);
-	if (!list)
-		return -ENOMEM;
-	strscpy(list, old, room);
-
-	ret = edit_list_by_text(lf, list, text);
+	ret = check_added(lf, added, text);
 	if (!ret)
 		ret = commit_list(lf, list);
 	if (ret)
 		kvfree(list);
+	return ret;
+}
+
+static int write_text(struct list_file *lf, const char *text)
+{
+	char *added;
+	int ret;
+
+	guard(mutex)(&fhook_tracer_lock);
+	lf->untouched = false;
+
+	added = kvmemdup(text, strlen(text) + 1, GFP_KERNEL);
+	if (!added)
+		return -ENOMEM;
+	ret = edit_list(lf, text, added);
+	kvfree(added);
 	return ret;
 }
 
@@ -305,20 +261,27 @@ static int write_text(struct list_file *lf, const char *text)
  */
 static void hold_back(struct list_file *lf, char *text)
 {
-	char *end = text + strlen(text);
-	char *line = strrchr(text, '\n') ?: text;
-	char *word = strchr(line, '#');
+	char *line = strrchr(text, '\n');
+	char *rest = strchr(line ?: text, '#');
 
-	if (word) {
+	if (rest) {
 		strscpy(lf->held, "#");
-		*word = '\0';
+		*rest = '\0';
 		return;
 	}
-	for (word = end; word > line && !isspace(word[-1]); word--)
-		;
-	if (end - word < sizeof(lf->held)) {
-		strscpy(lf->held, word);
-		*word = '\0';
+
+	/* The whole line, for "NAME [MODULE]", unless it holds a lot of words. */
+	rest = line ? line + 1 : text;
+	if (strlen(rest) >= sizeof(lf->held)) {
+		line = rest;
+		for (rest += strlen(rest); rest > line; rest--) {
+			if (isspace(rest[-1]))
+				break;
+		}
+	}
+	if (strlen(rest) < sizeof(lf->held)) {
+		strscpy(lf->held, rest);
+		*rest = '\0';
 	}
 }
 

@@ -2,7 +2,8 @@
 /*
  * What the parts of fhook's tracing share: trace_fhook_parse.c makes a
  * &struct trace_fhook of a definition, trace_fhook_events.c records its hits,
- * trace_fhook_event_file.c is its file, and trace_fhook.c is the tracer.
+ * trace_fhook_event_file.c is its file; trace_fhook.c is the tracer, and
+ * trace_fhook_list.c has its lists.
  *
  * Locks, outermost first: dyn_event_ops_mutex (while a definition is parsed),
  * event_mutex, fhook's own. fhook never takes one of the former.
@@ -55,6 +56,8 @@ void trace_fhook_init(struct trace_fhook *tfh);
 int trace_fhook_add(struct trace_fhook *tfh);
 bool trace_fhook_is_busy(struct dyn_event *ev);
 int trace_fhook_remove(struct trace_fhook *tfh);
+
+char *fhook_list_edit(const char *old, char *added, size_t *pos);
 
 /**
  * trace_fhook_error() - the sentence for a failure of fhook

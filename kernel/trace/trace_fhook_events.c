@@ -23,12 +23,6 @@
 #include "trace_probe_kernel.h"
 #include "trace_probe_tmpl.h"
 
-/* How many arguments travel in registers, and which stack slot has the next. */
-#ifdef CONFIG_X86_64
-#define NR_REG_ARGS		6
-#define FIRST_STACK_ARG		1	/* behind the return address */
-#endif
-
 static unsigned long fetch_stack(struct fhook_regs *fregs, unsigned int n)
 {
 	unsigned long sp = fhook_regs_get_sp(fregs);
@@ -45,10 +39,8 @@ static unsigned long fetch_stack(struct fhook_regs *fregs, unsigned int n)
 
 static unsigned long fetch_arg(struct fhook_regs *fregs, unsigned int n)
 {
-#ifdef NR_REG_ARGS
-	if (n >= NR_REG_ARGS)
-		return fetch_stack(fregs, n - NR_REG_ARGS + FIRST_STACK_ARG);
-#endif
+	if (n >= FHOOK_REG_ARGS)
+		return fetch_stack(fregs, n - FHOOK_REG_ARGS + FHOOK_STACK_ARG);
 	return fhook_regs_get_arg(fregs, n);
 }
 

@@ -4,8 +4,9 @@
  *
  * A trampoline is put together from the pieces of fhook_64.S in a buffer and
  * then written to its place through the patching alias; from then on it is
- * only executed. A slot holds a 5-byte no-op or a call of a trampoline and is
- * changed by text_poke_queue(), which lets other CPUs see one or the other.
+ * only executed. A slot holds a 5-byte no-op, a call of a trampoline or a jump,
+ * and is changed by text_poke_queue(), which lets other CPUs see one or the
+ * other.
  *
  * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
  * text_mutex too. fhook_template_ip() may be called from anywhere.
@@ -384,38 +385,49 @@ unsigned int fhook_arch_func_offset(unsigned long site)
 	return offset;
 }
 
-static const void *slot_code(unsigned long site, const void *text)
+static const void *slot_code(unsigned long site, enum fhook_state state,
+			     const void *dest)
 {
-	if (!text)
-		return x86_nops[FHOOK_SLOT_SIZE];
+	switch (state) {
+	case FHOOK_CALL:
+		return text_gen_insn(CALL_INSN_OPCODE, (void *)site, dest);
+	case FHOOK_JUMP:
+		return text_gen_insn(JMP32_INSN_OPCODE, (void *)site, dest);
+	case FHOOK_NOP:
+		break;
+	}
 
-	return text_gen_insn(CALL_INSN_OPCODE, (void *)site, text);
+	return x86_nops[FHOOK_SLOT_SIZE];
 }
 
 /**
  * fhook_arch_site_has() - is this what the slot holds?
  * @site: address of the slot
- * @text: the trampoline that it should call, NULL for a no-op
+ * @state: what it should do
+ * @dest: where it should branch to, if it should
  */
-bool fhook_arch_site_has(unsigned long site, const void *text)
+bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
+			 const void *dest)
 {
 	u8 bytes[FHOOK_SLOT_SIZE];
 
 	if (copy_from_kernel_nofault(bytes, (void *)site, sizeof(bytes)))
 		return false;
 
-	return !memcmp(bytes, slot_code(site, text), sizeof(bytes));
+	return !memcmp(bytes, slot_code(site, state, dest), sizeof(bytes));
 }
 
 /**
  * fhook_arch_site_queue() - change a slot, at the next flush at the latest
  * @site: address of the slot; ascending from call to call is fastest
- * @text: the trampoline to call, NULL for a no-op
+ * @state: what it is to do
+ * @dest: where it is to branch to, if it is
  */
-void fhook_arch_site_queue(unsigned long site, const void *text)
+void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
+			   const void *dest)
 {
-	text_poke_queue((void *)site, slot_code(site, text), FHOOK_SLOT_SIZE,
-			NULL);
+	text_poke_queue((void *)site, slot_code(site, state, dest),
+			FHOOK_SLOT_SIZE, NULL);
 }
 
 /**

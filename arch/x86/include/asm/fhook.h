@@ -15,16 +15,22 @@
 
 #include <linux/ptrace.h>
 
+/*
+ * How many integer arguments travel in registers, and which word of the stack,
+ * from that of the return address, has the next.
+ */
+#define FHOOK_REG_ARGS		6
+#define FHOOK_STACK_ARG		1
+
 /**
  * struct fhook_regs - the registers at a site, opaque to users
- * @regs: of a partial set, only the argument registers, ax and bp are valid,
- *	and cs is 0
- * @ip: where the hooked function goes on
- * @parent: where it will return to; the stack pointer of the function at entry
- *	is the address of this member
+ *
+ * Of a partial set, only the argument registers, ax and bp of regs are valid,
+ * and its cs is 0. ip is where the hooked function goes on, parent where it will
+ * return to; its stack pointer at the entry is the address of parent.
  */
 struct fhook_regs {
-	/* private: */
+	/* private: by accessors only */
 	struct pt_regs	regs;
 	unsigned long	ip;
 	unsigned long	parent;

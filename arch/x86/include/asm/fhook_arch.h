@@ -9,8 +9,6 @@
 #include <linux/types.h>
 #include <asm/text-patching.h>
 
-struct fhook_set;
-
 /* Length of a slot, and of the call in it, in bytes. */
 #define FHOOK_SLOT_SIZE		5
 
@@ -36,15 +34,5 @@ static inline void fhook_arch_text_fill(void *text, unsigned int size)
 {
 	memset(text, INT3_INSN_OPCODE, size);
 }
-
-unsigned int fhook_arch_func_offset(unsigned long site);
-unsigned int fhook_arch_tramp_size(const struct fhook_set *set);
-unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code);
-void fhook_arch_text_write(void *text, const void *code, unsigned int size);
-void fhook_arch_text_clear(void *text, unsigned int size);
-bool fhook_arch_site_has(unsigned long site, const void *text);
-void fhook_arch_site_queue(unsigned long site, const void *text);
-void fhook_arch_site_flush(void);
-void fhook_arch_call_kill(void *call);
 
 #endif /* _ASM_X86_FHOOK_ARCH_H */

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The lists of set_fhook_filter and set_fhook_notrace: text, one pattern a
+ * line, none of them twice, in the order in which they were written.
+ *
+ * A user may write as many patterns as there are functions, so an edit finds
+ * its lines by a hash table, which lives only as long. It makes a new list and
+ * leaves the old one as it is; nothing here is shared, and nothing locked.
+ */
+#include <linux/ctype.h>
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/stringhash.h>
+
+#include "trace_fhook.h"
+
+#define SPACE	" \t\n\v\f\r"
+
+/**
+ * struct edit - a list that is being edited
+ * @list: its lines; removed ones are only newlines until compact()
+ * @len: how long it is, in bytes
+ * @slots: 1 + the offset of a line, at or behind its hash; 0 if free
+ * @mask: how many slots there are, less one
+ */
+struct edit {
+	char		*list;
+	size_t		len;
+	u32		*slots;
+	unsigned int	mask;
+};
+
+static unsigned int count_words(const char *text)
+{
+	unsigned int num = 0;
+
+	for (text += strspn(text, SPACE); *text; text += strspn(text, SPACE)) {
+		text += strcspn(text, SPACE);
+		num++;
+	}
+
+	return num;
+}
+
+static int edit_begin(struct edit *edit, const char *old, const char *text)
+{
+	unsigned int num = roundup_pow_of_two(2 * (count_words(old) +
+						   count_words(text) + 1));
+
+	/* A " []" of the text becomes a ":mod:", its last word a line. */
+	edit->list = kvmalloc(strlen(old) + 2 * strlen(text) + 2, GFP_KERNEL);
+	edit->slots = kvcalloc(num, sizeof(*edit->slots), GFP_KERNEL);
+	edit->mask = num - 1;
+	edit->len = 0;
+
+	return edit->list && edit->slots ? 0 : -ENOMEM;
+}
+
+/* Where this line is remembered, or is to be. */
+static u32 *find_slot(const struct edit *edit, const char *line, size_t len)
+{
+	u32 i = full_name_hash(NULL, line, len) & edit->mask;
+	const char *other;
+
+	for (; edit->slots[i]; i = (i + 1) & edit->mask) {
+		other = edit->list + edit->slots[i] - 1;
+		if (!strncmp(other, line, len) && other[len] == '\n')
+			break;
+	}
+
+	return &edit->slots[i];
+}
+
+/* The line at the end of the list, with its newline, is to be in it. */
+static void add_line(struct edit *edit, size_t len)
+{
+	u32 *slot = find_slot(edit, edit->list + edit->len, len - 1);
+
+	if (*slot)
+		return;
+
+	*slot = edit->len + 1;
+	edit->len += len;
+}
+
+/* It is not; returns false if it was not. */
+static bool remove_line(struct edit *edit, size_t len)
+{
+	u32 *slot = find_slot(edit, edit->list + edit->len, len - 1);
+
+	if (!*slot)
+		return false;
+
+	memset(edit->list + *slot - 1, '\n', len);
+
+	return true;
+}
+
+static void add_lines(struct edit *edit, const char *old)
+{
+	size_t len;
+
+	for (; *old; old += len) {
+		len = strcspn(old, "\n") + 1;
+		memcpy(edit->list + edit->len, old, len);
+		add_line(edit, len);
+	}
+}
+
+/*
+ * Put the word at @p to the end of the list as a line of @len bytes, "NAME
+ * [MODULE]" as "NAME:mod:MODULE". Returns where it ends in the text.
+ */
+static const char *get_word(struct edit *edit, const char *p, size_t *len)
+{
+	size_t name_len = strcspn(p, SPACE), mod_len;
+	char *line = edit->list + edit->len;
+	const char *mod;
+
+	mod = p + name_len;
+	mod += strspn(mod, SPACE);
+	mod_len = strcspn(mod, SPACE);
+
+	if (mod_len > 2 && mod[0] == '[' && mod[mod_len - 1] == ']' &&
+	    !strnstr(p, ":mod:", name_len)) {
+		*len = sprintf(line, "%.*s:mod:%.*s\n", (int)name_len, p,
+			       (int)mod_len - 2, mod + 1);
+		return mod + mod_len;
+	}
+
+	*len = sprintf(line, "%.*s\n", (int)name_len, p);
+
+	return p + name_len;
+}
+
+static void compact(struct edit *edit)
+{
+	char *to = edit->list;
+	size_t i;
+
+	for (i = 0; i < edit->len; i++) {
+		if (edit->list[i] == '\n' &&
+		    (to == edit->list || to[-1] == '\n'))
+			continue;
+		*to++ = edit->list[i];
+	}
+	*to = '\0';
+}
+
+/* Do what all words of @added say, but comments, from '#' to the line's end. */
+static int edit_by(struct edit *edit, char *added, size_t *pos)
+{
+	char *p = added;
+	bool remove;
+	size_t len;
+	char *end;
+
+	for (p = skip_spaces(p); *p; p = skip_spaces(end)) {
+		*pos = p - added;
+		if (*p == '#') {
+			end = p + strcspn(p, "\n");
+			memset(p, ' ', end - p);
+			continue;
+		}
+
+		remove = *p == '!';
+		*pos += remove;
+		end = added + (get_word(edit, p + remove, &len) - added);
+		if (!remove) {
+			add_line(edit, len);
+			continue;
+		}
+		if (!remove_line(edit, len))
+			return -ENOENT;
+		memset(p, ' ', end - p);
+	}
+
+	return 0;
+}
+
+/**
+ * fhook_list_edit() - edit a list of patterns as a user says
+ * @old: the list, "" for none
+ * @added: what the user wrote: patterns to add, "!PATTERN" to take away, and
+ *	comments. What is to be added stays, all else becomes blanks.
+ * @pos: set to where in @added the pattern is that is not in the list
+ *
+ * May sleep.
+ *
+ * Return: the new list, for kvfree(); an ERR_PTR: -ENOENT if something is to
+ * be taken away that is not there, -ENOMEM.
+ */
+char *fhook_list_edit(const char *old, char *added, size_t *pos)
+{
+	struct edit edit;
+	int ret;
+
+	ret = edit_begin(&edit, old, added);
+	if (!ret) {
+		add_lines(&edit, old);
+		ret = edit_by(&edit, added, pos);
+	}
+	kvfree(edit.slots);
+	if (ret) {
+		kvfree(edit.list);
+		return ERR_PTR(ret);
+	}
+	compact(&edit);
+
+	return edit.list;
+}

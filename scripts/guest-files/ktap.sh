@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# In the guest: KTAP of checks that are not ftracetest's.  Sourced; the caller
+# says plan and then check.
+
+number=0
+
+plan()
+{
+	printf 'KTAP version 1\n1..%s\n' "$1"
+}
+
+# check NAME COMMAND...
+check()
+{
+	number=$((number + 1))
+	name=$1
+	shift
+	if said=$("$@" 2>&1); then
+		echo "ok $number $name"
+	else
+		printf '%s\n' "$said" | sed 's/^/# /'
+		echo "not ok $number $name"
+	fi
+}
