@@ -145,15 +145,16 @@ static void test_bad_filters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fhook_check_filter("fhook_target_a", &report));
 }
 
-/* What would be left over is nothing: is that an error, or nothing to do? */
+/* What would be left over is nothing, and that is no error. */
 static void test_all_excluded(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "excluded");
 	struct slots slots;
 
 	slots_find(test, &slots, fhook_target_b);
-	if (!fhook_register(&probe->ops, "fhook_target_a", "fhook_target_*"))
-		fhook_probe_undo(probe);
+	KUNIT_ASSERT_EQ(test, 0, fhook_register(&probe->ops, "fhook_target_a",
+						"fhook_target_*"));
+	fhook_probe_undo(probe);
 	expect_idle(test, &slots);
 	fhook_target_a(1);
 	KUNIT_EXPECT_EQ(test, 0, probe->calls);
@@ -162,6 +163,47 @@ static void test_all_excluded(struct kunit *test)
 			fhook_register(&fhook_probe(test, "bad")->ops,
 				       "fhook_target_a", "fhook_target_[b"));
 	expect_idle(test, &slots);
+}
+
+/* What fhook_register() would take for a glob, or for two names, is neither. */
+static void test_bad_syms(struct kunit *test)
+{
+	static const char *const bad[] = {
+		"*", "fhook_target_b fhook_target_c", "fhook_target_?",
+		"[fhook_kunit]", "fhook_target_b:mod:fhook_kunit", "",
+	};
+	struct fhook_probe *probe = fhook_probe(test, "syms");
+	struct slots slots;
+	int i;
+
+	slots_find(test, &slots, fhook_target_b);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		const char *const syms[] = { "fhook_target_a", bad[i] };
+
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL,
+				    fhook_register_syms(&probe->ops, syms, 2),
+				    "'%s'", bad[i]);
+		KUNIT_EXPECT_EQ(test, FHOOK_ERR_PATTERN, probe->report.error);
+		expect_idle(test, &slots);
+	}
+}
+
+/* A pattern that matches nothing waits, if the ops says so. */
+static void test_loose(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "loose");
+
+	probe->ops.flags = FHOOK_FL_LOOSE;
+	fhook_probe_register(probe, "fhook_no_such fhook_target_a");
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+	KUNIT_EXPECT_EQ(test, 0, fhook_retarget(&probe->ops, "fhook_no_such",
+						NULL));
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_retarget(&probe->ops, "a:b",
+						      NULL));
+	fhook_probe_unregister(probe);
 }
 
 static void test_bad_addresses(struct kunit *test)
@@ -462,23 +504,23 @@ static void test_bytes_at_unregister_shared(struct kunit *test)
 	expect_idle_but_foreign(test, slots);
 }
 
-/* Retargeting may fail, and then the hook works where it did. */
+/* Retargeting fails, and the hook works where it did. */
 static void test_bytes_at_retarget(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "probe");
 	struct slots *slots = foreign_slots(test, fhook_target_lost3);
-	int err;
 
 	fhook_probe_register(probe, "fhook_target_a fhook_target_lost3");
 	foreign_write(slots);
-	err = fhook_retarget(&probe->ops, "fhook_target_a fhook_target_c",
-			     NULL);
+	KUNIT_EXPECT_EQ(test, -EFAULT,
+			fhook_retarget(&probe->ops,
+				       "fhook_target_a fhook_target_c", NULL));
 	expect_foreign(test, slots);
 	fhook_target_a(1);
 	fhook_target_lost3(1);
 	KUNIT_EXPECT_EQ(test, 1, probe->calls);
 	fhook_target_c(1);
-	KUNIT_EXPECT_EQ(test, err ? 1 : 2, probe->calls);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
 
 	probe->calls = 0;
 	fhook_probe_unregister(probe);
@@ -491,6 +533,8 @@ static void test_bytes_at_retarget(struct kunit *test)
 static struct kunit_case fhook_error_cases[] = {
 	KUNIT_CASE(test_bad_filters),
 	KUNIT_CASE(test_all_excluded),
+	KUNIT_CASE(test_bad_syms),
+	KUNIT_CASE(test_loose),
 	KUNIT_CASE(test_bad_addresses),
 	KUNIT_CASE(test_bad_ops),
 	KUNIT_CASE(test_twice),

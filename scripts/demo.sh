@@ -10,10 +10,11 @@ bold='' cyan='' plain=''
 # bash says what the kernel answered, dash only that it did not work.
 [ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
 
+status=0
 run()
 {
 	printf "$bold# %s$plain\n" "$1"
-	eval "$1" 2>&1
+	eval "$1" 2>&1 || status=1
 	echo
 }
 
@@ -44,3 +45,12 @@ run "dmesg -c > /dev/null; modprobe fhook-sample; dmesg"
 title "ftrace on the same function, at the same time:"
 run "echo vfs_read > set_ftrace_filter; echo function > current_tracer"
 run "cat fhook/enabled_functions fhook/stat"
+
+# Were all hooks there, and hit?
+for hook in fhooks/reads fhooks/opens fhook_sample; do
+	awk -v h="$hook" '$1 == h && $3 > 0 { hit = 1 } END { exit !hit }' fhook/stat || {
+		echo "$hook was not hit, which is a mistake."
+		status=1
+	}
+done
+exit "$status"

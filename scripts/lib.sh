@@ -44,6 +44,23 @@ now()
 	date +%s
 }
 
+# The kernel's make cannot do with these, and says so in a way nobody gets.
+case $top$BUILD in
+*[[:space:]:]*)
+	die "the kernel does not build in a path with a space or colon: $top or $BUILD has one." ;;
+esac
+[ ! -e "$BUILD" ] || [ -w "$BUILD" ] ||
+	die "$BUILD belongs to $(stat -c %U "$BUILD"): go on as that user (sudo?), remove it, or set BUILD= to another directory."
+
+# Two at a time would build in the same tree and write the same results.
+lock_build()
+{
+	mkdir -p "$BUILD"
+	exec 9> "$BUILD/.lock"
+	flock -n 9 ||
+		die "another test, bench, check or demo is running in $BUILD: wait for it, or set BUILD= to another directory."
+}
+
 # A clone that belongs to another user (sudo make demo) is still ours to
 # read, and nobody's own git settings may change what the scripts write.
 export GIT_CONFIG_COUNT=3
@@ -63,6 +80,8 @@ pgit()
 # Files of the overlay, one a line, as "path-in-kernel path-here".
 overlay_files()
 {
+	git -C "$top" rev-parse -q --git-dir > /dev/null ||
+		die "$top is no git clone: the scripts ask git which files are the project's."
 	# shellcheck disable=SC2086
 	git -C "$top" ls-files -co --exclude-standard -- $overlay_dirs selftests |
 	while read -r f; do

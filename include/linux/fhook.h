@@ -66,10 +66,14 @@ typedef int (*fhook_entry_t)(struct fhook_ops *ops, unsigned long ip,
  * @FHOOK_FL_UNGUARDED: the callback takes care of recursion and of preemption
  *	itself (ftrace: FTRACE_OPS_FL_RECURSION not set). A set of hooks goes
  *	without the guard only when all of its ops say so.
+ * @FHOOK_FL_LOOSE: a pattern that matches nothing is no error, for it may match
+ *	in a module to come, or have matched in one that has gone; to be used
+ *	with fhook_check_filter() when the user writes the pattern
  */
 enum fhook_ops_flags {
 	FHOOK_FL_REGS		= BIT(0),
 	FHOOK_FL_UNGUARDED	= BIT(1),
+	FHOOK_FL_LOOSE		= BIT(2),
 };
 
 /**
@@ -86,6 +90,7 @@ enum fhook_ops_flags {
  * @FHOOK_ERR_BYTES: the site does not hold what fhook left there
  * @FHOOK_ERR_NO_MEMORY: an allocation failed
  * @FHOOK_ERR_NO_ROOM: no trampoline memory within reach of the site
+ * @FHOOK_ERR_TOO_MANY: no trampoline has room for so many hooks
  */
 enum fhook_error {
 	FHOOK_ERR_NONE,
@@ -99,12 +104,14 @@ enum fhook_error {
 	FHOOK_ERR_BYTES,
 	FHOOK_ERR_NO_MEMORY,
 	FHOOK_ERR_NO_ROOM,
+	FHOOK_ERR_TOO_MANY,
 };
 
 /**
  * struct fhook_report - where a failed call says what failed, and where
  * @error: what, for a program
- * @offset: where in the filter string, in bytes, for %FHOOK_ERR_PATTERN,
+ * @offset: where in the filter string (or, if that is at fault, in the notfilter
+ *	string), in bytes, for %FHOOK_ERR_PATTERN,
  *	%FHOOK_ERR_NO_FUNCTION and %FHOOK_ERR_NO_SLOT
  * @addr: the site or function, if it is about one, else 0
  * @text: a sentence for a person, without a newline
@@ -124,11 +131,12 @@ struct fhook_report {
  * @private: for the user
  * @priority: ops of one function run from the highest priority to the lowest,
  *	and in the order of their registration where it is equal
- * @flags: of &enum fhook_ops_flags, not to be changed while registered
+ * @flags: of &enum fhook_ops_flags
  * @report: if not NULL, a call that fails fills it and leaves the log alone;
  *	if NULL, the same sentence goes to the log
  *
- * The owner keeps the ops in place until it has been unregistered: for
+ * While it is registered, only @private and @report may be changed. The owner
+ * keeps the ops in place until it has been unregistered: for
  * fhook_unregister() until that returns, for fhook_unregister_async() until
  * its callback has run. The superset of &struct fprobe: filters, registration
  * by address and by symbol, per-ops miss counts (in tracefs' fhook/stat).
@@ -148,7 +156,8 @@ struct fhook_ops {
  * typedef fhook_done_t - called when an ops is out of use
  * @ops: the ops; it may be freed or registered again from here on
  *
- * Runs in a work item and may sleep, but must not wait for fhook, nor take a lock
+ * Until it is called, the ops is not to be registered again, not even by who
+ * finds that it could be. Runs in a work item and may sleep, but must not wait for fhook, nor take a lock
  * under which others do: event_mutex and trace_types_lock are such.
  */
 typedef void (*fhook_done_t)(struct fhook_ops *ops);
@@ -176,7 +185,10 @@ DECLARE_PER_CPU(unsigned int, fhook_guard);
 
 /* For the rest of the kernel: module loader, unwinder, other owners of text. */
 
-/* A task dies of an oops in a callback: do not refuse all others after it. */
+/*
+ * A task dies of an oops, perhaps in a callback: do not refuse all others after
+ * it. It is preemptible now, so the guard of this CPU is nobody else's.
+ */
 static inline void fhook_task_dead(void)
 {
 	this_cpu_write(fhook_guard, 0);

@@ -170,6 +170,8 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 	if (!fhook_set_has(old, hook))
 		return 0;
 
+	/* A site that has come back can be left like any other. */
+	is_lost(table, site, old);
 	if (txn->num && txn->changes[txn->num - 1].old == old)
 		return plan(txn, table, site, old,
 			    txn->changes[txn->num - 1].new);
@@ -229,6 +231,37 @@ static int verify_all(struct fhook_txn *txn)
 	}
 
 	return 0;
+}
+
+/**
+ * fhook_table_clear() - make no-ops of the slots in use of a table
+ * @table: the table; what its sites have is not touched
+ *
+ * Needs no memory and cannot fail. What somebody else has written to a slot
+ * stays, and the site is marked.
+ *
+ * Return: true if there was no such slot.
+ */
+bool fhook_table_clear(struct fhook_table *table)
+{
+	struct fhook_set *set;
+	unsigned long site, addr;
+	bool all = true;
+
+	mutex_lock(&text_mutex);
+	xa_for_each(&table->used, site, set) {
+		addr = fhook_site_addr(table, site);
+		if (fhook_arch_site_has(addr, FHOOK_CALL, set->text)) {
+			fhook_arch_site_queue(addr, FHOOK_NOP, NULL);
+			continue;
+		}
+		xa_set_mark(&table->used, site, FHOOK_SITE_FOREIGN);
+		all = false;
+	}
+	fhook_arch_site_flush();
+	mutex_unlock(&text_mutex);
+
+	return all;
 }
 
 static void patch_all(struct fhook_txn *txn)

@@ -86,7 +86,8 @@ static int check_ops(const struct fhook_ops *ops, struct fhook_report *report)
 	if (!ops || !ops->entry || !ops->name)
 		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
 				  "the ops has no entry callback or no name");
-	if (ops->flags & ~(FHOOK_FL_REGS | FHOOK_FL_UNGUARDED))
+	if (ops->flags & ~(FHOOK_FL_REGS | FHOOK_FL_UNGUARDED |
+			   FHOOK_FL_LOOSE))
 		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
 				  "the ops has flags that do not exist: %#x",
 				  ops->flags);
@@ -172,6 +173,18 @@ static int parse_filters(const char *filter, const char *notfilter,
 	return 0;
 }
 
+/* What the filters of a hook mean now, for an ops. */
+static int select_spans(struct fhook_hook *hook, const struct fhook_ops *ops,
+			struct list_head *spans, struct fhook_report *report)
+{
+	int err = fhook_spans_select(hook, spans, report);
+
+	if (err || (ops && ops->flags & FHOOK_FL_LOOSE))
+		return err;
+
+	return fhook_filter_check(hook->filter, report);
+}
+
 /* Take a new hook to its spans. */
 static int hook_attach(struct fhook_hook *hook, struct fhook_report *report)
 {
@@ -226,8 +239,7 @@ static int resolve(struct fhook_hook *hook, const struct request *request,
 	if (err)
 		return err;
 
-	return fhook_spans_select(hook, &hook->spans, report) ?:
-	       fhook_filter_check(hook->filter, report);
+	return select_spans(hook, hook->ops, &hook->spans, report);
 }
 
 static int do_register(struct fhook_ops *ops, const struct request *request)
@@ -316,6 +328,45 @@ int fhook_register_ips(struct fhook_ops *ops, const unsigned long *addrs,
 }
 EXPORT_SYMBOL_GPL(fhook_register_ips);
 
+static int check_name(const char *name, struct fhook_report *report)
+{
+	if (*name && !strpbrk(name, " \t\n:*?["))
+		return 0;
+
+	return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
+			  "'%s' is not the name of one function", name);
+}
+
+/* Names as a filter, to be freed. */
+static char *filter_of(const char *const *syms, unsigned int num,
+		       struct fhook_report *report)
+{
+	size_t size = 1;
+	char *filter, *pos;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < num; i++) {
+		err = check_name(syms[i], report);
+		if (err)
+			return ERR_PTR(err);
+		size += strlen(syms[i]) + 1;
+	}
+
+	filter = kvzalloc(size, GFP_KERNEL);
+	if (!filter) {
+		err = fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+				 "no memory for %u names", num);
+		return ERR_PTR(err);
+	}
+
+	pos = filter;
+	for (i = 0; i < num; i++)
+		pos += sprintf(pos, "%s ", syms[i]);
+
+	return filter;
+}
+
 /**
  * fhook_register_syms() - hook functions by name
  * @ops: the hook
@@ -331,29 +382,15 @@ int fhook_register_syms(struct fhook_ops *ops, const char *const *syms,
 			unsigned int num)
 {
 	struct fhook_report report;
-	size_t len, size = 1;
-	char *filter, *pos;
-	unsigned int i;
+	char *filter;
 	int err;
 
-	for (i = 0; i < num; i++)
-		size += strlen(syms[i]) + 1;
-
-	filter = kvzalloc(size, GFP_KERNEL);
-	if (!filter) {
-		err = fhook_fail(&report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
-				 "no memory for %u names", num);
+	filter = filter_of(syms, num, &report);
+	if (IS_ERR(filter)) {
 		fhook_report_out(ops, &report);
-		return err;
+		return PTR_ERR(filter);
 	}
 
-	pos = filter;
-	for (i = 0; i < num; i++) {
-		len = strlen(syms[i]);
-		memcpy(pos, syms[i], len);
-		pos[len] = ' ';
-		pos += len + 1;
-	}
 	err = fhook_register(ops, filter, NULL);
 	kvfree(filter);
 
@@ -381,12 +418,12 @@ static int retarget(struct fhook_hook *hook, const char *filter,
 	struct fhook_txn txn = { .report = report };
 	struct fhook_hook new = { };
 	LIST_HEAD(spans);
+	LIST_HEAD(old);
 	int err;
 
 	err = parse_filters(filter, notfilter, &new, report);
 	if (!err)
-		err = fhook_spans_select(&new, &spans, report) ?:
-		      fhook_filter_check(new.filter, report);
+		err = select_spans(&new, hook->ops, &spans, report);
 	if (!err && !fhook_switched_off) {
 		err = fhook_spans_diff(&txn, hook, &hook->spans, &spans);
 		if (err)
@@ -396,11 +433,14 @@ static int retarget(struct fhook_hook *hook, const char *filter,
 	}
 
 	if (!err) {
-		list_swap(&hook->spans, &spans);
+		/* Either may be empty, which list_swap() cannot do. */
+		list_splice_init(&hook->spans, &old);
+		list_splice_init(&spans, &hook->spans);
 		swap(hook->filter, new.filter);
 		swap(hook->notfilter, new.notfilter);
 	}
 	fhook_spans_free(&spans);
+	fhook_spans_free(&old);
 	fhook_filter_free(new.filter);
 	fhook_filter_free(new.notfilter);
 
@@ -452,8 +492,7 @@ int fhook_check_filter(const char *filter, struct fhook_report *report)
 	mutex_lock(&fhook_mutex);
 	err = parse_filters(filter, NULL, &hook, report);
 	if (!err)
-		err = fhook_spans_select(&hook, &spans, report) ?:
-		      fhook_filter_check(hook.filter, report);
+		err = select_spans(&hook, NULL, &spans, report);
 	fhook_spans_free(&spans);
 	fhook_filter_free(hook.filter);
 	mutex_unlock(&fhook_mutex);
@@ -499,6 +538,9 @@ void fhook_hook_detach(struct fhook_hook *hook)
 		fhook_txn_abort(&txn);
 	else
 		err = fhook_txn_commit(&txn);
+	if (err)
+		pr_warn("%s: %s; its functions keep their trampolines, without the call\n",
+			hook->ops->name, report.text);
 	if (err || txn.foreign)
 		fhook_set_kill(hook);
 
@@ -513,9 +555,10 @@ void fhook_hook_detach(struct fhook_hook *hook)
  * @ops: the hook
  * @done: called when the ops may be freed or registered again, or NULL
  *
- * When this returns, no new call of the callback begins, but some may still be
- * running; they have ended when @done is called. The module that the callback
- * is in stays pinned until then. A module that is being removed calls
+ * When this returns, no slot leads to the callback any more, but who was in a
+ * trampoline may still call it, however long that takes; that is over when
+ * @done is called, or fhook_barrier() returns, and no other grace period tells.
+ * The module that the callback is in stays pinned until then. A module that is being removed calls
  * fhook_barrier() before it goes. May sleep.
  *
  * Return: 0, or -EINVAL if the ops is not registered.

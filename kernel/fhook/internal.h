@@ -172,7 +172,7 @@ struct fhook_hook {
  * struct fhook_member - a hook in a set
  * @hook: the hook
  * @call: where in the trampoline the call of its callback is, in bytes
- * @dead: it was unregistered and the call turned into a no-op, see
+ * @dead: it was unregistered and the call goes nowhere, see
  *	fhook_set_kill()
  */
 struct fhook_member {
@@ -322,6 +322,7 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		  struct fhook_hook *hook);
 int fhook_txn_commit(struct fhook_txn *txn);
 void fhook_txn_abort(struct fhook_txn *txn);
+bool fhook_table_clear(struct fhook_table *table);
 
 /* retire.c */
 void fhook_retire(struct fhook_retired *retired,

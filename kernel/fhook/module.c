@@ -4,9 +4,9 @@
  *
  * The module loader calls in here at the same places where it calls ftrace, in
  * an order that notifiers could not give: the table is made before the module
- * is formed, hooks are attached before any of its code runs, and it forgets
- * the sites when no code of the module runs any more. Sites whose text goes
- * away are forgotten, not patched.
+ * is formed, hooks are attached before any of its code runs, and the sites are
+ * forgotten before its text is freed. Sites in init text, which nothing runs
+ * any more, are not even patched.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -214,8 +214,12 @@ static void detach_hooks_of(struct module *mod)
 
 /**
  * fhook_module_going() - a module is about to be freed
- * @mod: the module; its code has run for the last time, but for callbacks that
- *	it left behind
+ * @mod: the module
+ *
+ * Its exit function has returned, but not all of its code has run for the last
+ * time: parameters can be read and written until their files are gone, and
+ * asynchronous functions are waited for later. So the slots become no-ops
+ * before their trampolines go.
  */
 void fhook_module_going(struct module *mod)
 {
@@ -226,6 +230,8 @@ void fhook_module_going(struct module *mod)
 	if (table) {
 		WRITE_ONCE(mod->fhook_table, NULL);
 		if (!list_empty(&table->list)) {
+			/* What others wrote there goes with the text. */
+			fhook_table_clear(table);
 			forget(table, 0, table->num);
 			list_del(&table->list);
 		}

@@ -424,15 +424,27 @@ void fhook_filter_select(struct fhook_filter *filter,
 	}
 }
 
-/* A pattern that names a module waits for it; others have to match now. */
+/*
+ * A pattern that names a module waits for it, as long as its table is not
+ * there: it may be just coming or going. Other patterns have to match now.
+ */
 static bool is_waiting(const struct fhook_pattern *p)
 {
+	struct fhook_table *table;
+	struct module *mod;
+
 	if (!p->mod)
 		return false;
 
-	guard(preempt)();
+	list_for_each_entry(table, &fhook_tables, list) {
+		if (table->mod && means_module(p, table->mod))
+			return false;
+	}
 
-	return !find_module(p->mod);
+	guard(preempt)();
+	mod = find_module(p->mod);
+
+	return !mod || mod->state != MODULE_STATE_LIVE;
 }
 
 static int fail_pattern(const struct fhook_pattern *p,

@@ -85,7 +85,7 @@ static int build_trampoline(struct fhook_set *set, struct fhook_report *report)
 	void *code;
 
 	if (size > MAX_TRAMPOLINE)
-		return fhook_fail(report, FHOOK_ERR_NO_ROOM, -ENOSPC, 0,
+		return fhook_fail(report, FHOOK_ERR_TOO_MANY, -ENOSPC, 0,
 				  "%u are too many hooks for one function",
 				  set->num);
 

@@ -31,32 +31,6 @@ static int __init fhook_param(char *str)
 }
 __setup("fhook=", fhook_param);
 
-/* Patch what is used into what it was; returns false if a slot was foreign. */
-static bool clear_slots(void)
-{
-	struct fhook_table *table;
-	struct fhook_set *set;
-	unsigned long site, addr;
-	bool all = true;
-
-	mutex_lock(&text_mutex);
-	list_for_each_entry(table, &fhook_tables, list) {
-		xa_for_each(&table->used, site, set) {
-			addr = fhook_site_addr(table, site);
-			if (fhook_arch_site_has(addr, FHOOK_CALL, set->text)) {
-				fhook_arch_site_queue(addr, FHOOK_NOP, NULL);
-				continue;
-			}
-			xa_set_mark(&table->used, site, FHOOK_SITE_FOREIGN);
-			all = false;
-		}
-	}
-	fhook_arch_site_flush();
-	mutex_unlock(&text_mutex);
-
-	return all;
-}
-
 /* Needs no memory, so that it works when it is needed most. */
 static void switch_off(void)
 {
@@ -64,8 +38,11 @@ static void switch_off(void)
 	struct fhook_hook *hook;
 	struct fhook_set *set;
 	unsigned long site;
+	bool all = true;
 
-	if (!clear_slots()) {
+	list_for_each_entry(table, &fhook_tables, list)
+		all &= fhook_table_clear(table);
+	if (!all) {
 		list_for_each_entry(hook, &fhook_hooks, list)
 			fhook_set_kill(hook);
 	}

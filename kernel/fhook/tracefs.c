@@ -248,6 +248,7 @@ static void show_bypassed(struct seq_file *m, const struct fhook_hook *hook)
 
 	list_for_each_entry(span, &hook->spans, list) {
 		for (i = 0; i < span->num; i++) {
+			cond_resched();
 			bypass = bypassed_by(span->table, span->sites[i]);
 			if (bypass)
 				seq_printf(m, " %ps bypassed by %ps",

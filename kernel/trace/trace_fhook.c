@@ -149,6 +149,8 @@ static int fhook_tracer_init(struct trace_array *tr)
 	tracer->ops.entry = trace_hit;
 	tracer->ops.name = tr->name ?: "tracer";
 	tracer->ops.private = tr;
+	/* The lists were checked when they were written; modules come and go. */
+	tracer->ops.flags = FHOOK_FL_LOOSE;
 
 	tracing_start_cmdline_record();
 	ret = apply_lists(tr, tracer->list, "current_tracer");
@@ -255,6 +257,18 @@ static int write_text(struct list_file *lf, const char *text)
 	return ret;
 }
 
+/* A comment begins where a word could. */
+static char *find_comment(char *text)
+{
+	char *p;
+
+	for (p = strchr(text, '#'); p; p = strchr(p + 1, '#')) {
+		if (p == text || isspace(p[-1]))
+			break;
+	}
+	return p;
+}
+
 /*
  * A short write is a command and is complete. One of a page or more may be a
  * piece of a longer text: keep what it leaves unfinished for the next write.
@@ -262,7 +276,7 @@ static int write_text(struct list_file *lf, const char *text)
 static void hold_back(struct list_file *lf, char *text)
 {
 	char *line = strrchr(text, '\n');
-	char *rest = strchr(line ?: text, '#');
+	char *rest = find_comment(line ?: text);
 
 	if (rest) {
 		strscpy(lf->held, "#");
@@ -291,7 +305,7 @@ static ssize_t list_write(struct file *file, const char __user *ubuf,
 	struct list_file *lf = ((struct seq_file *)file->private_data)->private;
 	size_t held = strlen(lf->held);
 	char *text;
-	int ret;
+	int ret = -EINVAL;
 
 	count = min(count, MAX_WRITE);
 	text = kvmalloc(held + count + 1, GFP_KERNEL);
@@ -304,10 +318,11 @@ static ssize_t list_write(struct file *file, const char __user *ubuf,
 	}
 	text[held + count] = '\0';
 	lf->held[0] = '\0';
-	if (count >= PAGE_SIZE)
-		hold_back(lf, text);
-
-	ret = write_text(lf, text);
+	if (strlen(text) == held + count) {
+		if (count >= PAGE_SIZE)
+			hold_back(lf, text);
+		ret = *text || !lf->held[0] ? write_text(lf, text) : 0;
+	}
 	kvfree(text);
 	if (ret)
 		return ret;

@@ -82,6 +82,8 @@ static inline int trace_fhook_error(enum fhook_error error)
 		return TP_ERR_FHOOK_NO_MEMORY;
 	case FHOOK_ERR_NO_ROOM:
 		return TP_ERR_FHOOK_NO_ROOM;
+	case FHOOK_ERR_TOO_MANY:
+		return TP_ERR_FHOOK_TOO_MANY;
 	default:
 		return TP_ERR_FAIL_REG_PROBE;
 	}

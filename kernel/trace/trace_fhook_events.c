@@ -9,9 +9,10 @@
  *
  * Whatever changes here changes under event_mutex. A hit takes no lock: fhook
  * calls with preemption disabled, which is what the lists of files and the
- * perf events are freed after. Disabling does not wait for callbacks that still
- * run; the next who registers or frees the probe does, once for any number of
- * probes.
+ * perf events are freed after. Disabling does not wait for callbacks, not even
+ * for those that begin late: they find the flags and the list of files empty,
+ * which happened first. The next who registers or frees the probe does wait,
+ * once for any number of probes.
  */
 #define pr_fmt(fmt)	"trace_fhook: " fmt
 
@@ -367,6 +368,8 @@ void trace_fhook_init(struct trace_fhook *tfh)
 
 	tfh->ops.entry = trace_fhook_entry;
 	tfh->ops.name = tfh->name;
+	/* It was checked when it was written; modules come and go. */
+	tfh->ops.flags = FHOOK_FL_LOOSE;
 
 	call->event.funcs = &hit_funcs;
 	call->class->fields_array = hit_fields;

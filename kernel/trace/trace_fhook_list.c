@@ -16,8 +16,6 @@
 
 #include "trace_fhook.h"
 
-#define SPACE	" \t\n\v\f\r"
-
 /**
  * struct edit - a list that is being edited
  * @list: its lines; removed ones are only newlines until compact()
@@ -32,12 +30,22 @@ struct edit {
 	unsigned int	mask;
 };
 
+static size_t word_len(const char *text)
+{
+	size_t len = 0;
+
+	while (text[len] && !isspace(text[len]))
+		len++;
+
+	return len;
+}
+
 static unsigned int count_words(const char *text)
 {
 	unsigned int num = 0;
 
-	for (text += strspn(text, SPACE); *text; text += strspn(text, SPACE)) {
-		text += strcspn(text, SPACE);
+	for (text = skip_spaces(text); *text; text = skip_spaces(text)) {
+		text += word_len(text);
 		num++;
 	}
 
@@ -90,7 +98,7 @@ static bool remove_line(struct edit *edit, size_t len)
 {
 	u32 *slot = find_slot(edit, edit->list + edit->len, len - 1);
 
-	if (!*slot)
+	if (!*slot || len == 1)
 		return false;
 
 	memset(edit->list + *slot - 1, '\n', len);
@@ -115,13 +123,12 @@ static void add_lines(struct edit *edit, const char *old)
  */
 static const char *get_word(struct edit *edit, const char *p, size_t *len)
 {
-	size_t name_len = strcspn(p, SPACE), mod_len;
+	size_t name_len = word_len(p), mod_len;
 	char *line = edit->list + edit->len;
 	const char *mod;
 
-	mod = p + name_len;
-	mod += strspn(mod, SPACE);
-	mod_len = strcspn(mod, SPACE);
+	mod = skip_spaces(p + name_len);
+	mod_len = word_len(mod);
 
 	if (mod_len > 2 && mod[0] == '[' && mod[mod_len - 1] == ']' &&
 	    !strnstr(p, ":mod:", name_len)) {

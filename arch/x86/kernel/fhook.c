@@ -431,12 +431,16 @@ void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 }
 
 /**
- * fhook_arch_call_kill() - take a call out of a trampoline
+ * fhook_arch_call_kill() - let a call in a trampoline go nowhere
  * @call: address of the call; a flush has to follow
+ *
+ * It still calls something, for call depth tracking has counted it.
  */
 void fhook_arch_call_kill(void *call)
 {
-	text_poke_queue(call, x86_nops[CALL_INSN_SIZE], CALL_INSN_SIZE, NULL);
+	text_poke_queue(call, text_gen_insn(CALL_INSN_OPCODE, call,
+					    fhook_no_callback),
+			CALL_INSN_SIZE, NULL);
 }
 
 /**

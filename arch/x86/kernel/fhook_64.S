@@ -217,8 +217,9 @@ SYM_FUNC_START(fhook_regs_caller)
 SYM_FUNC_END(fhook_regs_caller)
 _ASM_NOKPROBE(fhook_regs_caller)
 
-/* Stands for the callbacks above. */
-SYM_FUNC_START_LOCAL(fhook_no_callback)
+/* Stands for the callbacks above, and for those that are out of use. */
+SYM_FUNC_START(fhook_no_callback)
+	ANNOTATE_NOENDBR
 	RET
 SYM_FUNC_END(fhook_no_callback)
 

@@ -53,6 +53,7 @@ struct fhook_piece {
 extern const struct fhook_piece fhook_pieces[PIECE_MAX];
 void fhook_caller(void);
 void fhook_regs_caller(void);
+void fhook_no_callback(void);
 
 #endif /* __ASSEMBLY__ */
 
