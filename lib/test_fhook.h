@@ -104,6 +104,9 @@ unsigned long fhook_target_other_args(unsigned long a0, unsigned long a1,
 u32 fhook_test_builtin(u32 value);
 void fhook_test_poke(unsigned long addr, const void *insn, size_t len);
 bool fhook_test_jump(unsigned long slot, const void *dest);
+unsigned long fhook_test_find_slot(unsigned long func);
+bool fhook_test_reserved(unsigned long first, unsigned long last);
+int fhook_test_bpf_poke(unsigned long addr);
 bool fhook_test_is_text(unsigned long addr);
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);

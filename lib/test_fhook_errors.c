@@ -5,6 +5,7 @@
  *
  * "Nothing" is looked at where it counts: in the bytes of the slots.
  */
+#include <linux/fs.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 
@@ -530,6 +531,34 @@ static void test_bytes_at_retarget(struct kunit *test)
 	expect_idle_but_foreign(test, slots);
 }
 
+/* Nobody else gets a slot, of vmlinux or of a module, and all get the rest. */
+static void test_reserved(struct kunit *test)
+{
+	unsigned long slots[] = {
+		fhook_test_find_slot((unsigned long)vfs_fsync),
+		fhook_test_find_slot((unsigned long)fhook_target_a),
+	};
+	unsigned long slot, end;
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(slots); i++) {
+		slot = slots[i];
+		end = slot + FHOOK_SLOT_SIZE;
+		KUNIT_ASSERT_NE(test, 0, slot);
+		KUNIT_EXPECT_TRUE(test, fhook_test_reserved(slot, slot));
+		KUNIT_EXPECT_TRUE(test, fhook_test_reserved(end - 1, end - 1));
+		KUNIT_EXPECT_TRUE(test, fhook_test_reserved(slot - 4, slot));
+		KUNIT_EXPECT_TRUE(test, fhook_test_reserved(end - 1, end + 4));
+		KUNIT_EXPECT_FALSE(test, fhook_test_reserved(slot - 1,
+							     slot - 1));
+		KUNIT_EXPECT_FALSE(test, fhook_test_reserved(end, end + 1));
+	}
+
+	err = fhook_test_bpf_poke(slots[0]);
+	if (err != -EOPNOTSUPP)
+		KUNIT_EXPECT_EQ(test, -EBUSY, err);
+}
+
 static struct kunit_case fhook_error_cases[] = {
 	KUNIT_CASE(test_bad_filters),
 	KUNIT_CASE(test_all_excluded),
@@ -544,6 +573,7 @@ static struct kunit_case fhook_error_cases[] = {
 	KUNIT_CASE(test_bytes_at_unregister),
 	KUNIT_CASE(test_bytes_at_unregister_shared),
 	KUNIT_CASE(test_bytes_at_retarget),
+	KUNIT_CASE(test_reserved),
 	{}
 };
 

@@ -6,6 +6,7 @@
  * test's sake: writing to kernel text, and walking stacks from given registers.
  * The symbols are in a namespace of their own.
  */
+#include <linux/bpf.h>
 #include <linux/cleanup.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -62,6 +63,55 @@ bool fhook_test_jump(unsigned long slot, const void *dest)
 	return fhook_arch_site_has(slot, state, dest);
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_jump, FHOOK_KUNIT);
+
+/**
+ * fhook_test_find_slot() - the slot of a function
+ * @func: its address
+ *
+ * Return: the address of the slot, 0 if it has none.
+ */
+unsigned long fhook_test_find_slot(unsigned long func)
+{
+	unsigned long addr;
+
+	for (addr = func; addr <= func + FHOOK_SLOT_DISTANCE; addr++) {
+		if (fhook_slot_end(addr) != addr)
+			return addr;
+	}
+
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_find_slot, FHOOK_KUNIT);
+
+/**
+ * fhook_test_reserved() - fhook_text_reserved()
+ * @first: address of the first byte
+ * @last: address of the last byte
+ *
+ * Return: true if other owners of text are kept off.
+ */
+bool fhook_test_reserved(unsigned long first, unsigned long last)
+{
+	return fhook_text_reserved((void *)first, (void *)last);
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_reserved, FHOOK_KUNIT);
+
+/**
+ * fhook_test_bpf_poke() - be BPF, which wants a call at a function's entry
+ * @addr: where
+ *
+ * Return: what it is told, -EOPNOTSUPP in a kernel without BPF's compiler.
+ */
+int fhook_test_bpf_poke(unsigned long addr)
+{
+#ifdef CONFIG_BPF_JIT
+	return bpf_arch_text_poke((void *)addr, BPF_MOD_CALL, NULL,
+				  fhook_test_builtin);
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_poke, FHOOK_KUNIT);
 
 /**
  * fhook_test_is_text() - __kernel_text_address()
