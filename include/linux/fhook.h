@@ -148,7 +148,7 @@ struct fhook_ops {
 	int			priority;
 	unsigned int		flags;
 	struct fhook_report	*report;
-	/* private: under fhook_mutex; NULL while the ops may be registered or freed */
+	/* private: written under fhook's mutex; NULL while not in use */
 	struct fhook_hook	*hook;
 };
 
@@ -157,8 +157,9 @@ struct fhook_ops {
  * @ops: the ops; it may be freed or registered again from here on
  *
  * Until it is called, the ops is not to be registered again, not even by who
- * finds that it could be. Runs in a work item and may sleep, but must not wait for fhook, nor take a lock
- * under which others do: event_mutex and trace_types_lock are such.
+ * finds that it could be. Runs in a work item and may sleep, but must not wait
+ * for fhook, nor take a lock under which others do: event_mutex and
+ * trace_types_lock are such.
  */
 typedef void (*fhook_done_t)(struct fhook_ops *ops);
 
