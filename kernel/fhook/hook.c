@@ -194,12 +194,7 @@ static int hook_attach(struct fhook_hook *hook, struct fhook_report *report)
 
 	hook->seq = ++last_seq;
 	hook->ops->hook = hook;
-	err = fhook_spans_diff(&txn, hook, &none, &hook->spans);
-	if (err)
-		fhook_txn_abort(&txn);
-	else
-		err = fhook_txn_commit(&txn);
-
+	err = fhook_spans_change(&txn, hook, &none, &hook->spans);
 	if (err)
 		hook->ops->hook = NULL;
 	else
@@ -424,13 +419,8 @@ static int retarget(struct fhook_hook *hook, const char *filter,
 	err = parse_filters(filter, notfilter, &new, report);
 	if (!err)
 		err = select_spans(&new, hook->ops, &spans, report);
-	if (!err && !fhook_switched_off) {
-		err = fhook_spans_diff(&txn, hook, &hook->spans, &spans);
-		if (err)
-			fhook_txn_abort(&txn);
-		else
-			err = fhook_txn_commit(&txn);
-	}
+	if (!err && !fhook_switched_off)
+		err = fhook_spans_change(&txn, hook, &hook->spans, &spans);
 
 	if (!err) {
 		/* Either may be empty, which list_swap() cannot do. */
@@ -533,11 +523,7 @@ void fhook_hook_detach(struct fhook_hook *hook)
 	LIST_HEAD(none);
 	int err;
 
-	err = fhook_spans_diff(&txn, hook, &hook->spans, &none);
-	if (err)
-		fhook_txn_abort(&txn);
-	else
-		err = fhook_txn_commit(&txn);
+	err = fhook_spans_change(&txn, hook, &hook->spans, &none);
 	if (err)
 		pr_warn("%s: %s; its functions keep their trampolines, without the call\n",
 			hook->ops->name, report.text);

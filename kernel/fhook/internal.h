@@ -339,8 +339,8 @@ int fhook_spans_by_addr(struct list_head *spans, const unsigned long *addrs,
 int fhook_spans_select(struct fhook_hook *hook, struct list_head *spans,
 		       struct fhook_report *report);
 void fhook_spans_free(struct list_head *spans);
-int fhook_spans_diff(struct fhook_txn *txn, struct fhook_hook *hook,
-		     struct list_head *old, struct list_head *new);
+int fhook_spans_change(struct fhook_txn *txn, struct fhook_hook *hook,
+		       struct list_head *old, struct list_head *new);
 
 /* hook.c */
 void fhook_hook_put(struct fhook_hook *hook);

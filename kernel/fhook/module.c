@@ -90,12 +90,7 @@ static int attach(struct fhook_hook *hook, struct fhook_table *table,
 		return PTR_ERR_OR_ZERO(span);
 
 	list_add(&span->list, &spans);
-	err = fhook_spans_diff(&txn, hook, &none, &spans);
-	if (err)
-		fhook_txn_abort(&txn);
-	else
-		err = fhook_txn_commit(&txn);
-
+	err = fhook_spans_change(&txn, hook, &none, &spans);
 	if (err)
 		fhook_spans_free(&spans);
 	else

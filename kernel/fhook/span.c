@@ -78,6 +78,19 @@ struct fhook_span *fhook_span_select(struct fhook_hook *hook,
 	return span;
 }
 
+/* Of a table, if it has one. On error there are no spans. */
+static int add_span(struct list_head *spans, struct fhook_span *span)
+{
+	if (IS_ERR(span)) {
+		fhook_spans_free(spans);
+		return PTR_ERR(span);
+	}
+	if (span)
+		list_add_tail(&span->list, spans);
+
+	return 0;
+}
+
 /**
  * fhook_spans_select() - resolve the filters of a hook in all tables
  * @hook: the hook
@@ -91,16 +104,14 @@ int fhook_spans_select(struct fhook_hook *hook, struct list_head *spans,
 {
 	struct fhook_table *table;
 	struct fhook_span *span;
+	int err;
 
 	fhook_filter_reset(hook->filter);
 	list_for_each_entry(table, &fhook_tables, list) {
 		span = fhook_span_select(hook, table, report);
-		if (IS_ERR(span)) {
-			fhook_spans_free(spans);
-			return PTR_ERR(span);
-		}
-		if (span)
-			list_add_tail(&span->list, spans);
+		err = add_span(spans, span);
+		if (err)
+			return err;
 	}
 
 	return 0;
@@ -122,7 +133,7 @@ int fhook_spans_by_addr(struct list_head *spans, const unsigned long *addrs,
 	struct fhook_span *span;
 	unsigned long *bits;
 	unsigned int i;
-	int site;
+	int site, err;
 
 	for (i = 0; i < num; i++) {
 		table = fhook_table_of(addrs[i]);
@@ -146,12 +157,9 @@ int fhook_spans_by_addr(struct list_head *spans, const unsigned long *addrs,
 		}
 		span = span_from_bits(table, bits, report);
 		kvfree(bits);
-		if (IS_ERR(span)) {
-			fhook_spans_free(spans);
-			return PTR_ERR(span);
-		}
-		if (span)
-			list_add_tail(&span->list, spans);
+		err = add_span(spans, span);
+		if (err)
+			return err;
 	}
 
 	return 0;
@@ -217,16 +225,17 @@ static int span_diff(struct fhook_txn *txn, struct fhook_hook *hook,
 }
 
 /**
- * fhook_spans_diff() - plan what takes a hook from some sites to others
- * @txn: the transaction
+ * fhook_spans_change() - take a hook from some sites to others
+ * @txn: the transaction, empty, which ends here
  * @hook: the hook
  * @old: list of the spans that it has
  * @new: list of the spans that it is to have
  *
- * Return: 0 or an error, which the report of @txn describes.
+ * Return: 0 or an error, which the report of @txn describes; then nothing has
+ * changed.
  */
-int fhook_spans_diff(struct fhook_txn *txn, struct fhook_hook *hook,
-		     struct list_head *old, struct list_head *new)
+int fhook_spans_change(struct fhook_txn *txn, struct fhook_hook *hook,
+		       struct list_head *old, struct list_head *new)
 {
 	struct fhook_table *table;
 	int err;
@@ -234,9 +243,11 @@ int fhook_spans_diff(struct fhook_txn *txn, struct fhook_hook *hook,
 	list_for_each_entry(table, &fhook_tables, list) {
 		err = span_diff(txn, hook, table, fhook_span_find(old, table),
 				fhook_span_find(new, table));
-		if (err)
+		if (err) {
+			fhook_txn_abort(txn);
 			return err;
+		}
 	}
 
-	return 0;
+	return fhook_txn_commit(txn);
 }

@@ -72,12 +72,7 @@ static int renew(struct fhook_hook *hook, struct fhook_report *report)
 	if (err)
 		return err;
 
-	err = fhook_spans_diff(&txn, hook, &none, &spans);
-	if (err)
-		fhook_txn_abort(&txn);
-	else
-		err = fhook_txn_commit(&txn);
-
+	err = fhook_spans_change(&txn, hook, &none, &spans);
 	if (!err || !hook->filter) {
 		fhook_spans_free(&hook->spans);
 		list_splice_init(&spans, &hook->spans);
