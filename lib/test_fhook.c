@@ -231,21 +231,27 @@ static void test_stack(struct kunit *test)
 	fhook_probe_unregister(probe);
 }
 
-static void act_read_parent(struct fhook_probe *probe, struct fhook_regs *fregs)
+static void act_read_stack(struct fhook_probe *probe, struct fhook_regs *fregs)
 {
-	probe->value = *(unsigned long *)fhook_regs_get_sp(fregs);
+	const unsigned long *stack = (void *)fhook_regs_get_sp(fregs);
+
+	probe->value = stack[FHOOK_STACK_ARG];
 }
 
-static void test_sp_is_at_parent(struct kunit *test)
+/* Behind the return address, if that is on the stack, follow the arguments. */
+static void test_stack_args(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "sp");
 
-	probe->act = act_read_parent;
-	fhook_probe_register(probe, "fhook_target_a");
-	fhook_target_a(1);
-	KUNIT_EXPECT_EQ(test, probe->parent, probe->value);
+	probe->act = act_read_stack;
+	fhook_probe_register(probe, "fhook_target_many_args");
+	fhook_target_many_args(0, 1, 2, 3, 4, 5, 6, 7, 8);
+	KUNIT_EXPECT_EQ(test, FHOOK_REG_ARGS, probe->value);
 	fhook_probe_unregister(probe);
 }
+
+/* What fhook_target_args() makes of what act_change_args() could change. */
+#define CHANGED_ARGS	(FHOOK_TEST_ARGS > FHOOK_REG_ARGS ? 7456789 : 3456789)
 
 static unsigned long call_args(void)
 {
@@ -268,13 +274,14 @@ static void try_args(struct kunit *test, unsigned int flags)
 	probe->ops.flags = flags;
 	fhook_probe_register(probe, "fhook_target_args");
 	KUNIT_EXPECT_EQ(test, 7654321, call_args());
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < FHOOK_TEST_ARGS && i < FHOOK_REG_ARGS; i++)
 		KUNIT_EXPECT_EQ(test, i + 1, probe->args[i]);
-	/* The seventh travels on the stack. */
-	KUNIT_EXPECT_EQ(test, 0, probe->args[6]);
+	/* On x86, the seventh travels on the stack. */
+	for (; i < FHOOK_TEST_ARGS; i++)
+		KUNIT_EXPECT_EQ(test, 0, probe->args[i]);
 
 	probe->act = act_change_args;
-	KUNIT_EXPECT_EQ(test, 7456789, call_args());
+	KUNIT_EXPECT_EQ(test, CHANGED_ARGS, call_args());
 	fhook_probe_unregister(probe);
 	KUNIT_EXPECT_EQ(test, 7654321, call_args());
 }
@@ -330,7 +337,8 @@ static void test_regs_or_null(struct kunit *test)
 	fhook_target_a(1);
 	KUNIT_EXPECT_TRUE(test, with->has_regs);
 	KUNIT_EXPECT_TRUE(test, without->has_regs);
-	KUNIT_EXPECT_EQ(test, with->regs_ip, with->regs.ip);
+	KUNIT_EXPECT_EQ(test, with->regs_ip,
+			instruction_pointer(&with->regs));
 	KUNIT_EXPECT_EQ(test, with->regs_sp, with->regs.sp);
 
 	fhook_probe_unregister(with);
@@ -755,7 +763,7 @@ static struct kunit_case fhook_cases[] = {
 	KUNIT_CASE(test_entry),
 	KUNIT_CASE(test_vmlinux),
 	KUNIT_CASE(test_stack),
-	KUNIT_CASE(test_sp_is_at_parent),
+	KUNIT_CASE(test_stack_args),
 	KUNIT_CASE(test_args),
 	KUNIT_CASE(test_set_ip),
 	KUNIT_CASE(test_regs_or_null),

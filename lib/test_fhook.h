@@ -6,6 +6,7 @@
  *	test_fhook_errors.c	what fails, and what that leaves behind
  *	test_fhook_context.c	contexts, other CPUs, unregistering, unwinding
  *	test_fhook_x86.c	registers, and every instruction of a trampoline
+ *	test_fhook_arm64.c	registers
  *	test_fhook_targets.c	what is hooked, the only file with slots
  *	test_fhook_kernel.c	always built in: what modules cannot reach
  */
@@ -91,6 +92,11 @@ unsigned long fhook_target_other_args(unsigned long a0, unsigned long a1,
 				      unsigned long a2, unsigned long a3,
 				      unsigned long a4, unsigned long a5,
 				      unsigned long a6);
+unsigned long fhook_target_many_args(unsigned long a0, unsigned long a1,
+				     unsigned long a2, unsigned long a3,
+				     unsigned long a4, unsigned long a5,
+				     unsigned long a6, unsigned long a7,
+				     unsigned long a8);
 
 /* What the targets do; test_fhook_targets.c does it too. */
 #define FHOOK_A(value)		((value) * 3 + 1)
@@ -111,6 +117,25 @@ bool fhook_test_is_text(unsigned long addr);
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size);
+
+/* test_fhook_x86.c: an NMI to this CPU; not every architecture can send one. */
+#ifdef CONFIG_X86_LOCAL_APIC
+bool fhook_test_nmi_on(bool (*handler)(void));
+bool fhook_test_nmi_send(void);
+void fhook_test_nmi_off(void);
+#else
+static inline bool fhook_test_nmi_on(bool (*handler)(void))
+{
+	return false;
+}
+
+static inline bool fhook_test_nmi_send(void)
+{
+	return false;
+}
+
+static inline void fhook_test_nmi_off(void) { }
+#endif
 
 /* test_fhook_x86.c, for its assembly only */
 struct cpu_state;

@@ -11,19 +11,16 @@
 
 #include "test_fhook.h"
 
-/* A 5-byte jump to where it ends: a no-op, but not fhook's. */
-static const u8 foreign_insn[] = { 0xe9, 0, 0, 0, 0 };
-
-static_assert(sizeof(foreign_insn) == FHOOK_SLOT_SIZE);
-
 /**
  * struct slots - the targets' slots
  * @addr: where they are: of a, of b or of another in its place, and of c
  * @idle: what they hold when nothing is hooked
+ * @foreign: what somebody else has written to the one in the middle
  */
 struct slots {
 	unsigned long	addr[3];
 	u8		idle[3][FHOOK_SLOT_SIZE];
+	u8		foreign[FHOOK_SLOT_SIZE];
 };
 
 static void slots_find(struct kunit *test, struct slots *slots,
@@ -319,15 +316,17 @@ static void test_bad_retarget(struct kunit *test)
 	fhook_probe_unregister(probe);
 }
 
-/* Somebody writes to the slot in the middle. */
+/* Somebody writes to the slot in the middle: a jump to where it ends. */
 static void foreign_write(struct slots *slots)
 {
-	fhook_test_poke(slots->addr[1], foreign_insn, sizeof(foreign_insn));
+	fhook_test_jump(slots->addr[1],
+			(void *)slots->addr[1] + FHOOK_SLOT_SIZE);
+	memcpy(slots->foreign, (void *)slots->addr[1], FHOOK_SLOT_SIZE);
 }
 
 static void expect_foreign(struct kunit *test, struct slots *slots)
 {
-	KUNIT_EXPECT_MEMEQ(test, (void *)slots->addr[1], foreign_insn,
+	KUNIT_EXPECT_MEMEQ(test, (void *)slots->addr[1], slots->foreign,
 			   FHOOK_SLOT_SIZE);
 }
 

@@ -13,8 +13,8 @@
 #include <linux/memory.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/stacktrace.h>
-#include <asm/text-patching.h>
 
 #include "../kernel/fhook/internal.h"
 #include "test_fhook.h"
@@ -34,14 +34,14 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_builtin, FHOOK_KUNIT);
 
 /**
  * fhook_test_poke() - be somebody who writes where fhook thinks it is alone
- * @addr: a slot
- * @insn: one instruction
+ * @addr: a slot, of a function that nobody calls now
+ * @insn: what to write
  * @len: its length in bytes
  */
 void fhook_test_poke(unsigned long addr, const void *insn, size_t len)
 {
-	guard(mutex)(&text_mutex);
-	text_poke_bp((void *)addr, insn, len, NULL);
+	fhook_arch_text_write((void *)addr, insn, len);
+	kick_all_cpus_sync();
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_poke, FHOOK_KUNIT);
 

@@ -79,3 +79,12 @@ fhook_target_other_args(unsigned long a0, unsigned long a1, unsigned long a2,
 	return a6 + 10 * a5 + 100 * a4 + 1000 * a3 + 10000 * a2 + 100000 * a1 +
 	       1000000 * a0;
 }
+
+/* More than travel in registers; their values are what the test looks at. */
+noinline unsigned long
+fhook_target_many_args(unsigned long a0, unsigned long a1, unsigned long a2,
+		       unsigned long a3, unsigned long a4, unsigned long a5,
+		       unsigned long a6, unsigned long a7, unsigned long a8)
+{
+	return a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8;
+}

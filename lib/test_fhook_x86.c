@@ -7,9 +7,12 @@
 #include <linux/kdebug.h>
 #include <linux/kernel.h>
 #include <linux/linkage.h>
+#include <linux/smp.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
+#include <asm/apic.h>
 #include <asm/debugreg.h>
+#include <asm/nmi.h>
 #include <asm/processor-flags.h>
 #include <asm/ptrace-abi.h>
 
@@ -407,6 +410,48 @@ static void test_unwind_each_instruction(struct kunit *test)
 	try_steps(test, FHOOK_FL_UNGUARDED);
 	try_steps(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED);
 }
+
+#ifdef CONFIG_X86_LOCAL_APIC
+static bool (*nmi_handler)(void);
+
+static int nmi_fn(unsigned int cmd, struct pt_regs *regs)
+{
+	return nmi_handler() ? NMI_HANDLED : NMI_DONE;
+}
+
+/**
+ * fhook_test_nmi_on() - have NMIs handled
+ * @handler: called for each; true if it is what it waits for
+ *
+ * Return: true if fhook_test_nmi_send() will send one.
+ */
+bool fhook_test_nmi_on(bool (*handler)(void))
+{
+	nmi_handler = handler;
+
+	return !register_nmi_handler(NMI_LOCAL, nmi_fn, 0, "test_fhook");
+}
+
+/**
+ * fhook_test_nmi_send() - let an NMI come to this CPU
+ *
+ * Return: true, it will.
+ */
+bool fhook_test_nmi_send(void)
+{
+	__apic_send_IPI_mask(cpumask_of(smp_processor_id()), NMI_VECTOR);
+
+	return true;
+}
+
+/**
+ * fhook_test_nmi_off() - the end of fhook_test_nmi_on()
+ */
+void fhook_test_nmi_off(void)
+{
+	unregister_nmi_handler(NMI_LOCAL, "test_fhook");
+}
+#endif
 
 static struct kunit_case fhook_x86_cases[] = {
 	KUNIT_CASE(test_preserved),

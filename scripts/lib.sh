@@ -160,7 +160,7 @@ need_space()
 # "mainline/x86" for the unpatched kernel in the same configuration.  Its
 # source is the "linux" beside it.
 #
-# set_flavour NAME: sets flavour, obj, src, karch and fragments.
+# set_flavour NAME: sets flavour, obj, src, karch, cross and fragments.
 set_flavour()
 {
 	flavour=$1
@@ -174,6 +174,12 @@ set_flavour()
 	karch=$2
 	shift 2
 	fragments=$*
+	case $karch in
+	x86_64) cross=x86_64-linux-gnu- native=x86_64 ;;
+	arm64)	cross=aarch64-linux-gnu- native=aarch64 ;;
+	*)	die "no kernel is built here for '$karch'." ;;
+	esac
+	[ "$native" != "$(uname -m)" ] || cross=
 }
 
 # stage NAME COMMAND...: run COMMAND quietly, with what it says in a log, and

@@ -195,6 +195,7 @@ static inline void fhook_task_dead(void)
 	this_cpu_write(fhook_guard, 0);
 }
 
+void fhook_init(void);
 void fhook_module_init(struct module *mod);
 void fhook_module_coming(struct module *mod);
 void fhook_module_going(struct module *mod);
@@ -267,6 +268,7 @@ static inline int fhook_check_filter(const char *filter,
 }
 
 static inline void fhook_task_dead(void) { }
+static inline void fhook_init(void) { }
 static inline void fhook_module_init(struct module *mod) { }
 static inline void fhook_module_coming(struct module *mod) { }
 static inline void fhook_module_going(struct module *mod) { }

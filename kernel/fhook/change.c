@@ -145,12 +145,13 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 
 		/* Neighbours mostly turn from the same into the same. */
 		if (last->old == old && last->new &&
-		    last->new->func_offset == func_offset)
+		    last->new->func_offset == func_offset &&
+		    fhook_arch_reaches(addr, last->new->text))
 			return plan(txn, table, site, old, last->new);
 	}
 
 	return plan(txn, table, site, old,
-		    fhook_set_with(old, hook, func_offset, txn->report));
+		    fhook_set_with(old, hook, addr, func_offset, txn->report));
 }
 
 /**
@@ -165,6 +166,7 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		  struct fhook_hook *hook)
 {
+	unsigned long addr = fhook_site_addr(table, site);
 	struct fhook_set *old = xa_load(&table->used, site);
 
 	if (!fhook_set_has(old, hook))
@@ -172,12 +174,16 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 
 	/* A site that has come back can be left like any other. */
 	is_lost(table, site, old);
-	if (txn->num && txn->changes[txn->num - 1].old == old)
-		return plan(txn, table, site, old,
-			    txn->changes[txn->num - 1].new);
+	if (txn->num) {
+		struct fhook_change *last = &txn->changes[txn->num - 1];
+
+		if (last->old == old &&
+		    (!last->new || fhook_arch_reaches(addr, last->new->text)))
+			return plan(txn, table, site, old, last->new);
+	}
 
 	return plan(txn, table, site, old,
-		    fhook_set_without(old, hook, txn->report));
+		    fhook_set_without(old, hook, addr, txn->report));
 }
 
 static enum fhook_state state_of(const struct fhook_set *set)

@@ -262,10 +262,6 @@ struct fhook_txn {
 	struct fhook_report	*report;
 };
 
-/* By the linker: offsets of vmlinux' slots from _text, sorted at build time. */
-extern const s32 __start_fhook_sites[];
-extern const s32 __stop_fhook_sites[];
-
 extern struct mutex fhook_mutex;
 extern struct list_head fhook_hooks;
 extern struct list_head fhook_tables;
@@ -295,9 +291,11 @@ int fhook_table_find(const struct fhook_table *table, unsigned long func);
 struct fhook_table *fhook_table_of(unsigned long addr);
 unsigned int fhook_table_first(const struct fhook_table *table,
 			       unsigned long addr);
+void fhook_sites_sort(s32 *sites, unsigned int num);
 
 /* text.c */
-void *fhook_text_alloc(struct fhook_set *set, unsigned int size);
+void *fhook_text_alloc(struct fhook_set *set, unsigned long site,
+		       unsigned int size);
 void fhook_text_write(struct fhook_set *set, const void *code,
 		      unsigned int size);
 void fhook_text_free(struct fhook_set *set);
@@ -305,9 +303,11 @@ const struct fhook_set *fhook_text_find(unsigned long addr);
 
 /* set.c */
 struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
-				 u8 func_offset, struct fhook_report *report);
+				 unsigned long site, u8 func_offset,
+				 struct fhook_report *report);
 struct fhook_set *fhook_set_without(struct fhook_set *old,
 				    struct fhook_hook *hook,
+				    unsigned long site,
 				    struct fhook_report *report);
 bool fhook_set_has(const struct fhook_set *set, const struct fhook_hook *hook);
 void fhook_set_get(struct fhook_set *set);
@@ -351,10 +351,13 @@ void fhook_report_out(struct fhook_ops *ops, const struct fhook_report *report);
 /* switch.c */
 int fhook_switch(bool on);
 
-/* arch/.../kernel/fhook.c */
+/* arch/.../kernel/fhook*.c */
+int fhook_arch_sites(struct fhook_table *table);
+unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base);
 unsigned int fhook_arch_func_offset(unsigned long site);
 unsigned int fhook_arch_tramp_size(const struct fhook_set *set);
 unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code);
+void *fhook_arch_text_alloc(unsigned long site, unsigned int size);
 void fhook_arch_text_write(void *text, const void *code, unsigned int size);
 void fhook_arch_text_clear(void *text, unsigned int size);
 bool fhook_arch_site_has(unsigned long site, enum fhook_state state,

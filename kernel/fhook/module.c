@@ -13,24 +13,8 @@
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/sort.h>
 
 #include "internal.h"
-
-static int compare_offsets(const void *a, const void *b)
-{
-	return *(const s32 *)a < *(const s32 *)b ? -1 : 1;
-}
-
-/* Offsets relative to themselves become sorted offsets from @base, in place. */
-static void sort_sites(s32 *sites, unsigned int num, unsigned long base)
-{
-	unsigned int i;
-
-	for (i = 0; i < num; i++)
-		sites[i] += (unsigned long)&sites[i] - base;
-	sort(sites, num, sizeof(*sites), compare_offsets, NULL);
-}
 
 static struct fhook_table *table_alloc(struct module *mod)
 {
@@ -43,8 +27,6 @@ static struct fhook_table *table_alloc(struct module *mod)
 	xa_init(&table->used);
 	table->mod = mod;
 	table->base = (unsigned long)mod->mem[MOD_TEXT].base;
-	table->sites = mod->fhook_sites;
-	table->num = mod->num_fhook_sites;
 	table->init_start = (unsigned long)mod->mem[MOD_INIT_TEXT].base;
 	table->init_end = table->init_start + mod->mem[MOD_INIT_TEXT].size;
 
@@ -53,7 +35,7 @@ static struct fhook_table *table_alloc(struct module *mod)
 
 /**
  * fhook_module_init() - make the table of a module
- * @mod: the module, not formed, so that its read-only data can be written
+ * @mod: the module, not formed, so that its data and text can be written
  *
  * Without memory the module has no sites, and the log says so.
  */
@@ -67,7 +49,8 @@ void fhook_module_init(struct module *mod)
 
 	table = table_alloc(mod);
 	if (table) {
-		sort_sites(mod->fhook_sites, table->num, table->base);
+		table->num = fhook_arch_module_sites(mod, table->base);
+		table->sites = mod->fhook_sites;
 		WRITE_ONCE(mod->fhook_table, table);
 	} else {
 		pr_err("no memory for the sites of module %s: its functions cannot be hooked\n",

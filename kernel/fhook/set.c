@@ -2,8 +2,9 @@
 /*
  * fhook: sets of hooks, each with the trampoline that calls exactly them.
  *
- * Sites with equal hooks, in equal order, and with the slot at the same
- * distance from the function, share a set: it is found by hashing these. A set
+ * Sites with equal hooks, in equal order, with the slot at the same distance
+ * from the function and within reach of the trampoline share a set: it is found
+ * by hashing the hooks and the distance. A set
  * is made before the first site uses it and never changes. Its users are the
  * sites that have it; when the last one leaves, it is retired: a task may still
  * be running in its trampoline, so that it is freed after a grace period. One
@@ -52,13 +53,15 @@ static bool has_these(const struct fhook_set *set,
 }
 
 static struct fhook_set *set_find(struct fhook_hook *const *hooks,
-				  unsigned int num, u8 func_offset, u32 key)
+				  unsigned int num, unsigned long site,
+				  u8 func_offset, u32 key)
 {
 	struct fhook_set *set;
 
 	hash_for_each_possible(fhook_sets, set, node, key) {
 		if (set->key == key && set->num == num &&
-		    set->func_offset == func_offset && has_these(set, hooks))
+		    set->func_offset == func_offset &&
+		    fhook_arch_reaches(site, set->text) && has_these(set, hooks))
 			return set;
 	}
 
@@ -79,7 +82,8 @@ static unsigned int set_flags(struct fhook_hook *const *hooks, unsigned int num)
 	return flags;
 }
 
-static int build_trampoline(struct fhook_set *set, struct fhook_report *report)
+static int build_trampoline(struct fhook_set *set, unsigned long site,
+			    struct fhook_report *report)
 {
 	unsigned int size = fhook_arch_tramp_size(set);
 	void *code;
@@ -89,10 +93,10 @@ static int build_trampoline(struct fhook_set *set, struct fhook_report *report)
 				  "%u are too many hooks for one function",
 				  set->num);
 
-	if (!fhook_text_alloc(set, size))
+	if (!fhook_text_alloc(set, site, size))
 		return fhook_fail(report, FHOOK_ERR_NO_ROOM, -ENOSPC, 0,
-				  "no executable memory for a trampoline of %u hooks",
-				  set->num);
+				  "no executable memory for a trampoline of %u hooks within reach of %ps",
+				  set->num, (void *)site);
 
 	code = kvmalloc(size, GFP_KERNEL);
 	if (!code) {
@@ -110,15 +114,15 @@ static int build_trampoline(struct fhook_set *set, struct fhook_report *report)
 
 /* The set of these hooks, which may be a new one. */
 static struct fhook_set *set_get(struct fhook_hook *const *hooks,
-				 unsigned int num, u8 func_offset,
-				 struct fhook_report *report)
+				 unsigned int num, unsigned long site,
+				 u8 func_offset, struct fhook_report *report)
 {
 	u32 key = set_key(hooks, num, func_offset);
 	struct fhook_set *set;
 	unsigned int i;
 	int err;
 
-	set = set_find(hooks, num, func_offset, key);
+	set = set_find(hooks, num, site, func_offset, key);
 	if (set)
 		return set;
 
@@ -137,7 +141,7 @@ static struct fhook_set *set_get(struct fhook_hook *const *hooks,
 	for (i = 0; i < num; i++)
 		set->members[i].hook = hooks[i];
 
-	err = build_trampoline(set, report);
+	err = build_trampoline(set, site, report);
 	if (err) {
 		kfree_rcu(set, rcu);
 		return ERR_PTR(err);
@@ -177,6 +181,7 @@ static struct fhook_hook **hook_list(unsigned int num,
  * fhook_set_with() - a set and one hook more
  * @old: the set, or NULL for no hooks
  * @hook: the hook, which is not in @old
+ * @site: address of the slot that is to reach its trampoline
  * @func_offset: what the site needs
  * @report: says what went wrong
  *
@@ -184,7 +189,8 @@ static struct fhook_hook **hook_list(unsigned int num,
  * fhook_set_drop_unused() unless a site takes it first.
  */
 struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
-				 u8 func_offset, struct fhook_report *report)
+				 unsigned long site, u8 func_offset,
+				 struct fhook_report *report)
 {
 	unsigned int i, num = 0, old_num = old ? old->num : 0;
 	struct fhook_hook **hooks, *other;
@@ -208,7 +214,7 @@ struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
 	if (!placed)
 		hooks[num++] = hook;
 
-	set = set_get(hooks, num, func_offset, report);
+	set = set_get(hooks, num, site, func_offset, report);
 	kfree(hooks);
 
 	return set;
@@ -218,12 +224,14 @@ struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
  * fhook_set_without() - a set and one hook less
  * @old: the set
  * @hook: a hook in it
+ * @site: address of the slot that is to reach its trampoline
  * @report: says what went wrong
  *
  * Return: the set, NULL if no hook is left, or an ERR_PTR.
  */
 struct fhook_set *fhook_set_without(struct fhook_set *old,
 				    struct fhook_hook *hook,
+				    unsigned long site,
 				    struct fhook_report *report)
 {
 	struct fhook_hook **hooks;
@@ -242,7 +250,7 @@ struct fhook_set *fhook_set_without(struct fhook_set *old,
 			hooks[num++] = old->members[i].hook;
 	}
 
-	set = num ? set_get(hooks, num, old->func_offset, report) : NULL;
+	set = num ? set_get(hooks, num, site, old->func_offset, report) : NULL;
 	kfree(hooks);
 
 	return set;

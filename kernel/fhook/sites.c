@@ -2,21 +2,21 @@
 /*
  * fhook: the tables of sites.
  *
- * vmlinux has a read-only table of 4 bytes a site, which objtool wrote and
- * sorttable sorted (mainline's counterpart is the dyn_ftrace array, 16 bytes a
- * site). A module's is in its own read-only data, sorted when it is loaded. A
- * table says where slots are and, in an XArray, which set those in use have;
- * for the others nothing is kept. A module that overrides a weak function of
- * its own keeps the slot of the function that is never called.
+ * vmlinux has a read-only table of 4 bytes a site (mainline's counterpart is
+ * the dyn_ftrace array, 16 bytes a site), which the architecture builds or makes
+ * at boot. A module's is in its own data, sorted when it is loaded. A table says
+ * where slots are and, in an XArray, which set those in use have; for the others
+ * nothing is kept. A module that overrides a weak function of its own keeps the
+ * slot of the function that is never called.
  *
  * Callers hold fhook_mutex, unless a function says otherwise.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/init.h>
-#include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/rculist.h>
+#include <linux/sort.h>
 #include <asm/sections.h>
 
 #include "internal.h"
@@ -204,33 +204,48 @@ unsigned long fhook_slot_start(unsigned long addr)
 	return fhook_slot_end(start) == start ? addr : start;
 }
 
-/* sorttable moved the sites of overridden weak functions to the end. */
-static unsigned int __init count_sites(void)
+static int compare_offsets(const void *a, const void *b)
 {
-	unsigned int num = __stop_fhook_sites - __start_fhook_sites;
-
-	while (num && __start_fhook_sites[num - 1] == S32_MAX)
-		num--;
-
-	return num;
+	return *(const s32 *)a < *(const s32 *)b ? -1 : 1;
 }
 
-static int __init fhook_sites_init(void)
+/**
+ * fhook_sites_sort() - put the offsets of a table in order
+ * @sites: the offsets
+ * @num: how many
+ */
+void fhook_sites_sort(s32 *sites, unsigned int num)
+{
+	unsigned int i;
+
+	/* Linkers put records of functions where they put the functions. */
+	for (i = 1; i < num; i++) {
+		if (sites[i - 1] >= sites[i])
+			break;
+	}
+	if (i < num)
+		sort(sites, num, sizeof(*sites), compare_offsets, NULL);
+}
+
+/**
+ * fhook_init() - make the table of vmlinux
+ *
+ * From start_kernel(): no other CPU is running, no task but this, and no
+ * interrupt comes, so that the architecture may prepare the slots, too.
+ */
+void __init fhook_init(void)
 {
 	struct fhook_table *table = &fhook_vmlinux;
 
 	table->base = (unsigned long)_text;
-	table->sites = __start_fhook_sites;
-	table->num = count_sites();
 	table->init_start = (unsigned long)__init_begin;
 	table->init_end = (unsigned long)__init_end;
+	if (fhook_arch_sites(table))
+		pr_err("no memory for the sites: nothing can be hooked\n");
 
 	mutex_lock(&fhook_mutex);
 	list_add(&table->list, &fhook_tables);
 	mutex_unlock(&fhook_mutex);
 
 	pr_info("%u functions can be hooked\n", table->num);
-
-	return 0;
 }
-early_initcall(fhook_sites_init);

@@ -4,13 +4,14 @@
  * learns of them.
  *
  * Trampolines share chunks of read-only executable memory, handed out in units
- * and written through the patching alias. Allocating and freeing is done under
- * fhook_mutex. Looking up which set an address belongs to is done from
- * anywhere, NMI included, with preemption disabled: chunks are on an RCU list,
- * and neither a chunk nor the set that owns a unit is freed without a grace
- * period in between: that of RCU tasks for chunks, which unwinders also walk
- * where RCU is not watching; a set is only looked at if the address is in its
- * trampoline, and then it is not being freed, since a CPU is in there.
+ * and written through the patching alias. Where a branch does not reach all of
+ * the kernel, each distant group of sites has chunks of its own. Allocating and
+ * freeing is done under fhook_mutex. Looking up which set an address belongs to
+ * is done from anywhere, NMI included, with preemption disabled: chunks are on
+ * an RCU list, and neither a chunk nor the set that owns a unit is freed without
+ * a grace period in between: that of RCU tasks for chunks, which unwinders also
+ * walk where RCU is not watching; a set is only looked at if the address is in
+ * its trampoline, and then it is not being freed, since a CPU is in there.
  * Mainline's counterpart is the trampoline list in ftrace.c.
  */
 #include <linux/bitmap.h>
@@ -52,7 +53,7 @@ struct text_chunk {
 
 static LIST_HEAD(text_chunks);
 
-static struct text_chunk *chunk_alloc(unsigned int size)
+static struct text_chunk *chunk_alloc(unsigned long site, unsigned int size)
 {
 	unsigned int num = size / UNIT_SIZE;
 	struct text_chunk *chunk;
@@ -63,7 +64,7 @@ static struct text_chunk *chunk_alloc(unsigned int size)
 
 	chunk->num = num;
 	chunk->free = num;
-	chunk->base = execmem_alloc(EXECMEM_FTRACE, size);
+	chunk->base = fhook_arch_text_alloc(site, size);
 	if (!chunk->base) {
 		kvfree(chunk);
 		return NULL;
@@ -112,29 +113,39 @@ static void take_units(struct text_chunk *chunk, unsigned int first,
 		chunk->free += units;
 }
 
+static bool chunk_in_reach(const struct text_chunk *chunk, unsigned long site)
+{
+	return fhook_arch_reaches(site, chunk->base) &&
+	       fhook_arch_reaches(site, chunk->base + chunk->num * UNIT_SIZE);
+}
+
 /**
  * fhook_text_alloc() - a place for the trampoline of a set
  * @set: the set; nobody finds it by address before fhook_text_write()
+ * @site: address of a slot that is to reach it
  * @size: in bytes
  *
  * Return: the place, or NULL. The set's text and size say so too; the size is
  * that of the place, which may be larger.
  */
-void *fhook_text_alloc(struct fhook_set *set, unsigned int size)
+void *fhook_text_alloc(struct fhook_set *set, unsigned long site,
+		       unsigned int size)
 {
 	unsigned int units = DIV_ROUND_UP(size, UNIT_SIZE);
 	struct text_chunk *chunk;
 	unsigned int first = 0;
 
 	list_for_each_entry(chunk, &text_chunks, list) {
+		if (!chunk_in_reach(chunk, site))
+			continue;
 		first = find_run(chunk, units);
 		if (first < chunk->num)
 			goto found;
 	}
 
 	first = 0;
-	chunk = chunk_alloc(max_t(unsigned int, CHUNK_SIZE,
-				  PAGE_ALIGN(units * UNIT_SIZE)));
+	chunk = chunk_alloc(site, PAGE_ALIGN(max_t(unsigned int, CHUNK_SIZE,
+						   units * UNIT_SIZE)));
 	if (!chunk)
 		return NULL;
 found:

@@ -81,12 +81,14 @@ static struct pt_regs *hit_regs(struct fhook_regs *fregs, struct pt_regs *space)
 {
 	struct pt_regs *regs = fhook_get_regs(fregs);
 
-	if (regs)
-		return regs;
-
 	/* A sample may contain any of them. */
-	memset(space, 0, sizeof(*space));
+	if (regs)
+		*space = *regs;
+	else
+		memset(space, 0, sizeof(*space));
+	/* The caller has no frame yet: where it says so, unwinding begins. */
 	fhook_fill_perf_regs(fregs, space);
+
 	return space;
 }
 

@@ -13,8 +13,12 @@
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
+#include <linux/execmem.h>
 #include <linux/fhook.h>
+#include <linux/init.h>
+#include <linux/limits.h>
 #include <linux/memory.h>
+#include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/static_call.h>
@@ -342,6 +346,18 @@ unsigned long fhook_template_ip(unsigned long ip)
 }
 
 /**
+ * fhook_arch_text_alloc() - memory for trampolines
+ * @site: address of a slot that is to reach it: all do
+ * @size: in bytes, whole pages
+ *
+ * Return: memory that may become executable, or NULL.
+ */
+void *fhook_arch_text_alloc(unsigned long site, unsigned int size)
+{
+	return execmem_alloc(EXECMEM_FTRACE, size);
+}
+
+/**
  * fhook_arch_text_write() - put a trampoline in its place
  * @text: the place, in read-only executable memory
  * @code: what to write
@@ -383,6 +399,45 @@ unsigned int fhook_arch_func_offset(unsigned long site)
 		offset += ENDBR_INSN_SIZE;
 
 	return offset;
+}
+
+/**
+ * fhook_arch_sites() - where the slots of vmlinux are
+ * @table: gets its sites, and how many there are
+ *
+ * Return: 0.
+ */
+int __init fhook_arch_sites(struct fhook_table *table)
+{
+	unsigned int num = __stop_fhook_sites - __start_fhook_sites;
+
+	/* sorttable moved those of overridden weak functions to the end. */
+	while (num && __start_fhook_sites[num - 1] == S32_MAX)
+		num--;
+
+	table->sites = __start_fhook_sites;
+	table->num = num;
+
+	return 0;
+}
+
+/**
+ * fhook_arch_module_sites() - where the slots of a module are
+ * @mod: the module, not formed, with offsets relative to themselves
+ * @base: what offsets are to count from
+ *
+ * Return: how many sites mod->fhook_sites has then.
+ */
+unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base)
+{
+	s32 *sites = mod->fhook_sites;
+	unsigned int i;
+
+	for (i = 0; i < mod->num_fhook_sites; i++)
+		sites[i] += (unsigned long)&sites[i] - base;
+	fhook_sites_sort(sites, mod->num_fhook_sites);
+
+	return mod->num_fhook_sites;
 }
 
 static const void *slot_code(unsigned long site, enum fhook_state state,

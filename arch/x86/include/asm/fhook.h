@@ -22,6 +22,9 @@
 #define FHOOK_REG_ARGS		6
 #define FHOOK_STACK_ARG		1
 
+/* What a module has its sites in. */
+#define FHOOK_SITES_SECTION	".fhook_sites"
+
 /**
  * struct fhook_regs - the registers at a site, opaque to users
  *

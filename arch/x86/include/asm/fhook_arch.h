@@ -15,6 +15,10 @@
 /* The most that can lie between a function and its slot: ENDBR and ftrace's. */
 #define FHOOK_SLOT_DISTANCE	9
 
+/* By the linker: offsets of vmlinux' slots from _text, sorted at build time. */
+extern const s32 __start_fhook_sites[];
+extern const s32 __stop_fhook_sites[];
+
 /**
  * struct fhook_arch_tramp - which bytes of a trampoline were copied from where
  * @save: length of the piece that makes the frame, which begins the trampoline
@@ -33,6 +37,12 @@ struct fhook_arch_tramp {
 static inline void fhook_arch_text_fill(void *text, unsigned int size)
 {
 	memset(text, INT3_INSN_OPCODE, size);
+}
+
+/* Can the branch in a slot reach this far? All executable memory is near. */
+static inline bool fhook_arch_reaches(unsigned long site, const void *dest)
+{
+	return true;
 }
 
 #endif /* _ASM_X86_FHOOK_ARCH_H */

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fhook on arm64: the registers at a site, and their accessors.
+ *
+ * A trampoline lays out one &struct fhook_regs on the stack, ending where the
+ * stack pointer of the hooked function is:
+ *
+ *	sp at the callback -> ...	(the trampoline's own)
+ *	fregs		   -> regs	(pt_regs; partly filled by fhook_caller,
+ *					 wholly by fhook_regs_caller)
+ *	x29 at the callback-> frame	record of the hooked function
+ *			      caller	record of its caller
+ *	sp of the function ->
+ *
+ * The records are what a stack trace finds: the callback, the trampoline, the
+ * hooked function, its caller.
+ */
+#ifndef _ASM_ARM64_FHOOK_H
+#define _ASM_ARM64_FHOOK_H
+
+#include <linux/ptrace.h>
+
+/*
+ * How many integer arguments travel in registers, and which word of the stack
+ * has the next.
+ */
+#define FHOOK_REG_ARGS		8
+#define FHOOK_STACK_ARG		0
+
+/* What a module has its sites in: here they are the compiler's records. */
+#define FHOOK_SITES_SECTION	"__patchable_function_entries"
+
+/**
+ * struct fhook_regs - the registers at a site, opaque to users
+ *
+ * Of a partial set, only x0 to x8 of regs are valid, and its pstate is 0, which
+ * that of no kernel code is. The link registers in the two records say where
+ * the hooked function goes on, and where it will return to.
+ */
+struct fhook_regs {
+	/* private: by accessors only */
+	struct pt_regs	regs;
+	unsigned long	frame_fp;
+	unsigned long	ip;
+	unsigned long	fp;
+	unsigned long	parent;
+};
+
+/**
+ * fhook_get_regs() - the full registers
+ * @fregs: the registers at a site
+ *
+ * Return: a full pt_regs if some ops of the site said %FHOOK_FL_REGS; NULL if
+ * the set is partial, never a pt_regs with holes.
+ */
+static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
+{
+	return fregs->regs.pstate ? &fregs->regs : NULL;
+}
+
+/**
+ * fhook_regs_get_ip() - where the hooked function goes on
+ * @fregs: the registers at a site
+ *
+ * Return: the address behind the slot, or what fhook_regs_set_ip() set.
+ */
+static __always_inline unsigned long
+fhook_regs_get_ip(const struct fhook_regs *fregs)
+{
+	return fregs->regs.pstate ? fregs->regs.pc : fregs->ip;
+}
+
+/**
+ * fhook_regs_set_ip() - make the call land in another place
+ * @fregs: the registers at a site
+ * @ip: the entry of a function that takes the same arguments
+ */
+static __always_inline void
+fhook_regs_set_ip(struct fhook_regs *fregs, unsigned long ip)
+{
+	fregs->regs.pc = ip;
+	fregs->ip = ip;
+}
+
+/**
+ * fhook_regs_get_sp() - the stack pointer of the hooked function at its entry
+ * @fregs: the registers at a site
+ *
+ * Return: the stack pointer, where arguments begin that are in no register.
+ */
+static __always_inline unsigned long
+fhook_regs_get_sp(const struct fhook_regs *fregs)
+{
+	return (unsigned long)(fregs + 1);
+}
+
+/**
+ * fhook_regs_get_fp() - the frame pointer register
+ * @fregs: the registers at a site
+ *
+ * Return: x29, which is the caller's, since the function has not begun.
+ */
+static __always_inline unsigned long
+fhook_regs_get_fp(const struct fhook_regs *fregs)
+{
+	return fregs->fp;
+}
+
+/**
+ * fhook_regs_arg() - where an integer argument that travels in a register is
+ * @fregs: the registers at a site
+ * @n: which, from 0
+ *
+ * Return: a pointer to the argument, NULL if that one is not in a register.
+ */
+static __always_inline unsigned long *
+fhook_regs_arg(struct fhook_regs *fregs, unsigned int n)
+{
+	if (n >= FHOOK_REG_ARGS)
+		return NULL;
+
+	return (unsigned long *)&fregs->regs.regs[n];
+}
+
+/**
+ * fhook_regs_get_arg() - an integer argument
+ * @fregs: the registers at a site
+ * @n: which, from 0
+ *
+ * Return: the argument, 0 if it does not travel in a register.
+ */
+static __always_inline unsigned long
+fhook_regs_get_arg(struct fhook_regs *fregs, unsigned int n)
+{
+	unsigned long *arg = fhook_regs_arg(fregs, n);
+
+	return arg ? *arg : 0;
+}
+
+/**
+ * fhook_regs_set_arg() - change an integer argument
+ * @fregs: the registers at a site
+ * @n: which, from 0; nothing happens if it does not travel in a register
+ * @val: the new value
+ */
+static __always_inline void
+fhook_regs_set_arg(struct fhook_regs *fregs, unsigned int n, unsigned long val)
+{
+	unsigned long *arg = fhook_regs_arg(fregs, n);
+
+	if (arg)
+		*arg = val;
+}
+
+/**
+ * fhook_regs_get_retval() - the register that carries the return value
+ * @fregs: the registers at a site
+ *
+ * Return: x0. At entry that is no return value, but the first argument.
+ */
+static __always_inline unsigned long
+fhook_regs_get_retval(const struct fhook_regs *fregs)
+{
+	return fregs->regs.regs[0];
+}
+
+/**
+ * fhook_regs_set_retval() - change the register that carries the return value
+ * @fregs: the registers at a site
+ * @val: the new value
+ */
+static __always_inline void
+fhook_regs_set_retval(struct fhook_regs *fregs, unsigned long val)
+{
+	fregs->regs.regs[0] = val;
+}
+
+/**
+ * fhook_regs_get_parent() - where the hooked function will return to
+ * @fregs: the registers at a site
+ *
+ * Return: what the link register holds at the entry, not signed yet, which may
+ * be the address of another tracer's return trampoline.
+ */
+static __always_inline unsigned long
+fhook_regs_get_parent(const struct fhook_regs *fregs)
+{
+	return fregs->parent;
+}
+
+void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs);
+
+#endif /* _ASM_ARM64_FHOOK_H */

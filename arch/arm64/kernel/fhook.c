@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook on arm64: patching the slot, and assembling trampolines.
+ *
+ * A trampoline is put together from the pieces of fhook_64.S in a buffer and
+ * then written to its place through the patching alias; from then on it is
+ * only executed. Behind its code stand the literals that it loads: the address
+ * of the guard, and for each hook its ops, its counters and its callback.
+ *
+ * Of a slot, only the second word changes while it can be executed, between a
+ * no-op, a branch and a branch with link. These are among the instructions that
+ * the architecture allows to be replaced by each other under execution: a CPU
+ * does what the old word said or what the new one does, with nothing in
+ * between. What has to be ordered is that x9 was set before a branch with link
+ * is met: fhook_sites.c wrote the first word when nobody could be between the
+ * two yet. What a new branch leads to was written, and flush_icache_range()
+ * has let all CPUs know, before the branch. aarch64_insn_patch_text_nosync()
+ * cleans the data cache and invalidates the instruction caches, of all CPUs, to
+ * the point of unification; a CPU may still have prefetched the old word, which
+ * the interrupt of fhook_arch_site_flush() ends.
+ *
+ * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
+ * text_mutex too.
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/fhook.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+#include <asm/cpufeature.h>
+#include <asm/fhook_pieces.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+
+#include "../../../kernel/fhook/internal.h"
+
+/* The templates and struct fhook_regs have to agree, see fhook_64.S. */
+static_assert(offsetof(struct fhook_regs, frame_fp) == sizeof(struct pt_regs));
+static_assert(sizeof(struct fhook_regs) == sizeof(struct pt_regs) + 32);
+static_assert(sizeof(struct fhook_regs) % 16 == 0);
+static_assert(offsetof(struct fhook_stat, missed) == 8);
+static_assert(BIT(FHOOK_SOFTIRQ_SHIFT) == SOFTIRQ_OFFSET);
+static_assert(FHOOK_SOFTIRQ_MASK == SOFTIRQ_MASK);
+static_assert(FHOOK_HARDIRQ_MASK == HARDIRQ_MASK);
+static_assert(FHOOK_NMI_MASK == NMI_MASK);
+
+/*
+ * The bits of the contexts of this CPU in which a callback is running. Only
+ * trampolines read and write it, with preemption disabled.
+ */
+DEFINE_PER_CPU(unsigned int, fhook_guard);
+
+/* The literals: of all, and of each hook. */
+enum {
+	LITERAL_GUARD,
+	LITERAL_RESCHED,
+	LITERALS,
+};
+
+enum {
+	LITERAL_OPS,
+	LITERAL_STAT,
+	LITERAL_ENTRY,
+	LITERALS_HOOK,
+};
+
+/**
+ * struct assembly - a trampoline in the making
+ * @code: the buffer
+ * @text: where it will run
+ * @pos: how much there is, in bytes
+ * @literals: where the literals begin, in bytes
+ */
+struct assembly {
+	void		*code;
+	void		*text;
+	unsigned int	pos;
+	unsigned int	literals;
+};
+
+static void add_insn(struct assembly *as, u32 insn)
+{
+	*(__le32 *)(as->code + as->pos) = cpu_to_le32(insn);
+	as->pos += AARCH64_INSN_SIZE;
+}
+
+static void add_piece(struct assembly *as, enum fhook_piece_id id)
+{
+	memcpy(as->code + as->pos,
+	       (void *)fhook_caller + fhook_pieces[id].offset,
+	       fhook_pieces[id].len);
+	as->pos += fhook_pieces[id].len;
+}
+
+static unsigned long addr_of(const struct assembly *as, unsigned int pos)
+{
+	return (unsigned long)as->text + pos;
+}
+
+static u32 branch_insn(unsigned long at, unsigned long dest,
+		       enum aarch64_insn_branch_type type)
+{
+	return aarch64_insn_gen_branch_imm(at, dest, type);
+}
+
+/* Append a branch to another place in this trampoline. */
+static void add_jump(struct assembly *as, unsigned int pos)
+{
+	add_insn(as, branch_insn(addr_of(as, as->pos), addr_of(as, pos),
+				 AARCH64_INSN_BRANCH_NOLINK));
+}
+
+/* Leave room for a conditional branch, see set_bne() and set_cbz(). */
+static unsigned int add_room(struct assembly *as)
+{
+	as->pos += AARCH64_INSN_SIZE;
+
+	return as->pos - AARCH64_INSN_SIZE;
+}
+
+static void set_insn(struct assembly *as, unsigned int pos, u32 insn)
+{
+	*(__le32 *)(as->code + pos) = cpu_to_le32(insn);
+}
+
+/* From @pos to here, if not equal. */
+static void set_bne(struct assembly *as, unsigned int pos)
+{
+	set_insn(as, pos,
+		 aarch64_insn_gen_cond_branch_imm(addr_of(as, pos),
+						  addr_of(as, as->pos),
+						  AARCH64_INSN_COND_NE));
+}
+
+/* From @pos to here, if x11 is zero. */
+static void set_cbz(struct assembly *as, unsigned int pos)
+{
+	set_insn(as, pos,
+		 aarch64_insn_gen_comp_branch_imm(addr_of(as, pos),
+						  addr_of(as, as->pos),
+						  AARCH64_INSN_REG_11,
+						  AARCH64_INSN_VARIANT_64BIT,
+						  AARCH64_INSN_BRANCH_COMP_ZERO));
+}
+
+/* Append a load of a literal, whose value is given, too. */
+static void add_load(struct assembly *as, enum aarch64_insn_register reg,
+		     unsigned int index, unsigned long value)
+{
+	unsigned int pos = as->literals + index * sizeof(value);
+
+	*(unsigned long *)(as->code + pos) = value;
+	add_insn(as, aarch64_insn_gen_load_literal(addr_of(as, as->pos),
+						   addr_of(as, pos), reg,
+						   true));
+}
+
+static unsigned int hook_literal(int nr, unsigned int which)
+{
+	return LITERALS + nr * LITERALS_HOOK + which;
+}
+
+/* Count in a member of the statistics of this CPU. */
+static void add_count(struct assembly *as, struct fhook_set *set, int nr,
+		      bool missed)
+{
+	struct fhook_stat __percpu *stat = set->members[nr].hook->stat;
+
+	add_load(as, AARCH64_INSN_REG_10, hook_literal(nr, LITERAL_STAT),
+		 (__force unsigned long)stat);
+	if (missed)
+		add_piece(as, PIECE_COUNT_MISSED);
+	add_piece(as, cpus_have_cap(ARM64_HAS_LSE_ATOMICS) ? PIECE_COUNT_LSE :
+							     PIECE_COUNT);
+}
+
+static bool is_far(const struct assembly *as, const void *dest)
+{
+	/* From anywhere in the trampoline. */
+	return !fhook_arch_reaches((unsigned long)as->text, dest) ||
+	       !fhook_arch_reaches(addr_of(as, as->literals), dest);
+}
+
+static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
+{
+	struct fhook_hook *hook = set->members[nr].hook;
+	const void *entry = hook->ops->entry;
+
+	if (nr == 0) {
+		add_insn(as, aarch64_insn_gen_add_sub_imm(AARCH64_INSN_REG_1,
+							  AARCH64_INSN_REG_LR,
+							  set->func_offset,
+							  AARCH64_INSN_VARIANT_64BIT,
+							  AARCH64_INSN_ADSB_SUB));
+		if (set->num > 1)
+			add_piece(as, PIECE_FUNC_KEEP);
+	} else {
+		add_piece(as, PIECE_FUNC_AGAIN);
+	}
+
+	add_count(as, set, nr, false);
+	add_piece(as, PIECE_ARGS);
+	add_load(as, AARCH64_INSN_REG_0, hook_literal(nr, LITERAL_OPS),
+		 (unsigned long)hook->ops);
+	set->members[nr].call = as->pos;
+	if (is_far(as, entry))
+		add_room(as);	/* for add_veneers() */
+	else
+		add_insn(as, branch_insn(addr_of(as, as->pos),
+					 (unsigned long)entry,
+					 AARCH64_INSN_BRANCH_LINK));
+}
+
+/* Callbacks too far for a branch: by x16, as where BTI is on it has to be. */
+static void add_veneers(struct assembly *as, struct fhook_set *set)
+{
+	const void *entry;
+	unsigned int call;
+	int i;
+
+	for (i = 0; i < set->num; i++) {
+		entry = set->members[i].hook->ops->entry;
+		if (!is_far(as, entry))
+			continue;
+		call = set->members[i].call;
+		set_insn(as, call, branch_insn(addr_of(as, call),
+					       addr_of(as, as->pos),
+					       AARCH64_INSN_BRANCH_LINK));
+		add_load(as, AARCH64_INSN_REG_16,
+			 hook_literal(i, LITERAL_ENTRY), (unsigned long)entry);
+		add_insn(as, aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_16,
+							 AARCH64_INSN_BRANCH_NOLINK));
+	}
+}
+
+static bool has_guard(const struct fhook_set *set)
+{
+	return !(set->flags & FHOOK_FL_UNGUARDED);
+}
+
+/* Callbacks must not sleep: let a debug build notice, guarded or not. */
+static bool has_preempt(const struct fhook_set *set)
+{
+	return has_guard(set) || IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP);
+}
+
+static const void *resched_function(void)
+{
+#if defined(CONFIG_PREEMPT_DYNAMIC)
+	return dynamic_preempt_schedule_notrace;
+#elif defined(CONFIG_PREEMPTION)
+	return preempt_schedule_notrace;
+#else
+	return NULL;
+#endif
+}
+
+static unsigned int code_size(const struct fhook_set *set)
+{
+	unsigned int size = 0;
+	int id;
+
+	for (id = 0; id < PIECE_MAX; id++)
+		size += fhook_pieces[id].len;
+
+	/* One of the two ways to save and restore is not used. */
+	if (set->flags & FHOOK_FL_REGS)
+		size -= fhook_pieces[PIECE_SAVE].len +
+			fhook_pieces[PIECE_RESTORE].len;
+	else
+		size -= fhook_pieces[PIECE_REGS_SAVE].len +
+			fhook_pieces[PIECE_REGS_RESTORE].len;
+
+	/*
+	 * Of each hook: two counts, the address of the function and the rest of
+	 * a call with three instructions, and a veneer of two.
+	 */
+	size += set->num * (2 * (fhook_pieces[PIECE_COUNT].len +
+				 fhook_pieces[PIECE_COUNT_MISSED].len +
+				 AARCH64_INSN_SIZE) +
+			    fhook_pieces[PIECE_FUNC_KEEP].len +
+			    fhook_pieces[PIECE_ARGS].len +
+			    5 * AARCH64_INSN_SIZE);
+
+	/* Two loads, four conditional branches, four others. */
+	return ALIGN(size + 10 * AARCH64_INSN_SIZE, sizeof(long));
+}
+
+/**
+ * fhook_arch_tramp_size() - room that a trampoline needs
+ * @set: the set, with its hooks and flags
+ *
+ * Return: an upper bound in bytes.
+ */
+unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
+{
+	return code_size(set) +
+	       (LITERALS + set->num * LITERALS_HOOK) * sizeof(long);
+}
+
+/* Where the branches stand that lead to what is rarely done. */
+struct exits {
+	unsigned int	context;
+	unsigned int	guard_try;
+	unsigned int	miss;
+	unsigned int	resched[2];
+	unsigned int	preempt_out;
+	unsigned int	restore;
+};
+
+static void add_guard(struct assembly *as, struct exits *exits)
+{
+	add_piece(as, PIECE_GUARD_IN);
+	exits->context = add_room(as);
+	exits->guard_try = as->pos;
+	add_load(as, AARCH64_INSN_REG_13, LITERAL_GUARD,
+		 (__force unsigned long)&fhook_guard);
+	add_piece(as, PIECE_GUARD_TRY);
+	exits->miss = add_room(as);
+	add_piece(as, PIECE_GUARD_TAKE);
+}
+
+/* What stands behind the return: the ways that are rarely taken. */
+static void add_slow_paths(struct assembly *as, struct fhook_set *set,
+			   const struct exits *exits)
+{
+	unsigned long function = (unsigned long)resched_function();
+	int i;
+
+	if (has_guard(set)) {
+		set_bne(as, exits->context);
+		add_piece(as, PIECE_CONTEXT);
+		add_jump(as, exits->guard_try);
+
+		set_bne(as, exits->miss);
+		for (i = 0; i < set->num; i++)
+			add_count(as, set, i, true);
+		add_jump(as, exits->preempt_out);
+	}
+
+	if (exits->resched[0]) {
+		set_cbz(as, exits->resched[0]);
+		set_cbz(as, exits->resched[1]);
+		/* It may be further than a branch reaches. */
+		add_load(as, AARCH64_INSN_REG_16, LITERAL_RESCHED, function);
+		add_insn(as, aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_16,
+							 AARCH64_INSN_BRANCH_LINK));
+		add_jump(as, exits->restore);
+	}
+
+	add_veneers(as, set);
+}
+
+/**
+ * fhook_arch_tramp_build() - assemble the trampoline of a set
+ * @set: the set; where the trampoline will run is in its text
+ * @code: buffer of fhook_arch_tramp_size() bytes
+ *
+ * Return: the length in bytes.
+ */
+unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
+{
+	bool regs = set->flags & FHOOK_FL_REGS;
+	unsigned int size = fhook_arch_tramp_size(set);
+	struct assembly as = {
+		.code = code,
+		.text = set->text,
+		.literals = code_size(set),
+	};
+	struct exits exits = {};
+	int i;
+
+	memset(code, 0, size);
+	add_piece(&as, regs ? PIECE_REGS_SAVE : PIECE_SAVE);
+	if (has_preempt(set))
+		add_piece(&as, PIECE_PREEMPT_IN);
+	if (has_guard(set))
+		add_guard(&as, &exits);
+
+	for (i = 0; i < set->num; i++)
+		add_hook(&as, set, i);
+
+	if (has_guard(set))
+		add_piece(&as, PIECE_GUARD_OUT);
+	exits.preempt_out = as.pos;
+	if (has_preempt(set)) {
+		add_piece(&as, PIECE_PREEMPT_OUT);
+		if (resched_function()) {
+			exits.resched[0] = add_room(&as);
+			add_piece(&as, PIECE_PREEMPT_AGAIN);
+			exits.resched[1] = add_room(&as);
+		}
+	}
+
+	exits.restore = as.pos;
+	add_piece(&as, regs ? PIECE_REGS_RESTORE : PIECE_RESTORE);
+	add_slow_paths(&as, set, &exits);
+
+	return size;
+}
+
+/**
+ * fhook_arch_text_alloc() - memory for trampolines
+ * @site: address of a slot that is to reach it
+ * @size: in bytes, whole pages
+ *
+ * Among the modules, which are where they are for the same reason: within reach
+ * of the kernel if they can.
+ *
+ * Return: memory that may become executable, or NULL.
+ */
+void *fhook_arch_text_alloc(unsigned long site, unsigned int size)
+{
+	unsigned long reach = SZ_128M - PAGE_SIZE;
+	unsigned long start = max(site - reach, MODULES_VADDR);
+	unsigned long end = min(site + reach, MODULES_END);
+
+	return __vmalloc_node_range(size, PAGE_SIZE, start, end, GFP_KERNEL,
+				    PAGE_KERNEL, 0, NUMA_NO_NODE,
+				    __builtin_return_address(0));
+}
+
+/**
+ * fhook_arch_text_write() - put a trampoline in its place
+ * @text: the place, in read-only executable memory
+ * @code: what to write
+ * @size: its length in bytes
+ */
+void fhook_arch_text_write(void *text, const void *code, unsigned int size)
+{
+	aarch64_insn_copy(text, (void *)code, size);
+}
+
+/**
+ * fhook_arch_text_clear() - leave nothing to execute
+ * @text: a place in read-only executable memory
+ * @size: its length in bytes
+ */
+void fhook_arch_text_clear(void *text, unsigned int size)
+{
+	aarch64_insn_set(text, AARCH64_BREAK_FAULT, size);
+}
+
+/**
+ * fhook_arch_func_offset() - how far behind the function its slot returns to
+ * @site: address of the slot
+ *
+ * Return: the distance in bytes.
+ */
+unsigned int fhook_arch_func_offset(unsigned long site)
+{
+	unsigned int offset = FHOOK_SLOT_SIZE * CONFIG_FHOOK_SLOTS_NR;
+	unsigned long entry = site + FHOOK_SLOT_SIZE - offset;
+	u32 before;
+
+	if (IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) &&
+	    !aarch64_insn_read((void *)entry - AARCH64_INSN_SIZE, &before) &&
+	    aarch64_insn_is_bti(before))
+		offset += AARCH64_INSN_SIZE;
+
+	return offset;
+}
+
+static u32 slot_insn(unsigned long site, enum fhook_state state,
+		     const void *dest)
+{
+	unsigned long at = site + AARCH64_INSN_SIZE;
+
+	switch (state) {
+	case FHOOK_CALL:
+		return branch_insn(at, (unsigned long)dest,
+				   AARCH64_INSN_BRANCH_LINK);
+	case FHOOK_JUMP:
+		return branch_insn(at, (unsigned long)dest,
+				   AARCH64_INSN_BRANCH_NOLINK);
+	case FHOOK_NOP:
+		break;
+	}
+
+	return aarch64_insn_gen_nop();
+}
+
+/**
+ * fhook_arch_site_has() - is this what the slot holds?
+ * @site: address of the slot
+ * @state: what it should do
+ * @dest: where it should branch to, if it should
+ */
+bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
+			 const void *dest)
+{
+	u32 first, second;
+
+	if (aarch64_insn_read((void *)site, &first) ||
+	    aarch64_insn_read((void *)site + AARCH64_INSN_SIZE, &second))
+		return false;
+
+	return first == FHOOK_SLOT_FIRST &&
+	       second == slot_insn(site, state, dest);
+}
+
+/**
+ * fhook_arch_site_queue() - change a slot, at the next flush at the latest
+ * @site: address of the slot
+ * @state: what it is to do
+ * @dest: where it is to branch to, if it is; fhook_arch_reaches() it
+ */
+void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
+			   const void *dest)
+{
+	void *at = (void *)site + AARCH64_INSN_SIZE;
+
+	WARN_ON_ONCE(aarch64_insn_patch_text_nosync(at, slot_insn(site, state,
+								  dest)));
+}
+
+/**
+ * fhook_arch_call_kill() - let a call in a trampoline go nowhere
+ * @call: address of the call; a flush has to follow
+ */
+void fhook_arch_call_kill(void *call)
+{
+	WARN_ON_ONCE(aarch64_insn_patch_text_nosync(call,
+						    aarch64_insn_gen_nop()));
+}
+
+/**
+ * fhook_arch_site_flush() - let all CPUs see the queued changes
+ *
+ * An interrupt synchronizes the context of the CPU that takes it: behind it,
+ * nothing runs that was fetched before.
+ */
+void fhook_arch_site_flush(void)
+{
+	kick_all_cpus_sync();
+}
+
+/**
+ * fhook_fill_perf_regs() - the registers that perf can do with
+ * @fregs: the registers at a site
+ * @regs: pc, sp, x29, x30 and pstate are filled, as if the hooked function had
+ *	been interrupted behind its slot, so that perf's call chain begins with
+ *	it
+ */
+void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
+{
+	regs->pc = fhook_regs_get_ip(fregs);
+	regs->sp = fhook_regs_get_sp(fregs);
+	/* Its caller is in no frame record but that of the trampoline. */
+	regs->regs[29] = (unsigned long)&fregs->fp;
+	regs->regs[30] = fhook_regs_get_parent(fregs);
+	regs->pstate = PSR_MODE_EL1h;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fhook_caller and fhook_regs_caller: what the trampolines of fhook are made
+ * of.
+ *
+ * Nothing runs here. fhook.c copies the pieces, in the order in which they
+ * stand, one block of call pieces an ops, and puts in what depends on where
+ * the copy is: branches, and loads from the literals behind it. Alternatives
+ * have been applied before the first copy is made.
+ *
+ * A slot is "mov x9, x30; bl trampoline": x30 says where the hooked function
+ * goes on, x9 where it will return to. By the procedure call standard, x9 to
+ * x17 are free to use at a function's entry. Everything else is as the caller
+ * left it, and so it must be when the function goes on.
+ *
+ * The frame, see also struct fhook_regs:
+ *
+ *	sp + 0		address of the guard of this CPU
+ *	   + 8		the bit of it that this call has taken
+ *	   + 16		address of the hooked function
+ *	   + 32		struct pt_regs
+ *	   RECORD	frame record of the hooked function
+ *	   CALLER	frame record of its caller
+ */
+#include <linux/linkage.h>
+#include <asm/asm-offsets.h>
+#include <asm/assembler.h>
+#include <asm/fhook_pieces.h>
+
+#define GUARD		0
+#define FUNC_IP		16
+#define REGS		32
+#define REG(x)		[sp, #REGS + S_##x]
+#define RECORD		(REGS + PT_REGS_SIZE)
+#define CALLER		(RECORD + 16)
+#define FRAME		(CALLER + 16)
+
+/* In the u64 that says whether to reschedule, too. */
+#ifdef CONFIG_CPU_BIG_ENDIAN
+#define PREEMPT_COUNT	(TSK_TI_PREEMPT + 4)
+#else
+#define PREEMPT_COUNT	TSK_TI_PREEMPT
+#endif
+
+.macro piece name
+.L\name:
+.endm
+
+.macro piece_end name
+.L\name\()_end:
+.endm
+
+/*
+ * Two frame records, so that a stack trace from here on has the function and
+ * its caller. Before, it lacks them, but has nothing false.
+ */
+.macro make_frame
+	sub	sp, sp, #FRAME
+	stp	x29, x9, [sp, #CALLER]
+	add	x29, sp, #CALLER
+	stp	x29, x30, [sp, #RECORD]
+	add	x29, sp, #RECORD
+.endm
+
+.macro save_args
+	stp	x0, x1, REG(X0)
+	stp	x2, x3, REG(X2)
+	stp	x4, x5, REG(X4)
+	stp	x6, x7, REG(X6)
+	stp	x8, x9, REG(X8)
+.endm
+
+.macro restore_args
+	ldp	x0, x1, REG(X0)
+	ldp	x2, x3, REG(X2)
+	ldp	x4, x5, REG(X4)
+	ldp	x6, x7, REG(X6)
+	ldr	x8, REG(X8)
+.endm
+
+	.text
+
+SYM_CODE_START(fhook_caller)
+	piece save
+	make_frame
+	save_args
+	str	xzr, REG(PSTATE)		// no full pt_regs
+	piece_end save
+
+	piece preempt_in
+#ifdef CONFIG_PREEMPT_COUNT
+	mrs	x10, sp_el0
+	ldr	w11, [x10, #PREEMPT_COUNT]
+	add	w11, w11, #1
+	str	w11, [x10, #PREEMPT_COUNT]
+#endif
+	piece_end preempt_in
+
+	/* Which context is this? Nearly always a task. */
+	piece guard_in
+#ifndef CONFIG_PREEMPT_COUNT
+	mrs	x10, sp_el0
+	ldr	w11, [x10, #PREEMPT_COUNT]
+#endif
+	mov	w12, #FHOOK_GUARD_TASK
+	tst	w11, #FHOOK_CONTEXT_MASK
+	piece_end guard_in
+	// b.ne	context
+	// ldr	x13, =fhook_guard
+	piece guard_try
+	get_this_cpu_offset x14
+	add	x13, x13, x14
+	ldr	w15, [x13]
+	tst	w15, w12
+	piece_end guard_try
+	// b.ne	miss
+	/* An NMI here takes another bit, and gives it back. */
+	piece guard_take
+	orr	w15, w15, w12
+	str	w15, [x13]
+	stp	x13, x12, [sp, #GUARD]
+	piece_end guard_take
+
+	// sub	x1, x30, #func_offset
+	piece func_keep
+	str	x1, [sp, #FUNC_IP]
+	piece_end func_keep
+	piece func_again
+	ldr	x1, [sp, #FUNC_IP]
+	piece_end func_again
+
+	// ldr	x10, =stat
+	piece count_missed
+	add	x10, x10, #8
+	piece_end count_missed
+	/* Interrupts count, too; and unguarded, this task may be moved. */
+	piece count
+	get_this_cpu_offset x11
+	add	x10, x10, x11
+1:	ldxr	x11, [x10]
+	add	x11, x11, #1
+	stxr	w12, x11, [x10]
+	cbnz	w12, 1b
+	piece_end count
+	.arch_extension lse
+	piece count_lse
+	get_this_cpu_offset x11
+	mov	x12, #1
+	add	x10, x10, x11
+	stadd	x12, [x10]
+	piece_end count_lse
+	.arch_extension nolse
+
+	piece args
+	ldr	x2, [sp, #CALLER + 8]
+	add	x3, sp, #REGS
+	mov	x4, #0
+	piece_end args
+	// ldr	x0, =ops
+	// bl	callback
+
+	piece guard_out
+	ldp	x13, x12, [sp, #GUARD]
+	ldr	w15, [x13]
+	eor	w15, w15, w12
+	str	w15, [x13]
+	piece_end guard_out
+	// miss:
+	piece preempt_out
+#ifdef CONFIG_PREEMPT_COUNT
+	mrs	x10, sp_el0
+	ldr	x11, [x10, #TSK_TI_PREEMPT]
+	sub	x11, x11, #1
+	str	w11, [x10, #PREEMPT_COUNT]
+#endif
+	piece_end preempt_out
+	// cbz	x11, resched
+	/* An interrupt in between may have asked for it. */
+	piece preempt_again
+	ldr	x11, [x10, #TSK_TI_PREEMPT]
+	piece_end preempt_again
+	// cbz	x11, resched
+
+	piece restore
+	restore_args
+	ldr	x9, [sp, #RECORD + 8]		// a callback may have changed it
+	ldp	x29, x30, [sp, #CALLER]
+	add	sp, sp, #FRAME
+	ret	x9
+	piece_end restore
+
+	/* A task with softirqs off, softirq, interrupt or NMI. */
+	piece context
+	ubfx	w12, w11, #FHOOK_SOFTIRQ_SHIFT, #1
+	add	w12, w12, #FHOOK_GUARD_TASK
+	mov	w13, #FHOOK_GUARD_HARDIRQ
+	tst	w11, #FHOOK_HARDIRQ_MASK
+	csel	w12, w13, w12, ne
+	mov	w13, #FHOOK_GUARD_NMI
+	tst	w11, #FHOOK_NMI_MASK
+	csel	w12, w13, w12, ne
+	piece_end context
+	// b	guard_try
+SYM_CODE_END(fhook_caller)
+NOKPROBE(fhook_caller)		/* a breakpoint in it would be copied */
+
+SYM_CODE_START(fhook_regs_caller)
+	piece regs_save
+	make_frame
+	save_args
+	stp	x10, x11, REG(X10)
+	stp	x12, x13, REG(X12)
+	stp	x14, x15, REG(X14)
+	stp	x16, x17, REG(X16)
+	stp	x18, x19, REG(X18)
+	stp	x20, x21, REG(X20)
+	stp	x22, x23, REG(X22)
+	stp	x24, x25, REG(X24)
+	stp	x26, x27, REG(X26)
+	ldr	x10, [sp, #CALLER]
+	stp	x28, x10, REG(X28)
+	add	x10, sp, #FRAME
+	stp	x9, x10, REG(LR)
+	/* The state as an exception taken here would have saved it. */
+	mrs	x10, nzcv
+	mrs	x11, daif
+	orr	x10, x10, x11
+	mrs	x11, CurrentEL
+	orr	x10, x10, x11
+	orr	x10, x10, #1			// and its stack pointer
+	stp	x30, x10, REG(PC)
+	mov	x10, #0xffffffff		// no system call
+	stp	xzr, x10, [sp, #REGS + S_SYSCALLNO - 8]
+	piece_end regs_save
+
+	/* A callback may have changed them all but sp. */
+	piece regs_restore
+	restore_args
+	ldp	x10, x11, REG(X10)
+	ldp	x12, x13, REG(X12)
+	ldp	x14, x15, REG(X14)
+	ldp	x16, x17, REG(X16)
+	ldr	x19, [sp, #REGS + S_X18 + 8]
+	ldp	x20, x21, REG(X20)
+	ldp	x22, x23, REG(X22)
+	ldp	x24, x25, REG(X24)
+	ldp	x26, x27, REG(X26)
+	ldp	x28, x29, REG(X28)
+	ldr	x30, REG(LR)
+	ldr	x9, REG(PC)
+	add	sp, sp, #FRAME
+	ret	x9
+	piece_end regs_restore
+SYM_CODE_END(fhook_regs_caller)
+NOKPROBE(fhook_regs_caller)
+
+	.section .rodata
+	.balign	4
+SYM_DATA_START(fhook_pieces)
+.macro entry name
+	.hword	.L\name - fhook_caller
+	.hword	.L\name\()_end - .L\name
+.endm
+	.irp	name, save, preempt_in, guard_in, guard_try, guard_take, \
+		      func_keep, func_again, args, count_missed, count, \
+		      count_lse, guard_out, preempt_out, preempt_again, \
+		      restore, context, regs_save, regs_restore
+	entry	\name
+	.endr
+SYM_DATA_END(fhook_pieces)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook on arm64: where the slots are, and their first word.
+ *
+ * The compiler says in __patchable_function_entries where it has put its
+ * no-ops; objtool, which writes the tables on x86, does not know arm64. So the
+ * tables are made from these records: that of vmlinux in start_kernel(), on one
+ * CPU with interrupts off, that of a module while it is not formed. Until then
+ * no slot is anything but two no-ops, and nobody is between the two when the
+ * first becomes "mov x9, x30". ftrace does the same with its own two, which
+ * stand in front.
+ *
+ * A record is of no use when its function is not in the image under any name,
+ * as weak functions are that were overridden.
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/fhook.h>
+#include <linux/init.h>
+#include <linux/kallsyms.h>
+#include <linux/memory.h>
+#include <linux/module.h>
+#include <linux/set_memory.h>
+#include <linux/vmalloc.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+
+#include "../../../kernel/fhook/internal.h"
+
+static s32 *vmlinux_sites;
+
+/*
+ * A record says where the first no-op is: with CALL_OPS, that of two in front
+ * of the function, else the first that is executed.
+ */
+static unsigned long record_site(unsigned long record)
+{
+	unsigned long entry = record;
+	u32 insn;
+
+	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS)) {
+		entry += 2 * AARCH64_INSN_SIZE;
+		if (IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) &&
+		    !aarch64_insn_read((void *)entry, &insn) &&
+		    aarch64_insn_is_bti(insn))
+			entry += AARCH64_INSN_SIZE;
+	}
+
+	return entry + FHOOK_SLOT_SIZE * (CONFIG_FHOOK_SLOTS_NR - 1);
+}
+
+/* Make a slot of the no-ops at @site, if they are there. */
+static bool slot_init(unsigned long site)
+{
+	u32 first, second, nop = aarch64_insn_gen_nop();
+
+	if (aarch64_insn_read((void *)site, &first) ||
+	    aarch64_insn_read((void *)site + AARCH64_INSN_SIZE, &second) ||
+	    first != nop || second != nop)
+		return false;
+
+	return !aarch64_insn_patch_text_nosync((void *)site, FHOOK_SLOT_FIRST);
+}
+
+/* Is this the slot of a function that has a name? */
+static bool has_function(unsigned long site)
+{
+	unsigned long size, offset;
+
+	if (!core_kernel_text(site) ||
+	    !kallsyms_lookup_size_offset(site, &size, &offset))
+		return false;
+
+	return offset == fhook_arch_func_offset(site) - FHOOK_SLOT_SIZE;
+}
+
+/**
+ * fhook_arch_sites() - where the slots of vmlinux are
+ * @table: gets its sites, and how many there are
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int __init fhook_arch_sites(struct fhook_table *table)
+{
+	unsigned long *record, site;
+	unsigned int num = 0;
+
+	vmlinux_sites = vmalloc_array(__stop_fhook_records -
+				      __start_fhook_records,
+				      sizeof(*vmlinux_sites));
+	if (!vmlinux_sites)
+		return -ENOMEM;
+
+	for (record = __start_fhook_records; record < __stop_fhook_records;
+	     record++) {
+		site = record_site(*record);
+		if (has_function(site) && slot_init(site))
+			vmlinux_sites[num++] = site - table->base;
+	}
+
+	fhook_sites_sort(vmlinux_sites, num);
+	table->sites = vmlinux_sites;
+	table->num = num;
+
+	return 0;
+}
+
+/**
+ * fhook_arch_module_sites() - where the slots of a module are
+ * @mod: the module, not formed; its records are overwritten
+ * @base: what offsets are to count from
+ *
+ * Return: how many sites mod->fhook_sites has then.
+ */
+unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base)
+{
+	unsigned long *records = (unsigned long *)mod->fhook_sites;
+	unsigned int num_records, i, num = 0;
+	unsigned long site;
+
+	num_records = mod->num_fhook_sites * sizeof(s32) / sizeof(*records);
+	for (i = 0; i < num_records; i++) {
+		site = record_site(records[i]);
+		if (slot_init(site))
+			mod->fhook_sites[num++] = site - base;
+	}
+	fhook_sites_sort(mod->fhook_sites, num);
+
+	return num;
+}
+
+/* Page tables can be changed only now. */
+static int __init protect_sites(void)
+{
+	if (!vmlinux_sites)
+		return 0;
+
+	return set_memory_ro((unsigned long)vmlinux_sites,
+			     get_vm_area_size(find_vm_area(vmlinux_sites)) /
+			     PAGE_SIZE);
+}
+early_initcall(protect_sites);

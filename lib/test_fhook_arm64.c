@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of fhook on arm64: every register through both trampolines.
+ */
+#include <linux/kernel.h>
+#include <linux/linkage.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <asm/sysreg.h>
+
+#include "test_fhook.h"
+
+/* x0 to x28; x29 and x30 are those of the frame. */
+#define GPRS	29
+
+/**
+ * struct cpu_state - what test_fhook_call_empty() loads and what it finds
+ * @gpr: the registers
+ * @sp: the stack pointer at the entry of the function that is called
+ */
+struct cpu_state {
+	unsigned long	gpr[GPRS];
+	unsigned long	sp;
+};
+
+static_assert(offsetof(struct cpu_state, sp) == 232);
+
+/* What is loaded, what is there after the call. */
+static struct cpu_state test_in, test_out;
+
+asmlinkage void test_fhook_call_empty(struct cpu_state *in,
+				      struct cpu_state *out);
+
+/*
+ * Call fhook_target_empty() with known registers, and see what comes back.
+ * The function itself changes none of them but x9, which its slots do. x18 may
+ * be the shadow call stack's.
+ */
+asm("	.pushsection .text, \"ax\", @progbits\n"
+	"	.type test_fhook_call_empty, @function\n"
+	"	.globl test_fhook_call_empty\n"
+	"test_fhook_call_empty:\n"
+	"	stp	x29, x30, [sp, #-112]!\n"
+	"	mov	x29, sp\n"
+	"	stp	x19, x20, [sp, #16]\n"
+	"	stp	x21, x22, [sp, #32]\n"
+	"	stp	x23, x24, [sp, #48]\n"
+	"	stp	x25, x26, [sp, #64]\n"
+	"	stp	x27, x28, [sp, #80]\n"
+	"	str	x1, [sp, #96]\n"
+	"	str	x29, [x0, #232]\n"
+	"	ldp	x2, x3, [x0, #16]\n"
+	"	ldp	x4, x5, [x0, #32]\n"
+	"	ldp	x6, x7, [x0, #48]\n"
+	"	ldp	x8, x9, [x0, #64]\n"
+	"	ldp	x10, x11, [x0, #80]\n"
+	"	ldp	x12, x13, [x0, #96]\n"
+	"	ldp	x14, x15, [x0, #112]\n"
+	"	ldp	x16, x17, [x0, #128]\n"
+	"	ldr	x19, [x0, #152]\n"
+	"	ldp	x20, x21, [x0, #160]\n"
+	"	ldp	x22, x23, [x0, #176]\n"
+	"	ldp	x24, x25, [x0, #192]\n"
+	"	ldp	x26, x27, [x0, #208]\n"
+	"	ldr	x28, [x0, #224]\n"
+	"	ldp	x0, x1, [x0]\n"
+	"	bl	fhook_target_empty\n"
+	"	stp	x0, x1, [sp, #-16]!\n"
+	"	ldr	x0, [sp, #112]\n"
+	"	stp	x2, x3, [x0, #16]\n"
+	"	stp	x4, x5, [x0, #32]\n"
+	"	stp	x6, x7, [x0, #48]\n"
+	"	stp	x8, x9, [x0, #64]\n"
+	"	stp	x10, x11, [x0, #80]\n"
+	"	stp	x12, x13, [x0, #96]\n"
+	"	stp	x14, x15, [x0, #112]\n"
+	"	stp	x16, x17, [x0, #128]\n"
+	"	str	x19, [x0, #152]\n"
+	"	stp	x20, x21, [x0, #160]\n"
+	"	stp	x22, x23, [x0, #176]\n"
+	"	stp	x24, x25, [x0, #192]\n"
+	"	stp	x26, x27, [x0, #208]\n"
+	"	str	x28, [x0, #224]\n"
+	"	ldp	x2, x3, [sp], #16\n"
+	"	stp	x2, x3, [x0]\n"
+	"	mov	x2, sp\n"
+	"	str	x2, [x0, #232]\n"
+	"	ldp	x19, x20, [sp, #16]\n"
+	"	ldp	x21, x22, [sp, #32]\n"
+	"	ldp	x23, x24, [sp, #48]\n"
+	"	ldp	x25, x26, [sp, #64]\n"
+	"	ldp	x27, x28, [sp, #80]\n"
+	"	ldp	x29, x30, [sp], #112\n"
+	"	ret\n"
+	"	.size test_fhook_call_empty, . - test_fhook_call_empty\n"
+	"	.popsection\n");
+
+/* Fill the registers with what is in none of them by accident. */
+static void call_empty(void)
+{
+	int i;
+
+	for (i = 0; i < GPRS; i++)
+		test_in.gpr[i] = 0x5a5a000000000000UL + 0x0101010101UL * i;
+	memset(&test_out, 0, sizeof(test_out));
+	test_fhook_call_empty(&test_in, &test_out);
+}
+
+/* What a slot itself needs, and what the test does not touch. */
+static bool is_known(int i)
+{
+	return i != 9 && i != 18;
+}
+
+/* Scratch registers that carry nothing into a function. */
+static bool is_scratch(int i)
+{
+	return i >= 9 && i <= 18;
+}
+
+/* A caller may rely on these, whatever the trampoline. */
+static void expect_preserved(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < GPRS; i++) {
+		if (!is_scratch(i))
+			KUNIT_EXPECT_EQ_MSG(test, test_in.gpr[i],
+					    test_out.gpr[i], "x%d", i);
+	}
+	KUNIT_EXPECT_EQ(test, test_in.sp, test_out.sp);
+}
+
+static void try_preserved(struct kunit *test, unsigned int flags)
+{
+	struct fhook_probe *probe = fhook_probe(test, "preserved");
+	int i;
+
+	call_empty();
+	expect_preserved(test);
+
+	probe->ops.flags = flags;
+	fhook_probe_register(probe, "fhook_target_empty");
+	call_empty();
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+	KUNIT_EXPECT_FALSE(test, probe->has_regs);
+	expect_preserved(test);
+	for (i = 0; i < FHOOK_TEST_ARGS; i++)
+		KUNIT_EXPECT_EQ(test, test_in.gpr[i], probe->args[i]);
+	KUNIT_EXPECT_EQ(test, test_in.sp, probe->regs_fp);
+	KUNIT_EXPECT_EQ(test, test_in.sp, probe->regs_sp);
+	fhook_probe_unregister(probe);
+}
+
+static void test_preserved(struct kunit *test)
+{
+	try_preserved(test, 0);
+	try_preserved(test, FHOOK_FL_UNGUARDED);
+}
+
+static void try_regs(struct kunit *test, unsigned int flags)
+{
+	struct fhook_probe *probe = fhook_probe(test, "regs");
+	unsigned long mode = read_sysreg(CurrentEL) | 1;
+	int i;
+
+	probe->ops.flags = flags | FHOOK_FL_REGS;
+	fhook_probe_register(probe, "fhook_target_empty");
+	call_empty();
+	KUNIT_ASSERT_EQ(test, 1, probe->calls);
+	KUNIT_ASSERT_TRUE(test, probe->has_regs);
+
+	expect_preserved(test);
+	for (i = 0; i < GPRS; i++) {
+		if (!is_known(i))
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, test_in.gpr[i], test_out.gpr[i],
+				    "x%d", i);
+		KUNIT_EXPECT_EQ_MSG(test, test_in.gpr[i], probe->regs.regs[i],
+				    "x%d", i);
+	}
+	KUNIT_EXPECT_EQ(test, test_in.sp, probe->regs.regs[29]);
+	KUNIT_EXPECT_EQ(test, probe->parent, probe->regs.regs[30]);
+	KUNIT_EXPECT_EQ(test, test_in.sp, probe->regs.sp);
+	KUNIT_EXPECT_EQ(test, probe->regs_ip, probe->regs.pc);
+	KUNIT_EXPECT_EQ(test, mode, probe->regs.pstate & PSR_MODE_MASK);
+	KUNIT_EXPECT_EQ(test, NO_SYSCALL, probe->regs.syscallno);
+	KUNIT_EXPECT_FALSE(test, user_mode(&probe->regs));
+	fhook_probe_unregister(probe);
+}
+
+static void test_regs(struct kunit *test)
+{
+	try_regs(test, 0);
+	try_regs(test, FHOOK_FL_UNGUARDED);
+}
+
+static void act_change_regs(struct fhook_probe *probe, struct fhook_regs *fregs)
+{
+	int i;
+
+	for (i = 0; i < GPRS; i++)
+		fhook_get_regs(fregs)->regs[i] += 1;
+}
+
+/* What a callback writes into the full registers is what the function gets. */
+static void test_change_regs(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "change");
+	int i;
+
+	probe->ops.flags = FHOOK_FL_REGS;
+	probe->act = act_change_regs;
+	fhook_probe_register(probe, "fhook_target_empty");
+	call_empty();
+	for (i = 0; i < GPRS; i++) {
+		if (is_known(i))
+			KUNIT_EXPECT_EQ_MSG(test, test_in.gpr[i] + 1,
+					    test_out.gpr[i], "x%d", i);
+	}
+	fhook_probe_unregister(probe);
+}
+
+static struct kunit_case fhook_arm64_cases[] = {
+	KUNIT_CASE(test_preserved),
+	KUNIT_CASE(test_regs),
+	KUNIT_CASE(test_change_regs),
+	{}
+};
+
+static struct kunit_suite fhook_arm64_suite = {
+	.name = "fhook_arm64",
+	.test_cases = fhook_arm64_cases,
+};
+
+kunit_test_suite(fhook_arm64_suite);
