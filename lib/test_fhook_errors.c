@@ -553,8 +553,10 @@ static void test_reserved(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, fhook_test_reserved(end, end + 1));
 	}
 
+	/* On x86, BPF pokes any no-op that it finds; elsewhere it asks ftrace. */
 	err = fhook_test_bpf_poke(slots[0]);
-	if (err != -EOPNOTSUPP)
+	KUNIT_EXPECT_LT(test, err, 0);
+	if (IS_ENABLED(CONFIG_X86_64) && err != -EOPNOTSUPP)
 		KUNIT_EXPECT_EQ(test, -EBUSY, err);
 }
 

@@ -47,8 +47,8 @@ static int find_get_area(void)
 /* Take every hole, from the largest down to a page. */
 static void take(unsigned long around)
 {
-	unsigned long start = max(around - REACH, MODULES_VADDR);
-	unsigned long end = min(around + REACH, MODULES_END);
+	unsigned long start = max(PAGE_ALIGN(around) - REACH, MODULES_VADDR);
+	unsigned long end = min(PAGE_ALIGN(around) + REACH, MODULES_END);
 	unsigned long size;
 
 	for (size = SZ_64M; size >= PAGE_SIZE; size /= 2) {
