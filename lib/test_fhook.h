@@ -74,6 +74,13 @@ void fhook_expect_symbol(struct kunit *test, unsigned long addr,
 			 const char *name);
 unsigned long fhook_test_slot(struct kunit *test, u32 (*func)(u32 value));
 
+/* What fhook_target_args() makes of what test_args() could change. */
+#if FHOOK_TEST_ARGS > FHOOK_REG_ARGS
+#define FHOOK_CHANGED_ARGS	7456789
+#else
+#define FHOOK_CHANGED_ARGS	3456789
+#endif
+
 /* test_fhook_targets.c */
 u32 fhook_target_a(u32 value);
 u32 fhook_target_b(u32 value);

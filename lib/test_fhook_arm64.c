@@ -6,7 +6,7 @@
 #include <linux/linkage.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
-#include <asm/sysreg.h>
+#include <asm/virt.h>
 
 #include "test_fhook.h"
 
@@ -161,7 +161,8 @@ static void test_preserved(struct kunit *test)
 static void try_regs(struct kunit *test, unsigned int flags)
 {
 	struct fhook_probe *probe = fhook_probe(test, "regs");
-	unsigned long mode = read_sysreg(CurrentEL) | 1;
+	unsigned long mode = is_kernel_in_hyp_mode() ? PSR_MODE_EL2h :
+						      PSR_MODE_EL1h;
 	int i;
 
 	probe->ops.flags = flags | FHOOK_FL_REGS;

@@ -167,6 +167,36 @@ typedef void (*fhook_done_t)(struct fhook_ops *ops);
 
 #include <asm/fhook.h>
 
+/**
+ * fhook_regs_get_arg() - an integer argument
+ * @fregs: the registers at a site
+ * @n: which, from 0
+ *
+ * Return: the argument, 0 if it does not travel in a register.
+ */
+static __always_inline unsigned long
+fhook_regs_get_arg(struct fhook_regs *fregs, unsigned int n)
+{
+	unsigned long *arg = fhook_regs_arg(fregs, n);
+
+	return arg ? *arg : 0;
+}
+
+/**
+ * fhook_regs_set_arg() - change an integer argument
+ * @fregs: the registers at a site
+ * @n: which, from 0; nothing happens if it does not travel in a register
+ * @val: the new value
+ */
+static __always_inline void
+fhook_regs_set_arg(struct fhook_regs *fregs, unsigned int n, unsigned long val)
+{
+	unsigned long *arg = fhook_regs_arg(fregs, n);
+
+	if (arg)
+		*arg = val;
+}
+
 int fhook_register(struct fhook_ops *ops, const char *filter,
 		   const char *notfilter);
 int fhook_register_ips(struct fhook_ops *ops, const unsigned long *addrs,

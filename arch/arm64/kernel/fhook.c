@@ -24,13 +24,13 @@
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
+#include <linux/cpufeature.h>
 #include <linux/fhook.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
-#include <asm/cpufeature.h>
 #include <asm/fhook_pieces.h>
 #include <asm/insn.h>
 #include <asm/patching.h>

@@ -42,14 +42,6 @@
 #define PREEMPT_COUNT	TSK_TI_PREEMPT
 #endif
 
-.macro piece name
-.L\name:
-.endm
-
-.macro piece_end name
-.L\name\()_end:
-.endm
-
 /*
  * Two frame records, so that a stack trace from here on has the function and
  * its caller. Before, it lacks them, but has nothing false.
@@ -257,14 +249,10 @@ NOKPROBE(fhook_regs_caller)
 	.section .rodata
 	.balign	4
 SYM_DATA_START(fhook_pieces)
-.macro entry name
-	.hword	.L\name - fhook_caller
-	.hword	.L\name\()_end - .L\name
-.endm
 	.irp	name, save, preempt_in, guard_in, guard_try, guard_take, \
 		      func_keep, func_again, args, count_missed, count, \
 		      count_lse, guard_out, preempt_out, preempt_again, \
 		      restore, context, regs_save, regs_restore
-	entry	\name
+	piece_entry	\name
 	.endr
 SYM_DATA_END(fhook_pieces)

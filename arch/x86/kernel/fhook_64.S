@@ -44,14 +44,6 @@
 #endif
 #define PREEMPT_COUNT	PCPU(pcpu_hot + X86_preempt_count)
 
-.macro piece name
-.L\name:
-.endm
-
-.macro piece_end name
-.L\name\()_end:
-.endm
-
 .macro save_caller_saved
 	movq	%rax, REG(RAX)
 	movq	%rcx, REG(RCX)
@@ -226,14 +218,10 @@ SYM_FUNC_END(fhook_no_callback)
 	.section .rodata
 	.balign	4
 SYM_DATA_START(fhook_pieces)
-.macro entry name
-	.word	.L\name - fhook_caller
-	.word	.L\name\()_end - .L\name
-.endm
 	.irp	name, save, preempt_in, guard_in, guard_try, guard_take, \
 		      func_first, func_keep, func_again, args, count_near, \
 		      count_far, guard_out, preempt_out, restore, context, \
 		      regs_save, regs_restore
-	entry	\name
+	piece_entry	\name
 	.endr
 SYM_DATA_END(fhook_pieces)

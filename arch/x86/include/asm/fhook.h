@@ -121,36 +121,6 @@ fhook_regs_arg(struct fhook_regs *fregs, unsigned int n)
 }
 
 /**
- * fhook_regs_get_arg() - an integer argument
- * @fregs: the registers at a site
- * @n: which, from 0
- *
- * Return: the argument, 0 if it does not travel in a register.
- */
-static __always_inline unsigned long
-fhook_regs_get_arg(struct fhook_regs *fregs, unsigned int n)
-{
-	unsigned long *arg = fhook_regs_arg(fregs, n);
-
-	return arg ? *arg : 0;
-}
-
-/**
- * fhook_regs_set_arg() - change an integer argument
- * @fregs: the registers at a site
- * @n: which, from 0; nothing happens if it does not travel in a register
- * @val: the new value
- */
-static __always_inline void
-fhook_regs_set_arg(struct fhook_regs *fregs, unsigned int n, unsigned long val)
-{
-	unsigned long *arg = fhook_regs_arg(fregs, n);
-
-	if (arg)
-		*arg = val;
-}
-
-/**
  * fhook_regs_get_retval() - the register that carries the return value
  * @fregs: the registers at a site
  *

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What fhook's trampoline templates and the code that copies them agree on.
+ * What fhook's trampoline templates and the code that copies them agree on, on
+ * x86_64.
  */
 #ifndef _ASM_X86_FHOOK_PIECES_H
 #define _ASM_X86_FHOOK_PIECES_H
 
-/*
- * preempt_count as <linux/preempt.h> lays it out, which assembly cannot read;
- * fhook.c checks that they are the same.
- */
-#define FHOOK_SOFTIRQ_OFFSET	0x00000100
-#define FHOOK_HARDIRQ_MASK	0x000f0000
-#define FHOOK_NMI_MASK		0x00f00000
+#include <asm-generic/fhook_pieces.h>
+
 #define FHOOK_CONTEXT_MASK	(FHOOK_SOFTIRQ_OFFSET | FHOOK_HARDIRQ_MASK | \
 				 FHOOK_NMI_MASK)
 
-/* fhook_guard: a bit a context, the others are this one, doubled. */
-#define FHOOK_GUARD_TASK	1
-
 #ifndef __ASSEMBLY__
-
-#include <linux/types.h>
 
 /* In the order of the table at the end of fhook_64.S. */
 enum fhook_piece_id {
@@ -44,14 +35,6 @@ enum fhook_piece_id {
 	PIECE_MAX
 };
 
-/* Offset from fhook_caller, and length, both in bytes. */
-struct fhook_piece {
-	u16	offset;
-	u16	len;
-};
-
-extern const struct fhook_piece fhook_pieces[PIECE_MAX];
-void fhook_caller(void);
 void fhook_regs_caller(void);
 void fhook_no_callback(void);
 

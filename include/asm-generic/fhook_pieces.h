@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What fhook's trampoline templates and the code that copies them agree on, in
+ * every architecture. The templates are assembly, cut into pieces; a table at
+ * their end, in the order of the architecture's enum fhook_piece_id, says where
+ * each piece is.
+ */
+#ifndef _ASM_GENERIC_FHOOK_PIECES_H
+#define _ASM_GENERIC_FHOOK_PIECES_H
+
+/*
+ * preempt_count as <linux/preempt.h> lays it out, which assembly cannot read;
+ * the architecture's fhook.c checks that they are the same.
+ */
+#define FHOOK_SOFTIRQ_SHIFT	8
+#define FHOOK_SOFTIRQ_OFFSET	0x00000100
+#define FHOOK_SOFTIRQ_MASK	0x0000ff00
+#define FHOOK_HARDIRQ_MASK	0x000f0000
+#define FHOOK_NMI_MASK		0x00f00000
+
+/* fhook_guard: a bit a context; softirq, interrupt and NMI are this, doubled. */
+#define FHOOK_GUARD_TASK	1
+
+#ifdef __ASSEMBLY__
+
+.macro piece name
+	.set	.L\name, .
+.endm
+
+.macro piece_end name
+	.set	.L\name\()_end, .
+.endm
+
+.macro piece_entry name
+	.2byte	.L\name - fhook_caller
+	.2byte	.L\name\()_end - .L\name
+.endm
+
+#else /* !__ASSEMBLY__ */
+
+#include <linux/types.h>
+
+/* Offset from fhook_caller, and length, both in bytes. */
+struct fhook_piece {
+	u16	offset;
+	u16	len;
+};
+
+extern const struct fhook_piece fhook_pieces[];
+void fhook_caller(void);
+
+#endif /* __ASSEMBLY__ */
+
+#endif /* _ASM_GENERIC_FHOOK_PIECES_H */
