@@ -2,12 +2,12 @@
 #
 # The front door; the work is done by scripts/, each of which can be run by
 # itself.  Variables: BUILD (where everything is built, default build), ARCH
-# (x86_64), T (a pattern that selects tests by name), FLAVOUR (for shell and
-# build), JOBS, KVM=1 (QEMU uses KVM), V=1 (show compiler commands).
+# (x86_64 or arm64; without it tests are for both, everything else is x86_64's),
+# T (a pattern that selects tests by name), FLAVOUR (for shell and build), JOBS,
+# KVM=1 (QEMU uses KVM), V=1 (show compiler commands).
 
 BUILD ?= build
-ARCH ?= x86_64
-FLAVOUR ?= x86
+FLAVOUR ?= $(if $(filter arm64,$(ARCH)),arm64,x86)
 T ?=
 export BUILD ARCH JOBS KVM V
 
@@ -16,11 +16,11 @@ export BUILD ARCH JOBS KVM V
 .NOTPARALLEL:
 
 help:
-	@echo "make demo      from Debian's kernel source to hooked functions, in one go"
+	@echo "make demo      from Debian's kernel source to hooked functions, in one go (ARCH=)"
 	@echo "make shell     boot to a prompt, with modules and tools at hand"
-	@echo "make test      host tests and the guest's, with and without ftrace (T=pattern, ARCH=)"
+	@echo "make test      host tests and the guest's, on both architectures (T=pattern, ARCH=)"
 	@echo "make test-all  every flavour, and mainline's own tests: nothing may be lost"
-	@echo "make bench     count instructions per hook, mainline and fhook side by side"
+	@echo "make bench     count instructions per hook, mainline and fhook side by side (ARCH=)"
 	@echo "make lint      static checks"
 	@echo "make check     prove the series: same tree by both routes, every commit builds, lint"
 	@echo "make series    write the complete mailable series to build/series"
@@ -33,7 +33,7 @@ help:
 	@echo "make clean     remove what was built, but no work that is not in patches/"
 
 deps:
-	@scripts/deps lint
+	@scripts/deps tests lint
 
 tree:
 	@scripts/deps
@@ -50,11 +50,11 @@ shell: build
 	@scripts/boot $(FLAVOUR)
 
 test:
-	@scripts/deps
+	@scripts/deps tests
 	@scripts/test "$(T)"
 
 test-all:
-	@scripts/deps
+	@scripts/deps tests
 	@scripts/test -a "$(T)"
 
 bench:
@@ -69,7 +69,7 @@ series: tree
 	@scripts/series
 
 check:
-	@scripts/deps lint
+	@scripts/deps tests lint
 	@scripts/check
 
 refresh:
