@@ -375,6 +375,8 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 
 	memset(code, 0, size);
 	add_piece(&as, regs ? PIECE_REGS_SAVE : PIECE_SAVE);
+	if (regs && system_uses_irq_prio_masking())
+		add_piece(&as, PIECE_REGS_PMR);
 	if (has_preempt(set))
 		add_piece(&as, PIECE_PREEMPT_IN);
 	if (has_guard(set))
@@ -502,6 +504,20 @@ bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
 	       second == slot_insn(site, state, dest);
 }
 
+/* Changes of slots that have not been written yet. */
+static struct {
+	unsigned int	num;
+	void		*addrs[64];
+	u32		insns[64];
+} queue;
+
+static void write_queue(void)
+{
+	WARN_ON_ONCE(aarch64_insn_patch_texts_nosync(queue.addrs, queue.insns,
+						     queue.num));
+	queue.num = 0;
+}
+
 /**
  * fhook_arch_site_queue() - change a slot, at the next flush at the latest
  * @site: address of the slot
@@ -511,10 +527,10 @@ bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
 void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 			   const void *dest)
 {
-	void *at = (void *)site + AARCH64_INSN_SIZE;
-
-	WARN_ON_ONCE(aarch64_insn_patch_text_nosync(at, slot_insn(site, state,
-								  dest)));
+	queue.addrs[queue.num] = (void *)site + AARCH64_INSN_SIZE;
+	queue.insns[queue.num] = slot_insn(site, state, dest);
+	if (++queue.num == ARRAY_SIZE(queue.addrs))
+		write_queue();
 }
 
 /**
@@ -535,6 +551,7 @@ void fhook_arch_call_kill(void *call)
  */
 void fhook_arch_site_flush(void)
 {
+	write_queue();
 	kick_all_cpus_sync();
 }
 

@@ -26,6 +26,7 @@
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>
 #include <asm/fhook_pieces.h>
+#include <asm/sysreg.h>
 
 #define GUARD		0
 #define FUNC_IP		16
@@ -224,6 +225,11 @@ SYM_CODE_START(fhook_regs_caller)
 	mov	x10, #0xffffffff		// no system call
 	stp	xzr, x10, [sp, #REGS + S_SYSCALLNO - 8]
 	piece_end regs_save
+	/* Where interrupts are masked by priority, that says whether they are. */
+	piece regs_pmr
+	mrs_s	x10, SYS_ICC_PMR_EL1
+	str	x10, REG(PMR_SAVE)
+	piece_end regs_pmr
 
 	/* A callback may have changed them all but sp. */
 	piece regs_restore
@@ -252,7 +258,8 @@ SYM_DATA_START(fhook_pieces)
 	.irp	name, save, preempt_in, guard_in, guard_try, guard_take, \
 		      func_keep, func_again, args, count_missed, count, \
 		      count_lse, guard_out, preempt_out, preempt_again, \
-		      restore, context, regs_save, regs_restore
+		      restore, context, regs_save, regs_pmr, \
+		      regs_restore
 	piece_entry	\name
 	.endr
 SYM_DATA_END(fhook_pieces)
