@@ -6,7 +6,7 @@
  *	test_fhook_errors.c	what fails, and what that leaves behind
  *	test_fhook_context.c	contexts, other CPUs, unregistering, unwinding
  *	test_fhook_x86.c	registers, and every instruction of a trampoline
- *	test_fhook_arm64.c	registers
+ *	test_fhook_arm64.c	registers, and interrupts in a trampoline
  *	test_fhook_targets.c	what is hooked, the only file with slots
  *	test_fhook_kernel.c	always built in: what modules cannot reach
  */

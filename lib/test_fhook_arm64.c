@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of fhook on arm64: every register through both trampolines.
+ * KUnit tests of fhook on arm64: every register through both trampolines, and
+ * the stack as an interrupt in one of them sees it.
  */
+#include <linux/hrtimer.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/linkage.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/stacktrace.h>
 #include <linux/string.h>
+#include <asm/irq_regs.h>
 #include <asm/virt.h>
 
 #include "test_fhook.h"
@@ -186,6 +195,7 @@ static void try_regs(struct kunit *test, unsigned int flags)
 	KUNIT_EXPECT_EQ(test, probe->regs_ip, probe->regs.pc);
 	KUNIT_EXPECT_EQ(test, mode, probe->regs.pstate & PSR_MODE_MASK);
 	KUNIT_EXPECT_EQ(test, NO_SYSCALL, probe->regs.syscallno);
+	KUNIT_EXPECT_EQ(test, !irqs_disabled(), interrupts_enabled(&probe->regs));
 	KUNIT_EXPECT_FALSE(test, user_mode(&probe->regs));
 	fhook_probe_unregister(probe);
 }
@@ -194,6 +204,23 @@ static void test_regs(struct kunit *test)
 {
 	try_regs(test, 0);
 	try_regs(test, FHOOK_FL_UNGUARDED);
+}
+
+/* By the interrupt mask, or by priority where the kernel masks by that. */
+static void test_regs_irqs(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "irqs");
+	unsigned long flags;
+
+	probe->ops.flags = FHOOK_FL_REGS;
+	fhook_probe_register(probe, "fhook_target_empty");
+	call_empty();
+	KUNIT_EXPECT_TRUE(test, interrupts_enabled(&probe->regs));
+	local_irq_save(flags);
+	call_empty();
+	local_irq_restore(flags);
+	KUNIT_EXPECT_FALSE(test, interrupts_enabled(&probe->regs));
+	fhook_probe_unregister(probe);
 }
 
 static void act_change_regs(struct fhook_probe *probe, struct fhook_regs *fregs)
@@ -222,10 +249,132 @@ static void test_change_regs(struct kunit *test)
 	fhook_probe_unregister(probe);
 }
 
+/*
+ * Interrupts in a trampoline
+ *
+ * A timer interrupts a task that calls a hooked function all the time, and
+ * looks at the stack if it was in a trampoline. The trampoline has to come
+ * first, then the hooked function and its caller, or, where the frame records
+ * are not there yet or not any more, neither of them; then what called that.
+ */
+
+#define MAX_FRAMES	64
+#define LOOK_PERIOD	(200 * NSEC_PER_USEC)
+#define LOOKS		50
+#define PATIENCE	(10 * HZ)
+
+static struct {
+	struct task_struct	*task;
+	unsigned long		outer[MAX_FRAMES];	/* of the caller */
+	unsigned int		outer_num;
+	unsigned long		frames[MAX_FRAMES];
+	unsigned int		whole;
+	unsigned int		cut;
+	unsigned int		wrong;
+	unsigned long		wrong_pc;
+} look;
+
+static bool within(unsigned long addr, const char *name)
+{
+	char symbol[KSYM_SYMBOL_LEN];
+
+	sprint_symbol_no_offset(symbol, addr);
+
+	return !strncmp(symbol, name, strlen(name));
+}
+
+/* From frame @first on, there is what called the caller. */
+static bool ends_outside(unsigned int first, unsigned int num)
+{
+	unsigned int outside = look.outer_num - 1;
+
+	return num == first + outside &&
+	       !memcmp(look.frames + first, look.outer + 1,
+		       outside * sizeof(*look.outer));
+}
+
+static void look_at_stack(struct pt_regs *regs)
+{
+	unsigned int num;
+
+	num = fhook_test_trace_regs(regs, look.frames, MAX_FRAMES);
+	if (ends_outside(3, num) && within(look.frames[1], "fhook_target_c") &&
+	    within(look.frames[2], "call_interrupted"))
+		look.whole++;
+	else if (ends_outside(1, num))
+		look.cut++;
+	else if (!look.wrong++)
+		look.wrong_pc = regs->pc;
+}
+
+static enum hrtimer_restart look_fn(struct hrtimer *timer)
+{
+	struct pt_regs *regs = get_irq_regs();
+
+	if (current == look.task && within(regs->pc, "fhook_trampoline_"))
+		look_at_stack(regs);
+	hrtimer_forward_now(timer, ns_to_ktime(LOOK_PERIOD));
+
+	return HRTIMER_RESTART;
+}
+
+static noinline void call_interrupted(void)
+{
+	unsigned long end = jiffies + PATIENCE;
+
+	look.outer_num = stack_trace_save(look.outer, MAX_FRAMES, 0);
+	WRITE_ONCE(look.task, current);
+	while (READ_ONCE(look.whole) + READ_ONCE(look.cut) < LOOKS &&
+	       time_before(jiffies, end)) {
+		fhook_target_c(1);
+		cond_resched();
+	}
+	WRITE_ONCE(look.task, NULL);
+}
+
+static void try_interrupts(struct kunit *test, unsigned int flags)
+{
+	struct fhook_probe *probe = fhook_probe(test, "interrupted");
+	struct hrtimer timer;
+
+	memset(&look, 0, sizeof(look));
+	probe->ops.flags = flags;
+	fhook_probe_register(probe, "fhook_target_c");
+	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	timer.function = look_fn;
+
+	/* The timer is for the CPU that starts it. */
+	migrate_disable();
+	hrtimer_start(&timer, ns_to_ktime(LOOK_PERIOD),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	call_interrupted();
+	hrtimer_cancel(&timer);
+	migrate_enable();
+	destroy_hrtimer_on_stack(&timer);
+
+	KUNIT_EXPECT_GT(test, look.whole, 0);
+	KUNIT_EXPECT_EQ_MSG(test, 0, look.wrong, "flags %#x: the first at %pS",
+			    flags, (void *)look.wrong_pc);
+	kunit_info(test, "flags %#x: %u whole, %u cut\n", flags, look.whole,
+		   look.cut);
+	fhook_probe_unregister(probe);
+}
+
+static void test_unwind_interrupts(struct kunit *test)
+{
+	try_interrupts(test, 0);
+	try_interrupts(test, FHOOK_FL_REGS);
+	try_interrupts(test, FHOOK_FL_UNGUARDED);
+	try_interrupts(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED);
+}
+
 static struct kunit_case fhook_arm64_cases[] = {
 	KUNIT_CASE(test_preserved),
 	KUNIT_CASE(test_regs),
+	KUNIT_CASE(test_regs_irqs),
 	KUNIT_CASE(test_change_regs),
+	KUNIT_CASE_SLOW(test_unwind_interrupts),
 	{}
 };
 
