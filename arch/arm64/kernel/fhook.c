@@ -195,14 +195,14 @@ static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
 							  set->func_offset,
 							  AARCH64_INSN_VARIANT_64BIT,
 							  AARCH64_INSN_ADSB_SUB));
+		add_piece(as, PIECE_ARGS);
 		if (set->num > 1)
-			add_piece(as, PIECE_FUNC_KEEP);
+			add_piece(as, PIECE_ARGS_KEEP);
 	} else {
-		add_piece(as, PIECE_FUNC_AGAIN);
+		add_piece(as, PIECE_ARGS_AGAIN);
 	}
 
 	add_count(as, set, nr, false);
-	add_piece(as, PIECE_ARGS);
 	add_load(as, AARCH64_INSN_REG_0, hook_literal(nr, LITERAL_OPS),
 		 (unsigned long)hook->ops);
 	set->members[nr].call = as->pos;
@@ -275,14 +275,13 @@ static unsigned int code_size(const struct fhook_set *set)
 			fhook_pieces[PIECE_REGS_RESTORE].len;
 
 	/*
-	 * Of each hook: two counts, the address of the function and the rest of
-	 * a call with three instructions, and a veneer of two.
+	 * Of each hook: two counts, a call with three instructions more than its
+	 * arguments, and a veneer of two.
 	 */
 	size += set->num * (2 * (fhook_pieces[PIECE_COUNT].len +
 				 fhook_pieces[PIECE_COUNT_MISSED].len +
 				 AARCH64_INSN_SIZE) +
-			    fhook_pieces[PIECE_FUNC_KEEP].len +
-			    fhook_pieces[PIECE_ARGS].len +
+			    fhook_pieces[PIECE_ARGS_AGAIN].len +
 			    5 * AARCH64_INSN_SIZE);
 
 	/* Two loads, four conditional branches, four others. */

@@ -17,8 +17,8 @@
  *
  *	sp + 0		address of the guard of this CPU
  *	   + 8		the bit of it that this call has taken
- *	   + 16		address of the hooked function
- *	   + 32		struct pt_regs
+ *	   + 16		arguments of the callbacks, from the second
+ *	   + 48		struct pt_regs
  *	   RECORD	frame record of the hooked function
  *	   CALLER	frame record of its caller
  */
@@ -29,8 +29,8 @@
 #include <asm/sysreg.h>
 
 #define GUARD		0
-#define FUNC_IP		16
-#define REGS		32
+#define ARGS		16
+#define REGS		48
 #define REG(x)		[sp, #REGS + S_##x]
 #define RECORD		(REGS + PT_REGS_SIZE)
 #define CALLER		(RECORD + 16)
@@ -115,12 +115,19 @@ SYM_CODE_START(fhook_caller)
 	piece_end guard_take
 
 	// sub	x1, x30, #func_offset
-	piece func_keep
-	str	x1, [sp, #FUNC_IP]
-	piece_end func_keep
-	piece func_again
-	ldr	x1, [sp, #FUNC_IP]
-	piece_end func_again
+	piece args
+	mov	x2, x9
+	add	x3, sp, #REGS
+	mov	x4, #0
+	piece_end args
+	piece args_keep
+	stp	x1, x2, [sp, #ARGS]
+	stp	x3, x4, [sp, #ARGS + 16]
+	piece_end args_keep
+	piece args_again
+	ldp	x1, x2, [sp, #ARGS]
+	ldp	x3, x4, [sp, #ARGS + 16]
+	piece_end args_again
 
 	// ldr	x10, =stat
 	piece count_missed
@@ -144,11 +151,6 @@ SYM_CODE_START(fhook_caller)
 	piece_end count_lse
 	.arch_extension nolse
 
-	piece args
-	ldr	x2, [sp, #CALLER + 8]
-	add	x3, sp, #REGS
-	mov	x4, #0
-	piece_end args
 	// ldr	x0, =ops
 	// bl	callback
 
@@ -256,7 +258,7 @@ NOKPROBE(fhook_regs_caller)
 	.balign	4
 SYM_DATA_START(fhook_pieces)
 	.irp	name, save, preempt_in, guard_in, guard_try, guard_take, \
-		      func_keep, func_again, args, count_missed, count, \
+		      args, args_keep, args_again, count_missed, count, \
 		      count_lse, guard_out, preempt_out, preempt_again, \
 		      restore, context, regs_save, regs_pmr, \
 		      regs_restore
