@@ -700,8 +700,8 @@ static void bench_memory(void)
 			mainline_ops_size(), sizeof(struct fhook_ops) });
 	print_row("memory of an ops on 1 function, allocated", "bytes",
 		  (struct figures) { many_mainline(), many_fhook() });
-	/* Mainline's are copies that take a page each. */
-	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+	/* Mainline's are copies that take a page each, where it has any. */
+	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE) && IS_ENABLED(CONFIG_X86))
 		tramp.mainline = PAGE_SIZE;
 	tramp.fhook = measure_tramp(1);
 	print_row("memory of a trampoline of 1 ops", "bytes", tramp);
