@@ -125,8 +125,8 @@ unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size);
 
-/* test_fhook_x86.c: an NMI to this CPU; not every architecture can send one. */
-#ifdef CONFIG_X86_LOCAL_APIC
+/* test_fhook_*.c: an NMI to this CPU; not every machine can send one. */
+#if defined(CONFIG_X86_LOCAL_APIC) || defined(CONFIG_ARM64_PSEUDO_NMI)
 bool fhook_test_nmi_on(bool (*handler)(void));
 bool fhook_test_nmi_send(void);
 void fhook_test_nmi_off(void);

@@ -3,12 +3,15 @@
  * KUnit tests of fhook on arm64: every register through both trampolines, and
  * the stack as an interrupt in one of them sees it.
  */
+#include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/linkage.h>
+#include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -368,6 +371,84 @@ static void test_unwind_interrupts(struct kunit *test)
 	try_interrupts(test, FHOOK_FL_UNGUARDED);
 	try_interrupts(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED);
 }
+
+#ifdef CONFIG_ARM64_PSEUDO_NMI
+/*
+ * NMIs: overflows of the cycle counter, if interrupts are masked by priority,
+ * and theirs is not.
+ */
+
+#define NMI_PERIOD	1000000
+#define NMI_PATIENCE	200
+
+static struct perf_event *nmi_event;
+static bool (*nmi_handler)(void);
+static bool nmi_seen, nmi_wanted;
+
+static void nmi_overflow(struct perf_event *event,
+			 struct perf_sample_data *data, struct pt_regs *regs)
+{
+	if (!in_nmi())
+		return;
+
+	WRITE_ONCE(nmi_seen, true);
+	if (READ_ONCE(nmi_wanted) && nmi_handler())
+		WRITE_ONCE(nmi_wanted, false);
+}
+
+/**
+ * fhook_test_nmi_on() - have NMIs handled
+ * @handler: called for each that is wanted; true if it is what it waits for
+ *
+ * Return: true if fhook_test_nmi_send() will send one.
+ */
+bool fhook_test_nmi_on(bool (*handler)(void))
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_HARDWARE,
+		.config		= PERF_COUNT_HW_CPU_CYCLES,
+		.size		= sizeof(attr),
+		.pinned		= 1,
+		.sample_period	= NMI_PERIOD,
+	};
+	int i;
+
+	nmi_handler = handler;
+	nmi_seen = false;
+	nmi_wanted = false;
+	nmi_event = perf_event_create_kernel_counter(&attr, -1, current,
+						     nmi_overflow, NULL);
+	if (IS_ERR(nmi_event))
+		return false;
+
+	/* They may be interrupts like all others. */
+	for (i = 0; i < NMI_PATIENCE && !READ_ONCE(nmi_seen); i++)
+		mdelay(1);
+
+	return nmi_seen;
+}
+
+/**
+ * fhook_test_nmi_send() - let an NMI come to this CPU
+ *
+ * Return: true, it will, if fhook_test_nmi_on() said so.
+ */
+bool fhook_test_nmi_send(void)
+{
+	WRITE_ONCE(nmi_wanted, nmi_seen);
+
+	return nmi_seen;
+}
+
+/**
+ * fhook_test_nmi_off() - the end of fhook_test_nmi_on()
+ */
+void fhook_test_nmi_off(void)
+{
+	if (!IS_ERR(nmi_event))
+		perf_event_release_kernel(nmi_event);
+}
+#endif
 
 static struct kunit_case fhook_arm64_cases[] = {
 	KUNIT_CASE(test_preserved),

@@ -128,6 +128,7 @@ static void test_contexts(struct kunit *test)
 
 	for (i = 0; i < contexts; i++)
 		KUNIT_EXPECT_EQ_MSG(test, 1, context_calls[i], "context %d", i);
+	kunit_info(test, "%d of %d contexts\n", contexts, CONTEXTS);
 	KUNIT_EXPECT_EQ(test, contexts, probe->calls);
 	KUNIT_EXPECT_EQ(test, 0, refused->calls);
 	fhook_count(&probe->ops, &hits, &missed);
