@@ -5,6 +5,7 @@
  *	test_fhook.c		what a callback gets, and which callbacks run
  *	test_fhook_errors.c	what fails, and what that leaves behind
  *	test_fhook_context.c	contexts, other CPUs, unregistering, unwinding
+ *	test_fhook_exit.c	exit callbacks, and functions that are skipped
  *	test_fhook_x86.c	registers, and every instruction of a trampoline
  *	test_fhook_arm64.c	registers, and interrupts in a trampoline
  *	test_fhook_targets.c	what is hooked, the only file with slots
@@ -90,6 +91,7 @@ u32 fhook_target_lost2(u32 value);
 u32 fhook_target_lost3(u32 value);
 u32 fhook_target_notrace(u32 value);
 u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value));
+u32 fhook_target_tail(u32 value);
 void fhook_target_empty(void);
 unsigned long fhook_target_args(unsigned long a0, unsigned long a1,
 				unsigned long a2, unsigned long a3,

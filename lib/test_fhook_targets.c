@@ -54,6 +54,12 @@ noinline u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value))
 	return nest(value + 1) + 1;
 }
 
+/* Ends in a jump: its return address is that of the other's. */
+noinline u32 fhook_target_tail(u32 value)
+{
+	return fhook_target_a(value + 1);
+}
+
 /* Changes no register, so that the caller sees what a trampoline does. */
 noinline void fhook_target_empty(void)
 {

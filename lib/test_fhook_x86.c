@@ -236,8 +236,9 @@ static void test_change_regs(struct kunit *test)
  * A hooked function is called with the trap flag set. After each instruction
  * the debug exception looks at the stack, which has to be, from outside:
  * the Caller, the hooked Function unless it has not begun, the Trampoline and
- * the callBack as far as they have been entered. What the callback or one of
- * the others calls, or jumps to at its end, comes first and is 'x'.
+ * the callBack as far as they have been entered; and when it has returned, the
+ * Caller and the stub that it Returned to. What the callback or one of the others
+ * calls, or jumps to at its end, comes first and is 'x'.
  */
 
 #define MAX_FRAMES	64
@@ -252,6 +253,7 @@ static struct {
 	unsigned int	steps;
 	unsigned int	in_trampoline;
 	unsigned int	in_callback;
+	unsigned int	in_return;
 	unsigned int	wrong;
 	unsigned long	wrong_ip;
 	char		wrong_frames[MAX_FRAMES + 1];
@@ -266,6 +268,16 @@ static bool within(unsigned long addr, const char *name)
 	return !strncmp(symbol, name, strlen(name));
 }
 
+static bool is_in(unsigned long addr, const char *name)
+{
+	char symbol[KSYM_SYMBOL_LEN];
+
+	sprint_symbol_no_offset(symbol, addr);
+
+	return !strncmp(symbol, name, strlen(name)) &&
+	       (!symbol[strlen(name)] || symbol[strlen(name)] == ' ');
+}
+
 static char frame_kind(unsigned long addr)
 {
 	if (within(addr, "step_entry"))
@@ -274,16 +286,25 @@ static char frame_kind(unsigned long addr)
 		return 'T';
 	if (within(addr, "fhook_target_c"))
 		return 'F';
+	if (is_in(addr, "fhook_return") || is_in(addr, "fhook_regs_return"))
+		return 'R';
 	if (within(addr, "step_caller"))
 		return 'C';
 
 	return 'x';
 }
 
+static bool is_end_of(const char *full, const char *kinds)
+{
+	size_t len = strlen(kinds);
+
+	return len && len <= strlen(full) &&
+	       !strcmp(kinds, full + strlen(full) - len);
+}
+
 static bool frames_are_right(const char *kinds, unsigned int num)
 {
-	static const char full[] = "BTFC";
-	unsigned int x, len;
+	unsigned int x;
 
 	/* From the caller outwards it is what it was in the caller. */
 	if (num + steps.outer_num - 1 != steps.num ||
@@ -293,10 +314,8 @@ static bool frames_are_right(const char *kinds, unsigned int num)
 
 	for (x = 0; x < num && kinds[x] == 'x'; x++)
 		;
-	len = num - x;
 
-	return len && len < sizeof(full) &&
-	       !strcmp(kinds + x, full + sizeof(full) - 1 - len);
+	return is_end_of("BTFC", kinds + x) || is_end_of("RC", kinds + x);
 }
 
 static void look_at_stack(struct pt_regs *regs)
@@ -316,6 +335,7 @@ static void look_at_stack(struct pt_regs *regs)
 
 	steps.in_trampoline += kinds[0] == 'T';
 	steps.in_callback += kinds[0] == 'B';
+	steps.in_return += kinds[0] == 'R';
 	if (frames_are_right(kinds, i))
 		return;
 	if (!steps.wrong++) {
@@ -355,6 +375,12 @@ static int step_entry(struct fhook_ops *ops, unsigned long ip,
 	return 0;
 }
 
+static void step_exit(struct fhook_ops *ops, unsigned long ip,
+		      unsigned long ret_ip, struct fhook_regs *fregs,
+		      void *data)
+{
+}
+
 static noinline u32 step_caller(struct kunit *test, u32 value)
 {
 	unsigned long flags;
@@ -375,7 +401,8 @@ static noinline u32 step_caller(struct kunit *test, u32 value)
 	return result;
 }
 
-static void try_steps(struct kunit *test, unsigned int flags)
+static void try_steps(struct kunit *test, unsigned int flags,
+		      fhook_exit_t exit)
 {
 	struct fhook_probe *first = fhook_probe(test, "first");
 	struct fhook_probe *second = fhook_probe(test, "second");
@@ -383,6 +410,8 @@ static void try_steps(struct kunit *test, unsigned int flags)
 	first->ops.entry = step_entry;
 	first->ops.flags = flags;
 	second->ops.entry = step_entry;
+	second->ops.exit = exit;
+	second->ops.data_size = exit ? sizeof(long) : 0;
 	second->ops.flags = flags;
 	fhook_probe_register(first, "fhook_target_c");
 	fhook_probe_register(second, "fhook_target_c");
@@ -395,6 +424,7 @@ static void try_steps(struct kunit *test, unsigned int flags)
 	KUNIT_EXPECT_LT(test, steps.steps, MAX_STEPS);
 	KUNIT_EXPECT_GT(test, steps.in_trampoline, 30);
 	KUNIT_EXPECT_GT(test, steps.in_callback, 2);
+	KUNIT_EXPECT_EQ(test, !!exit, steps.in_return > 8);
 	KUNIT_EXPECT_EQ_MSG(test, 0, steps.wrong,
 			    "flags %#x: the first of %u steps: %s at %pS",
 			    flags, steps.steps, steps.wrong_frames,
@@ -405,10 +435,18 @@ static void try_steps(struct kunit *test, unsigned int flags)
 
 static void test_unwind_each_instruction(struct kunit *test)
 {
-	try_steps(test, 0);
-	try_steps(test, FHOOK_FL_REGS);
-	try_steps(test, FHOOK_FL_UNGUARDED);
-	try_steps(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED);
+	try_steps(test, 0, NULL);
+	try_steps(test, FHOOK_FL_REGS, NULL);
+	try_steps(test, FHOOK_FL_UNGUARDED, NULL);
+	try_steps(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED, NULL);
+}
+
+static void test_unwind_each_instruction_exit(struct kunit *test)
+{
+	try_steps(test, 0, step_exit);
+	try_steps(test, FHOOK_FL_REGS, step_exit);
+	try_steps(test, FHOOK_FL_UNGUARDED, step_exit);
+	try_steps(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED, step_exit);
 }
 
 #ifdef CONFIG_X86_LOCAL_APIC
@@ -458,6 +496,7 @@ static struct kunit_case fhook_x86_cases[] = {
 	KUNIT_CASE(test_regs),
 	KUNIT_CASE(test_change_regs),
 	KUNIT_CASE(test_unwind_each_instruction),
+	KUNIT_CASE(test_unwind_each_instruction_exit),
 	{}
 };
 

@@ -21,6 +21,9 @@
 /* fhook_guard: a bit a context; softirq, interrupt and NMI are this, doubled. */
 #define FHOOK_GUARD_TASK	1
 
+/* Where struct fhook_frame has declined; frame.c checks it. */
+#define FHOOK_FRAME_DECLINED	36
+
 #ifdef __ASSEMBLY__
 
 .macro piece name
@@ -48,6 +51,10 @@ struct fhook_piece {
 
 extern const struct fhook_piece fhook_pieces[];
 void fhook_caller(void);
+
+/* What a function returns to whose exit is hooked, as fhook_caller enters it. */
+void fhook_return(void);
+void fhook_regs_return(void);
 
 #endif /* __ASSEMBLY__ */
 

@@ -36,10 +36,12 @@
 #include <linux/ptrace.h>
 #include <linux/types.h>
 
+struct fhook_frame;
 struct fhook_hook;
 struct fhook_ops;
 struct fhook_regs;
 struct module;
+struct task_struct;
 
 /**
  * typedef fhook_entry_t - callback at the entry of a hooked function
@@ -52,11 +54,29 @@ struct module;
  * Runs with preemption disabled and with fhook's recursion guard of this
  * context held, unless the ops says %FHOOK_FL_UNGUARDED. Must not sleep.
  *
- * Return: 0. Other values are reserved to decline the exit callback of this
- * call, as a non-zero return of an fprobe entry handler does.
+ * Return: 0, or another value to decline the exit callback of this call, as a
+ * non-zero return of an fprobe entry handler does.
  */
 typedef int (*fhook_entry_t)(struct fhook_ops *ops, unsigned long ip,
 			     unsigned long parent_ip, struct fhook_regs *fregs,
+			     void *data);
+
+/**
+ * typedef fhook_exit_t - callback at the return of a hooked function
+ * @ops: the ops that was registered
+ * @ip: address of the hooked function
+ * @ret_ip: the address that it returns to
+ * @fregs: the registers at the return: the return value can be read and changed
+ * @data: storage of this call, as the entry callback left it, which finds it
+ *	undefined; NULL if the ops asks for none
+ *
+ * Runs with preemption disabled and with fhook's recursion guard of this context
+ * held. Must not sleep. Called exactly once for each call of the entry callback
+ * that did not decline it, except for functions that never return and for what
+ * returns after the ops was unregistered.
+ */
+typedef void (*fhook_exit_t)(struct fhook_ops *ops, unsigned long ip,
+			     unsigned long ret_ip, struct fhook_regs *fregs,
 			     void *data);
 
 /**
@@ -125,7 +145,13 @@ struct fhook_report {
 
 /**
  * struct fhook_ops - one user's hook
- * @entry: called at the entry of each hooked function
+ * @entry: called at the entry of each hooked function; may be NULL if @exit is
+ *	not
+ * @exit: called when it returns, or NULL. The task keeps the return address
+ *	meanwhile; a call for which it has no room is counted as missed, and
+ *	neither callback sees it
+ * @data_size: bytes of each call's own that travel from @entry to @exit, at most
+ *	%FHOOK_MAX_DATA
  * @name: names the hook in tracefs, in the log and in reports; must stay
  *	valid until the ops has been unregistered
  * @private: for the user
@@ -143,6 +169,8 @@ struct fhook_report {
  */
 struct fhook_ops {
 	fhook_entry_t		entry;
+	fhook_exit_t		exit;
+	size_t			data_size;
 	const char		*name;
 	void			*private;
 	int			priority;
@@ -151,6 +179,9 @@ struct fhook_ops {
 	/* private: written under fhook's mutex; NULL while not in use */
 	struct fhook_hook	*hook;
 };
+
+/* The most that one call may carry from its entry to its exit, in bytes. */
+#define FHOOK_MAX_DATA		256
 
 /**
  * typedef fhook_done_t - called when an ops is out of use
@@ -167,12 +198,33 @@ typedef void (*fhook_done_t)(struct fhook_ops *ops);
 
 #include <asm/fhook.h>
 
+/* What a skipped function is replaced by: it returns, and does nothing else. */
+void fhook_just_return(void);
+
+/**
+ * fhook_regs_skip() - return from the hooked function instead of running it
+ * @fregs: the registers at a site, in an entry callback
+ * @val: what it returns
+ *
+ * Other hooks of the function are called as if it had run, and exit callbacks
+ * get @val. Whoever skips a function answers for all that it should have done:
+ * locks, references, output through pointers. In the kernel, only functions
+ * marked ALLOW_ERROR_INJECTION() are known to be safe to skip.
+ */
+static __always_inline void
+fhook_regs_skip(struct fhook_regs *fregs, unsigned long val)
+{
+	fhook_regs_set_retval(fregs, val);
+	fhook_regs_set_ip(fregs, (unsigned long)fhook_just_return);
+}
+
 /**
  * fhook_regs_get_arg() - an integer argument
  * @fregs: the registers at a site
  * @n: which, from 0
  *
- * Return: the argument, 0 if it does not travel in a register.
+ * Return: the argument, 0 if it does not travel in a register, and in an exit
+ * callback, when they have been used for other things.
  */
 static __always_inline unsigned long
 fhook_regs_get_arg(struct fhook_regs *fregs, unsigned int n)
@@ -185,7 +237,8 @@ fhook_regs_get_arg(struct fhook_regs *fregs, unsigned int n)
 /**
  * fhook_regs_set_arg() - change an integer argument
  * @fregs: the registers at a site
- * @n: which, from 0; nothing happens if it does not travel in a register
+ * @n: which, from 0; nothing happens if it does not travel in a register, or in
+ *	an exit callback
  * @val: the new value
  */
 static __always_inline void
@@ -226,6 +279,12 @@ static inline void fhook_task_dead(void)
 }
 
 void fhook_init(void);
+void fhook_fork(struct task_struct *task);
+void fhook_task_restart(struct task_struct *task);
+void fhook_task_free(struct task_struct *task);
+unsigned long fhook_ret_addr(struct task_struct *task,
+			     struct fhook_frame **cursor, unsigned long addr,
+			     unsigned long key);
 void fhook_module_init(struct module *mod);
 void fhook_module_coming(struct module *mod);
 void fhook_module_going(struct module *mod);
@@ -299,6 +358,18 @@ static inline int fhook_check_filter(const char *filter,
 
 static inline void fhook_task_dead(void) { }
 static inline void fhook_init(void) { }
+static inline void fhook_fork(struct task_struct *task) { }
+static inline void fhook_task_restart(struct task_struct *task) { }
+static inline void fhook_task_free(struct task_struct *task) { }
+
+static inline unsigned long fhook_ret_addr(struct task_struct *task,
+					   struct fhook_frame **cursor,
+					   unsigned long addr,
+					   unsigned long key)
+{
+	return addr;
+}
+
 static inline void fhook_module_init(struct module *mod) { }
 static inline void fhook_module_coming(struct module *mod) { }
 static inline void fhook_module_going(struct module *mod) { }

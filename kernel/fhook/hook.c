@@ -81,11 +81,29 @@ void fhook_report_out(struct fhook_ops *ops, const struct fhook_report *report)
 		       report->text);
 }
 
+static struct module *module_of(const void *addr)
+{
+	guard(preempt)();
+
+	return __module_address((unsigned long)addr);
+}
+
 static int check_ops(const struct fhook_ops *ops, struct fhook_report *report)
 {
-	if (!ops || !ops->entry || !ops->name)
+	if (!ops || !ops->name || (!ops->entry && !ops->exit))
 		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
-				  "the ops has no entry callback or no name");
+				  "the ops has no callback or no name");
+	if (ops->data_size > FHOOK_MAX_DATA)
+		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
+				  "the ops wants %zu bytes for each call, more than %u",
+				  ops->data_size, FHOOK_MAX_DATA);
+	if (ops->data_size && !ops->exit)
+		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
+				  "the ops wants data for an exit callback that it has not");
+	if (ops->entry && ops->exit &&
+	    module_of(ops->entry) != module_of(ops->exit))
+		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
+				  "the callbacks of the ops are in two modules");
 	if (ops->flags & ~(FHOOK_FL_REGS | FHOOK_FL_UNGUARDED |
 			   FHOOK_FL_LOOSE))
 		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
@@ -99,13 +117,6 @@ static int check_ops(const struct fhook_ops *ops, struct fhook_report *report)
 				  "fhook is switched off");
 
 	return 0;
-}
-
-static struct module *module_of(const void *addr)
-{
-	guard(preempt)();
-
-	return __module_address((unsigned long)addr);
 }
 
 static struct fhook_hook *hook_alloc(struct fhook_ops *ops,
@@ -126,7 +137,8 @@ static struct fhook_hook *hook_alloc(struct fhook_ops *ops,
 
 	INIT_LIST_HEAD(&hook->spans);
 	hook->ops = ops;
-	hook->owner = module_of(ops->entry);
+	hook->exit = ops->exit;
+	hook->owner = module_of(ops->entry ?: (void *)ops->exit);
 	hook->sets = 1;
 
 	return hook;
@@ -254,6 +266,8 @@ static int do_register(struct fhook_ops *ops, const struct request *request)
 		goto out;
 
 	err = resolve(hook, request, &report);
+	if (!err && ops->exit)
+		err = fhook_stacks_want(&report);
 	if (!err)
 		err = hook_attach(hook, &report);
 	if (err)
@@ -530,6 +544,8 @@ void fhook_hook_detach(struct fhook_hook *hook)
 	if (err || txn.foreign)
 		fhook_set_kill(hook);
 
+	/* Functions that return from now on find nothing to call. */
+	WRITE_ONCE(hook->exit, NULL);
 	list_del(&hook->list);
 	fhook_spans_free(&hook->spans);
 	hook->pinned = hook->owner && try_module_get(hook->owner);

@@ -8,6 +8,9 @@
  *	set.c		sets of hooks, each with its trampoline
  *	change.c	transactions: many sites from one set to another
  *	retire.c	freeing what may still be running
+ *	frame.c		calls whose return is hooked
+ *	exits.c		what a set does when its functions return
+ *	stack.c		the shadow stacks of tasks
  *	span.c		which sites a hook has
  *	hook.c		registration: the API
  *	switch.c	everything off, and on again
@@ -18,7 +21,8 @@
  * Everything that decides holds fhook_mutex: tables, sets, hooks, spans.
  * Order of locks: fhook_mutex, module_mutex, text_mutex. What runs without
  * it: trampolines (they read nothing but immediates and per-CPU counters),
- * and the look-ups of trampoline addresses in text.c, which use RCU.
+ * frame.c (which belongs to the task that runs), and the look-ups of trampoline
+ * addresses in text.c, which use RCU.
  */
 #ifndef _FHOOK_INTERNAL_H
 #define _FHOOK_INTERNAL_H
@@ -28,8 +32,10 @@
 #include <linux/mutex.h>
 #include <linux/percpu-defs.h>
 #include <linux/rcupdate.h>
+#include <linux/sizes.h>
 #include <linux/xarray.h>
 #include <asm/fhook_arch.h>
+#include <asm/fhook_pieces.h>
 
 /**
  * struct fhook_stat - what the trampolines count, per CPU and hook
@@ -147,9 +153,11 @@ struct fhook_retired {
  * @notfilter: which of them not, or NULL
  * @owner: module that the callback is in, pinned while @retired is queued
  * @pinned: @owner is
+ * @exit: its exit callback while that may be called, else NULL; read without
+ *	the mutex
  * @seq: when it was registered, for the order on a site
- * @sets: sets that it is in, retired ones too, and one while it is registered;
- *	freed with the last
+ * @sets: sets and exits that it is in, retired ones too, and one while it is
+ *	registered; freed with the last
  * @retired: for the grace period after unregistering
  * @done: the user's callback after that
  */
@@ -162,6 +170,7 @@ struct fhook_hook {
 	struct fhook_filter	*notfilter;
 	struct module		*owner;
 	bool			pinned;
+	fhook_exit_t		exit;
 	u64			seq;
 	unsigned int		sets;
 	struct fhook_retired	retired;
@@ -169,14 +178,80 @@ struct fhook_hook {
 };
 
 /**
+ * struct fhook_exit - a hook of a set that has an exit callback
+ * @hook: the hook
+ * @data: where its data are in a frame, in bytes; 0 if it wants none
+ */
+struct fhook_exit {
+	struct fhook_hook	*hook;
+	u32			data;
+};
+
+/**
+ * struct fhook_exits - what a set does when its functions return
+ * @inflight: how many frames wait for that; only the sum means something
+ * @stub: what functions return to instead
+ * @size: of a frame with all data, in bytes
+ * @all: &fhook_frame.declined if nobody wants the exit
+ * @retired: once the set is gone
+ * @num: how many hooks
+ * @exits: them, in the order of the set
+ */
+struct fhook_exits {
+	long __percpu		*inflight;
+	void			(*stub)(void);
+	u32			size;
+	u32			all;
+	struct fhook_retired	retired;
+	unsigned int		num;
+	struct fhook_exit	exits[] __counted_by(num);
+};
+
+/**
+ * struct fhook_frame - a call whose return is, or may be, hooked
+ * @ret: where the function was to return to
+ * @key: what unwinders find it by, 0 until the return is hooked
+ * @func: the function
+ * @exits: of its set
+ * @size: with the data that follow, in bytes: there the next older one begins
+ * @declined: a bit for each of @exits that does not want this call
+ */
+struct fhook_frame {
+	unsigned long		ret;
+	unsigned long		key;
+	unsigned long		func;
+	const struct fhook_exits *exits;
+	u32			size;
+	u32			declined;
+};
+
+/**
+ * struct fhook_stack - the calls of a task whose returns are hooked
+ * @top: the youngest; it grows downwards
+ */
+struct fhook_stack {
+	void			*top;
+};
+
+#define FHOOK_STACK_SIZE	SZ_4K
+
+static inline void *fhook_stack_end(struct fhook_stack *stack)
+{
+	return (void *)stack + FHOOK_STACK_SIZE;
+}
+
+/**
  * struct fhook_member - a hook in a set
  * @hook: the hook
- * @call: where in the trampoline the call of its callback is, in bytes
+ * @exit: if it has an exit callback, that, else NULL
+ * @call: where in the trampoline the call of its entry callback is, in bytes; 0
+ *	if it has none
  * @dead: it was unregistered and the call goes nowhere, see
  *	fhook_set_kill()
  */
 struct fhook_member {
 	struct fhook_hook	*hook;
+	struct fhook_exit	*exit;
 	u32			call;
 	bool			dead;
 };
@@ -200,6 +275,7 @@ enum fhook_state {
  * @users: sites that have this set; it is retired when there are none
  * @func_offset: from the function to where the slot's call returns to, bytes
  * @flags: of &enum fhook_ops_flags, what the trampoline has
+ * @exits: what is done when a function returns, NULL if nothing
  * @text: the trampoline
  * @size: of the place that it has, in bytes
  * @id: names the trampoline
@@ -216,6 +292,7 @@ struct fhook_set {
 	unsigned int		users;
 	u8			func_offset;
 	unsigned int		flags;
+	struct fhook_exits	*exits;
 	void			*text;
 	unsigned int		size;
 	unsigned int		id;
@@ -327,6 +404,21 @@ bool fhook_table_clear(struct fhook_table *table);
 /* retire.c */
 void fhook_retire(struct fhook_retired *retired,
 		  void (*free)(struct fhook_retired *retired));
+
+/* exits.c */
+int fhook_exits_make(struct fhook_set *set, struct fhook_report *report);
+void fhook_exits_put(struct fhook_exits *exits, bool used);
+void fhook_exits_reap(void);
+
+/* frame.c */
+struct fhook_frame *fhook_frame_push(const struct fhook_exits *exits,
+				     unsigned long func);
+void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs);
+void fhook_return_handler(struct fhook_regs *fregs);
+void fhook_frames_drop(struct fhook_stack *stack);
+
+/* stack.c */
+int fhook_stacks_want(struct fhook_report *report);
 
 /* span.c */
 struct fhook_span *fhook_span_select(struct fhook_hook *hook,

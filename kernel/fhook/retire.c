@@ -41,6 +41,10 @@ static void retire_workfn(struct work_struct *work)
 
 	list_for_each_entry_safe(retired, tmp, &batch, list)
 		retired->free(retired);
+
+	mutex_lock(&fhook_mutex);
+	fhook_exits_reap();
+	mutex_unlock(&fhook_mutex);
 }
 
 static DECLARE_WORK(retire_work, retire_workfn);

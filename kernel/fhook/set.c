@@ -141,8 +141,11 @@ static struct fhook_set *set_get(struct fhook_hook *const *hooks,
 	for (i = 0; i < num; i++)
 		set->members[i].hook = hooks[i];
 
-	err = build_trampoline(set, site, report);
+	err = fhook_exits_make(set, report);
+	if (!err)
+		err = build_trampoline(set, site, report);
 	if (err) {
+		fhook_exits_put(set->exits, false);
 		kfree_rcu(set, rcu);
 		return ERR_PTR(err);
 	}
@@ -283,11 +286,12 @@ void fhook_set_get(struct fhook_set *set)
 		list_del_init(&set->retired.list);
 }
 
-static void set_free(struct fhook_set *set)
+static void set_free(struct fhook_set *set, bool used)
 {
 	unsigned int i;
 
 	fhook_text_free(set);
+	fhook_exits_put(set->exits, used);
 	for (i = 0; i < set->num; i++)
 		fhook_hook_put(set->members[i].hook);
 	kfree_rcu(set, rcu);
@@ -297,7 +301,7 @@ static void set_free(struct fhook_set *set)
 static void fhook_set_free(struct fhook_retired *retired)
 {
 	mutex_lock(&fhook_mutex);
-	set_free(container_of(retired, struct fhook_set, retired));
+	set_free(container_of(retired, struct fhook_set, retired), true);
 	mutex_unlock(&fhook_mutex);
 }
 
@@ -326,7 +330,7 @@ void fhook_set_drop_unused(void)
 	list_for_each_entry_safe(set, tmp, &unused_sets, retired.list) {
 		list_del(&set->retired.list);
 		hash_del(&set->node);
-		set_free(set);
+		set_free(set, false);
 	}
 }
 
@@ -350,7 +354,9 @@ void fhook_set_kill(struct fhook_hook *hook)
 			    set->members[i].dead)
 				continue;
 			set->members[i].dead = true;
-			fhook_arch_call_kill(set->text + set->members[i].call);
+			if (set->members[i].call)
+				fhook_arch_call_kill(set->text +
+						     set->members[i].call);
 		}
 	}
 	fhook_arch_site_flush();

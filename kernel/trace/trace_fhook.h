@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the parts of fhook's tracing share: trace_fhook_parse.c makes a
- * &struct trace_fhook of a definition, trace_fhook_events.c records its hits,
- * trace_fhook_event_file.c is its file; trace_fhook.c is the tracer, and
+ * &struct trace_fhook of a definition, trace_fhook_events.c attaches it,
+ * trace_fhook_record.c records its hits, trace_fhook_event_file.c is its file; trace_fhook.c is the tracer, and
  * trace_fhook_list.c has its lists.
  *
  * Locks, outermost first: dyn_event_ops_mutex (while a definition is parsed),
@@ -19,10 +19,24 @@
 #define FHOOK_EVENT_SYSTEM	"fhooks"
 
 /**
+ * enum trace_fhook_kind - when an event is recorded
+ * @TRACE_FHOOK_ENTRY: when a function is called
+ * @TRACE_FHOOK_RETURN: when it returns
+ * @TRACE_FHOOK_SPAN: when it returns, with how long that took
+ */
+enum trace_fhook_kind {
+	TRACE_FHOOK_ENTRY,
+	TRACE_FHOOK_RETURN,
+	TRACE_FHOOK_SPAN,
+};
+
+/**
  * struct trace_fhook - one probe: a pattern of functions, and what to fetch
  * @devent: its place in the list of dynamic events, under event_mutex
  * @ops: registered exactly while the event is enabled, under event_mutex
- * @pattern: which functions, as the user wrote it; never changes
+ * @kind: when it is recorded; never changes
+ * @pattern: which functions, as the user wrote it, without the suffix that says
+ *	@kind; never changes
  * @name: GROUP/EVENT, by which fhook/stat names @ops; never changes
  * @retiring: @ops was unregistered without waiting, so that a callback may
  *	still run; under event_mutex
@@ -34,6 +48,7 @@
 struct trace_fhook {
 	struct dyn_event	devent;
 	struct fhook_ops	ops;
+	enum trace_fhook_kind	kind;
 	char			*pattern;
 	char			*name;
 	bool			retiring;
@@ -56,6 +71,9 @@ void trace_fhook_init(struct trace_fhook *tfh);
 int trace_fhook_add(struct trace_fhook *tfh);
 bool trace_fhook_is_busy(struct dyn_event *ev);
 int trace_fhook_remove(struct trace_fhook *tfh);
+
+void trace_fhook_set_callbacks(struct trace_fhook *tfh);
+void trace_fhook_set_event(struct trace_fhook *tfh);
 
 char *fhook_list_edit(const char *old, char *added, size_t *pos);
 

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook events: what happens when a hooked function is called while its event
- * is enabled, and how an event is enabled, disabled, added and removed.
+ * fhook events: how an event is enabled, disabled, added and removed.
  *
  * An event has one or more probes (&struct trace_fhook). All of them are
  * registered with fhook while somebody uses the event, none of them otherwise,
  * so that a disabled event costs nothing and holds no module.
  *
- * Whatever changes here changes under event_mutex. A hit takes no lock: fhook
- * calls with preemption disabled, which is what the lists of files and the
- * perf events are freed after. Disabling does not wait for callbacks, not even
- * for those that begin late: they find the flags and the list of files empty,
- * which happened first. The next who registers or frees the probe does wait,
- * once for any number of probes.
+ * Whatever changes here changes under event_mutex. Disabling does not wait for
+ * callbacks, not even for those that begin late: they find the flags and the list
+ * of files empty, which happened first. The next who registers or frees the probe
+ * does wait, once for any number of probes.
  */
 #define pr_fmt(fmt)	"trace_fhook: " fmt
 
@@ -21,197 +18,6 @@
 #include <linux/trace_events.h>
 
 #include "trace_fhook.h"
-#include "trace_probe_kernel.h"
-#include "trace_probe_tmpl.h"
-
-static unsigned long fetch_stack(struct fhook_regs *fregs, unsigned int n)
-{
-	unsigned long sp = fhook_regs_get_sp(fregs);
-	unsigned long addr = sp + n * sizeof(unsigned long);
-	unsigned long val;
-
-	/* As regs_get_kernel_stack_nth(): not beyond this stack. */
-	if ((addr ^ sp) & ~(THREAD_SIZE - 1))
-		return 0;
-	if (probe_mem_read(&val, (void *)addr, sizeof(val)))
-		return 0;
-	return val;
-}
-
-static unsigned long fetch_arg(struct fhook_regs *fregs, unsigned int n)
-{
-	if (n >= FHOOK_REG_ARGS)
-		return fetch_stack(fregs, n - FHOOK_REG_ARGS + FHOOK_STACK_ARG);
-	return fhook_regs_get_arg(fregs, n);
-}
-
-/* Called back by trace_probe_tmpl.h. The instructions are the parser's. */
-static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
-			      void *dest, void *base)
-{
-	struct fhook_regs *fregs = rec;
-	unsigned long val;
-	int ret;
-
-	/* What follows is the address that the symbol was found to have. */
-	if (code->op == FETCH_NOP_SYMBOL)
-		code++;
-
-	switch (code->op) {
-	case FETCH_OP_STACK:
-		val = fetch_stack(fregs, code->param);
-		break;
-	case FETCH_OP_STACKP:
-		val = fhook_regs_get_sp(fregs);
-		break;
-	case FETCH_OP_ARG:
-		val = fetch_arg(fregs, code->param);
-		break;
-	default:
-		ret = process_common_fetch_insn(code, &val);
-		if (ret < 0)
-			return ret;
-	}
-
-	return process_fetch_insn_bottom(code + 1, val, dest, base);
-}
-
-/* Registers from which to unwind, and for perf to sample. */
-static struct pt_regs *hit_regs(struct fhook_regs *fregs, struct pt_regs *space)
-{
-	struct pt_regs *regs = fhook_get_regs(fregs);
-
-	/* A sample may contain any of them. */
-	if (regs)
-		*space = *regs;
-	else
-		memset(space, 0, sizeof(*space));
-	/* The caller has no frame yet: where it says so, unwinding begins. */
-	fhook_fill_perf_regs(fregs, space);
-
-	return space;
-}
-
-static void fill_record(struct fentry_trace_entry_head *entry,
-			struct trace_fhook *tfh, unsigned long ip,
-			struct fhook_regs *fregs, int dsize)
-{
-	entry->ip = ip;
-	/* What cannot be fetched reads as 0, and not as an older record. */
-	memset(&entry[1], 0, tfh->tp.size + dsize);
-	store_trace_args(&entry[1], &tfh->tp, fregs, NULL, sizeof(*entry),
-			 dsize);
-}
-
-static void trace_hit(struct trace_fhook *tfh, unsigned long ip,
-		      struct fhook_regs *fregs, struct trace_event_file *file)
-{
-	struct fentry_trace_entry_head *entry;
-	struct trace_event_buffer fbuffer;
-	struct pt_regs space;
-	int dsize;
-
-	if (trace_trigger_soft_disabled(file))
-		return;
-
-	dsize = __get_data_size(&tfh->tp, fregs, NULL);
-	entry = trace_event_buffer_reserve(&fbuffer, file, sizeof(*entry) +
-					   tfh->tp.size + dsize);
-	if (!entry)
-		return;
-
-	fill_record(entry, tfh, ip, fregs, dsize);
-	/* With registers, a stack trace begins at the hooked function. */
-	if (file->tr->trace_flags & TRACE_ITER_STACKTRACE)
-		fbuffer.regs = hit_regs(fregs, &space);
-	trace_event_buffer_commit(&fbuffer);
-}
-
-#ifdef CONFIG_PERF_EVENTS
-static void perf_hit(struct trace_fhook *tfh, unsigned long ip,
-		     struct fhook_regs *fregs)
-{
-	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
-	struct hlist_head *head = this_cpu_ptr(call->perf_events);
-	struct fentry_trace_entry_head *entry;
-	struct pt_regs space;
-	int size, dsize, rctx;
-
-	if (hlist_empty(head))
-		return;
-
-	dsize = __get_data_size(&tfh->tp, fregs, NULL);
-	/* perf puts a u32 before the record, and wants 8-byte alignment. */
-	size = ALIGN(sizeof(*entry) + tfh->tp.size + dsize + sizeof(u32),
-		     sizeof(u64)) - sizeof(u32);
-	entry = perf_trace_buf_alloc(size, NULL, &rctx);
-	if (!entry)
-		return;
-
-	fill_record(entry, tfh, ip, fregs, dsize);
-	perf_trace_buf_submit(entry, size, rctx, call->event.type, 1,
-			      hit_regs(fregs, &space), head, NULL);
-}
-#else
-static void perf_hit(struct trace_fhook *tfh, unsigned long ip,
-		     struct fhook_regs *fregs)
-{
-}
-#endif
-
-static int trace_fhook_entry(struct fhook_ops *ops, unsigned long ip,
-			     unsigned long parent_ip, struct fhook_regs *fregs,
-			     void *data)
-{
-	struct trace_fhook *tfh = container_of(ops, struct trace_fhook, ops);
-	unsigned int flags = trace_probe_load_flag(&tfh->tp);
-	struct event_file_link *link;
-
-	if (flags & TP_FLAG_TRACE)
-		trace_probe_for_each_link_rcu(link, &tfh->tp)
-			trace_hit(tfh, ip, fregs, link->file);
-	if (flags & TP_FLAG_PROFILE)
-		perf_hit(tfh, ip, fregs);
-	return 0;
-}
-
-static enum print_line_t print_hit(struct trace_iterator *iter, int flags,
-				   struct trace_event *event)
-{
-	struct fentry_trace_entry_head *entry = (void *)iter->ent;
-	struct trace_seq *s = &iter->seq;
-	struct trace_event_call *call;
-	struct trace_probe *tp;
-
-	call = container_of(event, struct trace_event_call, event);
-	tp = trace_probe_primary_from_call(call);
-	if (WARN_ON_ONCE(!tp))
-		return trace_handle_return(s);
-
-	trace_seq_printf(s, "%s: (", trace_probe_name(tp));
-	if (!seq_print_ip_sym(s, entry->ip, flags | TRACE_ITER_SYM_OFFSET))
-		return trace_handle_return(s);
-	trace_seq_putc(s, ')');
-	if (!trace_probe_print_args(s, tp->args, tp->nr_args, (u8 *)&entry[1],
-				    entry))
-		trace_seq_putc(s, '\n');
-	return trace_handle_return(s);
-}
-
-static int define_fields(struct trace_event_call *call)
-{
-	struct trace_probe *tp = trace_probe_primary_from_call(call);
-	struct fentry_trace_entry_head *entry;
-	int ret;
-
-	if (WARN_ON_ONCE(!tp))
-		return -ENOENT;
-
-	ret = trace_define_field(call, "unsigned long", FIELD_STRING_IP,
-				 offsetof(typeof(*entry), ip),
-				 sizeof(entry->ip), 0, FILTER_OTHER);
-	return ret ?: traceprobe_define_arg_fields(call, sizeof(*entry), tp);
-}
 
 /* Until then, fhook may not register the probe and nobody may free it. */
 static void wait_for_callbacks(struct trace_fhook *tfh)
@@ -232,6 +38,7 @@ static int attach(struct trace_fhook *tfh)
 		return ret;
 
 	wait_for_callbacks(tfh);
+	trace_fhook_set_callbacks(tfh);
 
 	/* A symbol of a module may have moved since the event was last used. */
 	for (i = 0; i < tfh->tp.nr_args; i++) {
@@ -351,15 +158,6 @@ static int reg_event(struct trace_event_call *call, enum trace_reg type,
 	return 0;
 }
 
-static struct trace_event_functions hit_funcs = {
-	.trace		= print_hit,
-};
-
-static struct trace_event_fields hit_fields[] = {
-	{ .type = TRACE_FUNCTION_TYPE, .define_fields = define_fields },
-	{}
-};
-
 /**
  * trace_fhook_init() - set up the hook and the event of a new probe
  * @tfh: the probe; its pattern, name and event exist
@@ -368,13 +166,11 @@ void trace_fhook_init(struct trace_fhook *tfh)
 {
 	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
 
-	tfh->ops.entry = trace_fhook_entry;
 	tfh->ops.name = tfh->name;
 	/* It was checked when it was written; modules come and go. */
 	tfh->ops.flags = FHOOK_FL_LOOSE;
 
-	call->event.funcs = &hit_funcs;
-	call->class->fields_array = hit_fields;
+	trace_fhook_set_event(tfh);
 	call->class->reg = reg_event;
 }
 
@@ -426,6 +222,11 @@ static int append_probe(struct trace_fhook *tfh, struct trace_fhook *to)
 	struct trace_fhook *pos;
 	int ret;
 
+	if (tfh->kind != to->kind) {
+		trace_probe_log_set_index(0);
+		trace_probe_log_err(0, DIFF_PROBE_TYPE);
+		return -EEXIST;
+	}
 	ret = trace_probe_compare_arg_type(&tfh->tp, &to->tp);
 	if (ret) {
 		/* It counts arguments from 1; the first is the third word. */

@@ -2,11 +2,13 @@
 /*
  * fhook events: from a definition to a probe, and back to text.
  *
- *	h[:[GRP/][EVENT]] PATTERN [FETCHARGS]
+ *	h[:[GRP/][EVENT]] PATTERN[%return|%span] [FETCHARGS]
  *
  *	PATTERN		NAME, GLOB, NAME:mod:MODULE, GLOB:mod:MODULE, :mod:MODULE
- *	FETCHARGS	those of fprobe events at function entry: trace_probe.c
- *			parses them
+ *	%return		record when the function returns
+ *	%span		the same, with the time between
+ *	FETCHARGS	those of fprobe events, at the entry or at the return:
+ *			trace_probe.c parses them
  *
  * PATTERN is fhook's own syntax, so fhook is asked what it thinks of it. The
  * probe keeps the pattern and not what it matches today: a module's functions
@@ -30,8 +32,9 @@
 struct fhook_def {
 	const char	*group;
 	const char	*event;
-	const char	*pattern;
-	/* The pattern without ":mod:", for which to look in BTF */
+	enum trace_fhook_kind kind;
+	/* Without suffix; and without ":mod:" too, for which to look in BTF */
+	char		*pattern;
 	char		*func;
 	char		group_buf[MAX_EVENT_NAME_LEN];
 	char		event_buf[MAX_EVENT_NAME_LEN];
@@ -57,45 +60,56 @@ static int parse_head(struct fhook_def *def, const char *head)
 					   def->group_buf, 2);
 }
 
-/*
- * "%return" and "%span" are what makes an event of another kind. They are
- * refused by name, so that nobody takes them for a typo.
- */
-static int parse_suffix(const char *pattern)
-{
-	const char *suffix = strchr(pattern, '%');
+/* What is written behind a pattern, and behind the name that is made of it */
+static const struct {
+	const char		*suffix;
+	const char		*name;
+	enum probe_print_type	print;
+} kinds[] = {
+	[TRACE_FHOOK_ENTRY]	= { "", "", PROBE_PRINT_NORMAL },
+	[TRACE_FHOOK_RETURN]	= { "%return", "__exit", PROBE_PRINT_RETURN },
+	[TRACE_FHOOK_SPAN]	= { "%span", "__span", PROBE_PRINT_SPAN },
+};
 
-	if (!suffix)
-		return 0;
-	if (!strcmp(suffix, "%return") || !strcmp(suffix, "%span"))
-		trace_probe_log_err(suffix - pattern, FHOOK_ENTRY_ONLY);
-	else
-		trace_probe_log_err(suffix - pattern, BAD_ADDR_SUFFIX);
+static int parse_suffix(struct fhook_def *def, const char *word)
+{
+	const char *suffix = strchrnul(word, '%');
+	unsigned int kind;
+
+	for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+		if (strcmp(suffix, kinds[kind].suffix))
+			continue;
+		def->kind = kind;
+		def->pattern = kmemdup_nul(word, suffix - word, GFP_KERNEL);
+		return def->pattern ? 0 : -ENOMEM;
+	}
+
+	trace_probe_log_err(suffix - word, BAD_ADDR_SUFFIX);
 	return -EINVAL;
 }
 
-static int parse_pattern(struct fhook_def *def, const char *pattern)
+static int parse_pattern(struct fhook_def *def, const char *word)
 {
 	struct fhook_report report = {};
 	const char *mod;
 	int ret;
 
 	trace_probe_log_set_index(WORD_PATTERN);
-	ret = parse_suffix(pattern);
+	ret = parse_suffix(def, word);
 	if (ret)
 		return ret;
 
-	ret = fhook_check_filter(pattern, &report);
+	ret = fhook_check_filter(def->pattern, &report);
 	if (ret) {
 		__trace_probe_log_err(report.offset,
 				      trace_fhook_error(report.error));
 		return ret;
 	}
 
-	def->pattern = pattern;
 	/* A glob is in no BTF, and that is what the user will be told. */
-	mod = strstr(pattern, ":mod:");
-	def->func = kmemdup_nul(pattern, mod ? mod - pattern : strlen(pattern),
+	mod = strstr(def->pattern, ":mod:");
+	def->func = kmemdup_nul(def->pattern, mod ? mod - def->pattern :
+						   strlen(def->pattern),
 				GFP_KERNEL);
 	return def->func ? 0 : -ENOMEM;
 }
@@ -107,8 +121,9 @@ static void name_event(struct fhook_def *def)
 
 	if (def->event)
 		return;
-	snprintf(def->event_buf, sizeof(def->event_buf), "%s%s",
-		 isdigit(def->pattern[0]) ? "_" : "", def->pattern);
+	snprintf(def->event_buf, sizeof(def->event_buf), "%s%s%s",
+		 isdigit(def->pattern[0]) ? "_" : "", def->pattern,
+		 kinds[def->kind].name);
 	for (; *p; p++)
 		if (!isalnum(*p))
 			*p = '_';
@@ -131,6 +146,7 @@ static struct trace_fhook *alloc_probe(const struct fhook_def *def, int nargs)
 	if (!tfh)
 		return NULL;
 
+	tfh->kind = def->kind;
 	tfh->pattern = kstrdup(def->pattern, GFP_KERNEL);
 	tfh->name = kasprintf(GFP_KERNEL, "%s/%s", def->group, def->event);
 	if (!tfh->pattern || !tfh->name ||
@@ -173,7 +189,7 @@ static int parse_fetch_args(struct trace_fhook *tfh, int argc,
 		if (ret)
 			return ret;
 	}
-	return traceprobe_set_print_fmt(&tfh->tp, PROBE_PRINT_NORMAL);
+	return traceprobe_set_print_fmt(&tfh->tp, kinds[tfh->kind].print);
 }
 
 static int add_probe(const struct fhook_def *def, int argc, const char *argv[],
@@ -212,7 +228,9 @@ static int expand_and_add(const struct fhook_def *def, int argc,
 {
 	struct traceprobe_parse_context ctx = {
 		.funcname = def->func,
-		.flags = TPARG_FL_KERNEL | TPARG_FL_FPROBE | TPARG_FL_FENTRY,
+		.flags = TPARG_FL_KERNEL | TPARG_FL_FPROBE |
+			 (def->kind == TRACE_FHOOK_ENTRY ? TPARG_FL_FENTRY :
+							   TPARG_FL_RETURN),
 	};
 	char names[MAX_BTF_ARGS_LEN];
 	const char **expanded;
@@ -276,6 +294,7 @@ static int create_from_words(int argc, const char *argv[])
 	ret = parse_words(&def, argc, argv);
 	trace_probe_log_clear();
 	kfree(def.func);
+	kfree(def.pattern);
 	return ret;
 }
 
@@ -290,7 +309,8 @@ static int trace_fhook_show(struct seq_file *m, struct dyn_event *ev)
 	struct trace_fhook *tfh = to_trace_fhook(ev);
 	int i;
 
-	seq_printf(m, "h:%s %s", tfh->name, tfh->pattern);
+	seq_printf(m, "h:%s %s%s", tfh->name, tfh->pattern,
+		   kinds[tfh->kind].suffix);
 	for (i = 0; i < tfh->tp.nr_args; i++)
 		seq_printf(m, " %s=%s", tfh->tp.args[i].name,
 			   tfh->tp.args[i].comm);
@@ -312,6 +332,7 @@ static bool trace_fhook_match(const char *system, const char *event, int argc,
 			      const char **argv, struct dyn_event *ev)
 {
 	struct trace_fhook *tfh = to_trace_fhook(ev);
+	size_t len = strlen(tfh->pattern);
 
 	if (*event && strcmp(trace_probe_name(&tfh->tp), event))
 		return false;
@@ -320,7 +341,8 @@ static bool trace_fhook_match(const char *system, const char *event, int argc,
 	/* Words after the name pick one probe of an event that has several. */
 	if (!argc)
 		return true;
-	return !strcmp(tfh->pattern, argv[0]) &&
+	return !strncmp(tfh->pattern, argv[0], len) &&
+	       !strcmp(kinds[tfh->kind].suffix, argv[0] + len) &&
 	       trace_probe_match_command_args(&tfh->tp, argc - 1, argv + 1);
 }
 

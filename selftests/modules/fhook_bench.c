@@ -415,6 +415,108 @@ static void bench_kprobe(void) { }
 #endif
 
 /*
+ * Calls whose return is hooked as well
+ */
+
+#ifdef CONFIG_KRETPROBES
+static notrace int kretprobe_callback(struct kretprobe_instance *instance,
+				      struct pt_regs *regs)
+{
+	return 0;
+}
+
+static u64 measure_kretprobe(void)
+{
+	struct kretprobe kp = {
+		.kp.addr	= (kprobe_opcode_t *)bench_target,
+		.entry_handler	= kretprobe_callback,
+		.handler	= kretprobe_callback,
+		.maxactive	= 4,
+	};
+	u64 result;
+
+	if (register_kretprobe(&kp))
+		return 0;
+	result = measure_calls();
+	unregister_kretprobe(&kp);
+
+	return result;
+}
+#else
+static u64 measure_kretprobe(void)
+{
+	return 0;
+}
+#endif
+
+#ifdef CONFIG_FPROBE
+static notrace void fprobe_exit(struct fprobe *fp, unsigned long ip,
+				unsigned long ret_ip, struct pt_regs *regs,
+				void *data)
+{
+}
+
+static u64 measure_fprobe_exit(void)
+{
+	unsigned long addr = (unsigned long)bench_target;
+	struct fprobe fp = {
+		.entry_handler	= fprobe_entry,
+		.exit_handler	= fprobe_exit,
+		.nr_maxactive	= 4,
+	};
+	u64 result;
+
+	if (register_fprobe_ips(&fp, &addr, 1))
+		return 0;
+	result = measure_calls();
+	unregister_fprobe(&fp);
+
+	return result;
+}
+#else
+static u64 measure_fprobe_exit(void)
+{
+	return 0;
+}
+#endif
+
+static notrace void fhook_exit_callback(struct fhook_ops *ops, unsigned long ip,
+					unsigned long ret_ip,
+					struct fhook_regs *fregs, void *data)
+{
+}
+
+static u64 measure_fhook_exit(void)
+{
+	unsigned long func = (unsigned long)bench_target;
+	u64 result;
+
+	fhook_flags = 0;
+	fhook_prepare(0);
+	fhook_ops[0].exit = fhook_exit_callback;
+	fhook_ops[0].data_size = sizeof(long);
+	if (fhook_register_ips(&fhook_ops[0], &func, 1))
+		return 0;
+	result = measure_calls();
+	fhook_unregister(&fhook_ops[0]);
+
+	return result;
+}
+
+/* Where there is no fprobe, beside a kretprobe with an entry handler. */
+static void bench_returns(void)
+{
+	u64 kretprobe = measure_kretprobe(), fprobe = measure_fprobe_exit();
+	u64 fhook = measure_fhook_exit();
+
+	print_row("entry + exit", "instructions",
+		  (struct figures) { fprobe ?: kretprobe, fhook });
+	if (fprobe)
+		print_row("1 kretprobe, entry + exit", "instructions",
+			  (struct figures) { kretprobe, 0 });
+}
+
+/*
  * What attaching and detaching costs
  */
 
@@ -719,6 +821,7 @@ static int __init bench_init(void)
 	bench_calls();
 	bench_fprobe();
 	bench_kprobe();
+	bench_returns();
 	bench_whole();
 	bench_memory();
 

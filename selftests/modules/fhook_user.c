@@ -9,6 +9,7 @@
  */
 #define pr_fmt(fmt) "fhook_user: " fmt
 
+#include <linux/bug.h>
 #include <linux/fhook.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -35,6 +36,10 @@ static bool unguarded;
 module_param(unguarded, bool, 0400);
 MODULE_PARM_DESC(unguarded, "do without the recursion guard");
 
+static bool returns;
+module_param(returns, bool, 0400);
+MODULE_PARM_DESC(returns, "hook the returns as well");
+
 static bool leave;
 module_param(leave, bool, 0600);
 MODULE_PARM_DESC(leave, "leave without unregistering, which is a mistake");
@@ -44,7 +49,16 @@ static notrace int user_entry(struct fhook_ops *ops, unsigned long ip,
 			      unsigned long parent_ip, struct fhook_regs *fregs,
 			      void *data)
 {
+	*(unsigned long *)(data ?: &ip) = ip;
+
 	return 0;
+}
+
+static notrace void user_exit_callback(struct fhook_ops *ops, unsigned long ip,
+				       unsigned long ret_ip,
+				       struct fhook_regs *fregs, void *data)
+{
+	WARN_ON_ONCE(*(unsigned long *)data != ip);
 }
 
 static struct fhook_ops user_ops[MAX_OPS];
@@ -92,6 +106,10 @@ static int __init user_init(void)
 		user_ops[registered].name = "fhook_user";
 		user_ops[registered].entry = user_entry;
 		user_ops[registered].flags = flags;
+		if (returns) {
+			user_ops[registered].exit = user_exit_callback;
+			user_ops[registered].data_size = sizeof(long);
+		}
 		err = fhook_register(&user_ops[registered], func, not);
 		if (!err)
 			registered++;

@@ -57,6 +57,9 @@ DEFINE_PER_CPU(unsigned int, fhook_guard);
 enum {
 	LITERAL_GUARD,
 	LITERAL_RESCHED,
+	LITERAL_EXITS,
+	LITERAL_PUSH,
+	LITERAL_ENTER,
 	LITERALS,
 };
 
@@ -135,15 +138,21 @@ static void set_bne(struct assembly *as, unsigned int pos)
 						  AARCH64_INSN_COND_NE));
 }
 
-/* From @pos to here, if x11 is zero. */
-static void set_cbz(struct assembly *as, unsigned int pos)
+/* From @pos to here, if x11 is zero, or is not. */
+static void set_cb(struct assembly *as, unsigned int pos,
+		   enum aarch64_insn_branch_type type)
 {
 	set_insn(as, pos,
 		 aarch64_insn_gen_comp_branch_imm(addr_of(as, pos),
 						  addr_of(as, as->pos),
 						  AARCH64_INSN_REG_11,
 						  AARCH64_INSN_VARIANT_64BIT,
-						  AARCH64_INSN_BRANCH_COMP_ZERO));
+						  type));
+}
+
+static void set_cbz(struct assembly *as, unsigned int pos)
+{
+	set_cb(as, pos, AARCH64_INSN_BRANCH_COMP_ZERO);
 }
 
 /* Append a load of a literal, whose value is given, too. */
@@ -184,34 +193,129 @@ static bool is_far(const struct assembly *as, const void *dest)
 	       !fhook_arch_reaches(addr_of(as, as->literals), dest);
 }
 
-static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
+/* Append a call of a function that is built in; it may be far. */
+static void add_call(struct assembly *as, unsigned int literal,
+		     const void *function)
 {
-	struct fhook_hook *hook = set->members[nr].hook;
-	const void *entry = hook->ops->entry;
-
-	if (nr == 0) {
-		add_insn(as, aarch64_insn_gen_add_sub_imm(AARCH64_INSN_REG_1,
-							  AARCH64_INSN_REG_LR,
-							  set->func_offset,
-							  AARCH64_INSN_VARIANT_64BIT,
-							  AARCH64_INSN_ADSB_SUB));
-		add_piece(as, PIECE_ARGS);
-		if (set->num > 1)
-			add_piece(as, PIECE_ARGS_KEEP);
-	} else {
-		add_piece(as, PIECE_ARGS_AGAIN);
+	if (!is_far(as, function)) {
+		add_insn(as, branch_insn(addr_of(as, as->pos),
+					 (unsigned long)function,
+					 AARCH64_INSN_BRANCH_LINK));
+		return;
 	}
+	add_load(as, AARCH64_INSN_REG_16, literal, (unsigned long)function);
+	add_insn(as, aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_16,
+						 AARCH64_INSN_BRANCH_LINK));
+}
 
-	add_count(as, set, nr, false);
+/* The arguments of all callbacks but the first, and perhaps for later. */
+static void add_args(struct assembly *as, struct fhook_set *set)
+{
+	add_insn(as, aarch64_insn_gen_add_sub_imm(AARCH64_INSN_REG_1,
+						  AARCH64_INSN_REG_LR,
+						  set->func_offset,
+						  AARCH64_INSN_VARIANT_64BIT,
+						  AARCH64_INSN_ADSB_SUB));
+	add_piece(as, PIECE_ARGS);
+	if (set->num > 1 || set->exits)
+		add_piece(as, PIECE_ARGS_KEEP);
+}
+
+/* Have a frame, or NULL, for the exits of this call. */
+static void add_frame(struct assembly *as, const struct fhook_exits *exits)
+{
+	add_load(as, AARCH64_INSN_REG_0, LITERAL_EXITS, (unsigned long)exits);
+	add_call(as, LITERAL_PUSH, fhook_frame_push);
+	add_piece(as, PIECE_FRAME_KEEP);
+}
+
+static void add_frame_enter(struct assembly *as)
+{
+	unsigned int none;
+
+	add_piece(as, PIECE_FRAME_TEST);
+	none = add_room(as);
+	add_piece(as, PIECE_FRAME_ENTER);
+	add_call(as, LITERAL_ENTER, fhook_frame_enter);
+	set_cbz(as, none);
+}
+
+/* The data of a call, in its frame, which is in x11. */
+static void add_data(struct assembly *as, const struct fhook_exit *exit)
+{
+	add_piece(as, PIECE_DATA);
+	add_insn(as, aarch64_insn_gen_add_sub_imm(AARCH64_INSN_REG_4,
+						  AARCH64_INSN_REG_4,
+						  exit->data,
+						  AARCH64_INSN_VARIANT_64BIT,
+						  AARCH64_INSN_ADSB_ADD));
+}
+
+/* The call of an entry callback; the other arguments are there. */
+static void add_entry(struct assembly *as, struct fhook_member *member, int nr)
+{
+	struct fhook_ops *ops = member->hook->ops;
+
 	add_load(as, AARCH64_INSN_REG_0, hook_literal(nr, LITERAL_OPS),
-		 (unsigned long)hook->ops);
-	set->members[nr].call = as->pos;
-	if (is_far(as, entry))
+		 (unsigned long)ops);
+	member->call = as->pos;
+	if (is_far(as, ops->entry))
 		add_room(as);	/* for add_veneers() */
 	else
 		add_insn(as, branch_insn(addr_of(as, as->pos),
-					 (unsigned long)entry,
+					 (unsigned long)ops->entry,
 					 AARCH64_INSN_BRANCH_LINK));
+}
+
+static void add_decline(struct assembly *as, unsigned int bit)
+{
+	unsigned int wanted = add_room(as);
+
+	add_piece(as, PIECE_DECLINE_LOAD);
+	add_insn(as, aarch64_insn_gen_logical_immediate(AARCH64_INSN_LOGIC_ORR,
+							AARCH64_INSN_VARIANT_32BIT,
+							AARCH64_INSN_REG_11,
+							AARCH64_INSN_REG_11,
+							BIT(bit)));
+	add_piece(as, PIECE_DECLINE_STORE);
+	set_insn(as, wanted,
+		 aarch64_insn_gen_comp_branch_imm(addr_of(as, wanted),
+						  addr_of(as, as->pos),
+						  AARCH64_INSN_REG_0,
+						  AARCH64_INSN_VARIANT_32BIT,
+						  AARCH64_INSN_BRANCH_COMP_ZERO));
+}
+
+static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
+{
+	struct fhook_member *member = &set->members[nr];
+	unsigned int has_frame, next = 0;
+
+	if (nr || set->exits)
+		add_piece(as, PIECE_ARGS_AGAIN);
+
+	/* Without room for the exit there is no entry either. */
+	if (member->exit) {
+		add_piece(as, PIECE_FRAME_TEST);
+		has_frame = add_room(as);
+		add_count(as, set, nr, true);
+		next = add_room(as);
+		set_cb(as, has_frame, AARCH64_INSN_BRANCH_COMP_NONZERO);
+		if (member->exit->data)
+			add_data(as, member->exit);
+	}
+
+	add_count(as, set, nr, false);
+	if (member->hook->ops->entry) {
+		add_entry(as, member, nr);
+		if (member->exit)
+			add_decline(as, member->exit - set->exits->exits);
+	}
+
+	if (next)
+		set_insn(as, next, branch_insn(addr_of(as, next),
+					       addr_of(as, as->pos),
+					       AARCH64_INSN_BRANCH_NOLINK));
 }
 
 /* Callbacks too far for a branch: by x16, as where BTI is on it has to be. */
@@ -223,7 +327,7 @@ static void add_veneers(struct assembly *as, struct fhook_set *set)
 
 	for (i = 0; i < set->num; i++) {
 		entry = set->members[i].hook->ops->entry;
-		if (!is_far(as, entry))
+		if (!entry || !is_far(as, entry))
 			continue;
 		call = set->members[i].call;
 		set_insn(as, call, branch_insn(addr_of(as, call),
@@ -284,8 +388,22 @@ static unsigned int code_size(const struct fhook_set *set)
 			    fhook_pieces[PIECE_ARGS_AGAIN].len +
 			    5 * AARCH64_INSN_SIZE);
 
-	/* Two loads, four conditional branches, four others. */
-	return ALIGN(size + 10 * AARCH64_INSN_SIZE, sizeof(long));
+	/* Those with exits: whether there is a frame, the data, and what to do. */
+	if (set->exits)
+		size += set->exits->num *
+			(fhook_pieces[PIECE_FRAME_TEST].len +
+			 fhook_pieces[PIECE_COUNT].len +
+			 fhook_pieces[PIECE_COUNT_MISSED].len +
+			 fhook_pieces[PIECE_DATA].len +
+			 fhook_pieces[PIECE_DECLINE_LOAD].len +
+			 fhook_pieces[PIECE_DECLINE_STORE].len +
+			 6 * AARCH64_INSN_SIZE);
+
+	/*
+	 * Three loads, the address of the function, five conditional branches,
+	 * four others, and two calls of what may be far.
+	 */
+	return ALIGN(size + 17 * AARCH64_INSN_SIZE, sizeof(long));
 }
 
 /**
@@ -301,7 +419,7 @@ unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
 }
 
 /* Where the branches stand that lead to what is rarely done. */
-struct exits {
+struct branches {
 	unsigned int	context;
 	unsigned int	guard_try;
 	unsigned int	miss;
@@ -310,44 +428,44 @@ struct exits {
 	unsigned int	restore;
 };
 
-static void add_guard(struct assembly *as, struct exits *exits)
+static void add_guard(struct assembly *as, struct branches *branches)
 {
 	add_piece(as, PIECE_GUARD_IN);
-	exits->context = add_room(as);
-	exits->guard_try = as->pos;
+	branches->context = add_room(as);
+	branches->guard_try = as->pos;
 	add_load(as, AARCH64_INSN_REG_13, LITERAL_GUARD,
 		 (__force unsigned long)&fhook_guard);
 	add_piece(as, PIECE_GUARD_TRY);
-	exits->miss = add_room(as);
+	branches->miss = add_room(as);
 	add_piece(as, PIECE_GUARD_TAKE);
 }
 
 /* What stands behind the return: the ways that are rarely taken. */
 static void add_slow_paths(struct assembly *as, struct fhook_set *set,
-			   const struct exits *exits)
+			   const struct branches *branches)
 {
 	unsigned long function = (unsigned long)resched_function();
 	int i;
 
 	if (has_guard(set)) {
-		set_bne(as, exits->context);
+		set_bne(as, branches->context);
 		add_piece(as, PIECE_CONTEXT);
-		add_jump(as, exits->guard_try);
+		add_jump(as, branches->guard_try);
 
-		set_bne(as, exits->miss);
+		set_bne(as, branches->miss);
 		for (i = 0; i < set->num; i++)
 			add_count(as, set, i, true);
-		add_jump(as, exits->preempt_out);
+		add_jump(as, branches->preempt_out);
 	}
 
-	if (exits->resched[0]) {
-		set_cbz(as, exits->resched[0]);
-		set_cbz(as, exits->resched[1]);
+	if (branches->resched[0]) {
+		set_cbz(as, branches->resched[0]);
+		set_cbz(as, branches->resched[1]);
 		/* It may be further than a branch reaches. */
 		add_load(as, AARCH64_INSN_REG_16, LITERAL_RESCHED, function);
 		add_insn(as, aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_16,
 							 AARCH64_INSN_BRANCH_LINK));
-		add_jump(as, exits->restore);
+		add_jump(as, branches->restore);
 	}
 
 	add_veneers(as, set);
@@ -369,7 +487,7 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 		.text = set->text,
 		.literals = code_size(set),
 	};
-	struct exits exits = {};
+	struct branches branches = {};
 	int i;
 
 	memset(code, 0, size);
@@ -379,26 +497,31 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 	if (has_preempt(set))
 		add_piece(&as, PIECE_PREEMPT_IN);
 	if (has_guard(set))
-		add_guard(&as, &exits);
+		add_guard(&as, &branches);
 
+	add_args(&as, set);
+	if (set->exits)
+		add_frame(&as, set->exits);
 	for (i = 0; i < set->num; i++)
 		add_hook(&as, set, i);
+	if (set->exits)
+		add_frame_enter(&as);
 
 	if (has_guard(set))
 		add_piece(&as, PIECE_GUARD_OUT);
-	exits.preempt_out = as.pos;
+	branches.preempt_out = as.pos;
 	if (has_preempt(set)) {
 		add_piece(&as, PIECE_PREEMPT_OUT);
 		if (resched_function()) {
-			exits.resched[0] = add_room(&as);
+			branches.resched[0] = add_room(&as);
 			add_piece(&as, PIECE_PREEMPT_AGAIN);
-			exits.resched[1] = add_room(&as);
+			branches.resched[1] = add_room(&as);
 		}
 	}
 
-	exits.restore = as.pos;
+	branches.restore = as.pos;
 	add_piece(&as, regs ? PIECE_REGS_RESTORE : PIECE_RESTORE);
-	add_slow_paths(&as, set, &exits);
+	add_slow_paths(&as, set, &branches);
 
 	return size;
 }
@@ -559,14 +682,15 @@ void fhook_arch_site_flush(void)
  * @fregs: the registers at a site
  * @regs: pc, sp, x29, x30 and pstate are filled, as if the hooked function had
  *	been interrupted behind its slot, so that perf's call chain begins with
- *	it
+ *	it; or its caller when it has returned
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
 	regs->pc = fhook_regs_get_ip(fregs);
 	regs->sp = fhook_regs_get_sp(fregs);
 	/* Its caller is in no frame record but that of the trampoline. */
-	regs->regs[29] = (unsigned long)&fregs->fp;
+	regs->regs[29] = fhook_regs_at_exit(fregs) ? fregs->fp :
+						     (unsigned long)&fregs->fp;
 	regs->regs[30] = fhook_regs_get_parent(fregs);
 	regs->pstate = PSR_MODE_EL1h;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * fhook_caller and fhook_regs_caller: what the trampolines of fhook are made
- * of.
+ * of; fhook_return and fhook_regs_return: what functions return to whose exit is
+ * hooked.
  *
- * Nothing runs here. fhook.c copies the pieces, in the order in which they
+ * Nothing of the former runs here. fhook.c copies the pieces, in the order in which they
  * stand, one block of call pieces an ops, and puts in what depends on where
  * the copy is: branches, and loads from the literals behind it. Alternatives
  * have been applied before the first copy is made.
@@ -18,11 +19,14 @@
  *	sp + 0		address of the guard of this CPU
  *	   + 8		the bit of it that this call has taken
  *	   + 16		arguments of the callbacks, from the second
- *	   + 48		struct pt_regs
+ *	   + 48		struct fhook_frame of this call, or NULL
+ *	   + 64		struct pt_regs
  *	   RECORD	frame record of the hooked function
  *	   CALLER	frame record of its caller
  */
+#include <linux/export.h>
 #include <linux/linkage.h>
+#include <asm/alternative.h>
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>
 #include <asm/fhook_pieces.h>
@@ -30,7 +34,8 @@
 
 #define GUARD		0
 #define ARGS		16
-#define REGS		48
+#define EXIT_FRAME	48
+#define REGS		64
 #define REG(x)		[sp, #REGS + S_##x]
 #define RECORD		(REGS + PT_REGS_SIZE)
 #define CALLER		(RECORD + 16)
@@ -69,6 +74,53 @@
 	ldp	x4, x5, REG(X4)
 	ldp	x6, x7, REG(X6)
 	ldr	x8, REG(X8)
+.endm
+
+/* The rest of a full pt_regs: x30 was \lr, and execution goes on at \pc. */
+.macro save_others lr, pc
+	stp	x10, x11, REG(X10)
+	stp	x12, x13, REG(X12)
+	stp	x14, x15, REG(X14)
+	stp	x16, x17, REG(X16)
+	stp	x18, x19, REG(X18)
+	stp	x20, x21, REG(X20)
+	stp	x22, x23, REG(X22)
+	stp	x24, x25, REG(X24)
+	stp	x26, x27, REG(X26)
+	ldr	x10, [sp, #CALLER]
+	stp	x28, x10, REG(X28)
+	add	x10, sp, #FRAME
+	stp	\lr, x10, REG(LR)
+	/* The state as an exception taken here would have saved it. */
+	mrs	x10, nzcv
+	mrs	x11, daif
+	orr	x10, x10, x11
+	mrs	x11, CurrentEL
+	orr	x10, x10, x11
+	orr	x10, x10, #1			// and its stack pointer
+	stp	\pc, x10, REG(PC)
+	mov	x10, #0xffffffff		// no system call
+	stp	xzr, x10, [sp, #REGS + S_SYSCALLNO - 8]
+.endm
+
+/* Where interrupts are masked by priority, that says whether they are. */
+.macro save_pmr
+	mrs_s	x10, SYS_ICC_PMR_EL1
+	str	x10, REG(PMR_SAVE)
+.endm
+
+/* All but x0 to x9, x30 and sp. */
+.macro restore_others
+	ldp	x10, x11, REG(X10)
+	ldp	x12, x13, REG(X12)
+	ldp	x14, x15, REG(X14)
+	ldp	x16, x17, REG(X16)
+	ldr	x19, [sp, #REGS + S_X18 + 8]
+	ldp	x20, x21, REG(X20)
+	ldp	x22, x23, REG(X22)
+	ldp	x24, x25, REG(X24)
+	ldp	x26, x27, REG(X26)
+	ldp	x28, x29, REG(X28)
 .endm
 
 	.text
@@ -129,6 +181,21 @@ SYM_CODE_START(fhook_caller)
 	ldp	x3, x4, [sp, #ARGS + 16]
 	piece_end args_again
 
+	/* Room for the return address, and for what goes from entry to exit. */
+	// ldr	x0, =exits
+	// bl	fhook_frame_push
+	piece frame_keep
+	str	x0, [sp, #EXIT_FRAME]
+	piece_end frame_keep
+	piece frame_test
+	ldr	x11, [sp, #EXIT_FRAME]
+	piece_end frame_test
+	// cbnz	x11, has_frame
+	piece data
+	mov	x4, x11
+	piece_end data
+	// add	x4, x4, #data
+
 	// ldr	x10, =stat
 	piece count_missed
 	add	x10, x10, #8
@@ -153,6 +220,23 @@ SYM_CODE_START(fhook_caller)
 
 	// ldr	x0, =ops
 	// bl	callback
+
+	// cbz	w0, wanted
+	piece decline_load
+	ldr	x10, [sp, #EXIT_FRAME]
+	ldr	w11, [x10, #FHOOK_FRAME_DECLINED]
+	piece_end decline_load
+	// orr	w11, w11, #bit
+	piece decline_store
+	str	w11, [x10, #FHOOK_FRAME_DECLINED]
+	piece_end decline_store
+	// wanted:
+
+	piece frame_enter
+	mov	x0, x11
+	add	x1, sp, #REGS
+	piece_end frame_enter
+	// bl	fhook_frame_enter
 
 	piece guard_out
 	ldp	x13, x12, [sp, #GUARD]
@@ -203,49 +287,16 @@ SYM_CODE_START(fhook_regs_caller)
 	piece regs_save
 	make_frame
 	save_args
-	stp	x10, x11, REG(X10)
-	stp	x12, x13, REG(X12)
-	stp	x14, x15, REG(X14)
-	stp	x16, x17, REG(X16)
-	stp	x18, x19, REG(X18)
-	stp	x20, x21, REG(X20)
-	stp	x22, x23, REG(X22)
-	stp	x24, x25, REG(X24)
-	stp	x26, x27, REG(X26)
-	ldr	x10, [sp, #CALLER]
-	stp	x28, x10, REG(X28)
-	add	x10, sp, #FRAME
-	stp	x9, x10, REG(LR)
-	/* The state as an exception taken here would have saved it. */
-	mrs	x10, nzcv
-	mrs	x11, daif
-	orr	x10, x10, x11
-	mrs	x11, CurrentEL
-	orr	x10, x10, x11
-	orr	x10, x10, #1			// and its stack pointer
-	stp	x30, x10, REG(PC)
-	mov	x10, #0xffffffff		// no system call
-	stp	xzr, x10, [sp, #REGS + S_SYSCALLNO - 8]
+	save_others x9, x30
 	piece_end regs_save
-	/* Where interrupts are masked by priority, that says whether they are. */
 	piece regs_pmr
-	mrs_s	x10, SYS_ICC_PMR_EL1
-	str	x10, REG(PMR_SAVE)
+	save_pmr
 	piece_end regs_pmr
 
 	/* A callback may have changed them all but sp. */
 	piece regs_restore
 	restore_args
-	ldp	x10, x11, REG(X10)
-	ldp	x12, x13, REG(X12)
-	ldp	x14, x15, REG(X14)
-	ldp	x16, x17, REG(X16)
-	ldr	x19, [sp, #REGS + S_X18 + 8]
-	ldp	x20, x21, REG(X20)
-	ldp	x22, x23, REG(X22)
-	ldp	x24, x25, REG(X24)
-	ldp	x26, x27, REG(X26)
-	ldp	x28, x29, REG(X28)
+	restore_others
 	ldr	x30, REG(LR)
 	ldr	x9, REG(PC)
 	add	sp, sp, #FRAME
@@ -254,13 +305,62 @@ SYM_CODE_START(fhook_regs_caller)
 SYM_CODE_END(fhook_regs_caller)
 NOKPROBE(fhook_regs_caller)
 
+/* What a skipped function is replaced by. */
+SYM_CODE_START(fhook_just_return)
+	ret
+SYM_CODE_END(fhook_just_return)
+EXPORT_SYMBOL_GPL(fhook_just_return)
+
+/*
+ * A function has returned here. The record says so, too, until
+ * fhook_return_handler() has put there where the caller goes on: so a stack trace
+ * asks whose return that was.
+ */
+.macro enter_return stub
+	sub	sp, sp, #FRAME
+	adr	x30, \stub
+	stp	x29, x30, [sp, #CALLER]
+	add	x29, sp, #CALLER
+	str	xzr, [sp, #RECORD]
+	save_args
+.endm
+
+SYM_CODE_START(fhook_return)
+	enter_return fhook_return
+	str	xzr, REG(PSTATE)
+	add	x0, sp, #REGS
+	bl	fhook_return_handler
+	restore_args
+	ldp	x29, x30, [sp, #CALLER]
+	add	sp, sp, #FRAME
+	ret
+SYM_CODE_END(fhook_return)
+NOKPROBE(fhook_return)
+
+SYM_CODE_START(fhook_regs_return)
+	enter_return fhook_regs_return
+	save_others x30, x30
+alternative_if ARM64_HAS_GIC_PRIO_MASKING
+	save_pmr
+alternative_else_nop_endif
+	add	x0, sp, #REGS
+	bl	fhook_return_handler
+	restore_args
+	restore_others
+	ldr	x30, [sp, #CALLER + 8]
+	add	sp, sp, #FRAME
+	ret
+SYM_CODE_END(fhook_regs_return)
+NOKPROBE(fhook_regs_return)
+
 	.section .rodata
 	.balign	4
 SYM_DATA_START(fhook_pieces)
 	.irp	name, save, preempt_in, guard_in, guard_try, guard_take, \
-		      args, args_keep, args_again, count_missed, count, \
-		      count_lse, guard_out, preempt_out, preempt_again, \
-		      restore, context, regs_save, regs_pmr, \
+		      args, args_keep, args_again, frame_keep, frame_test, \
+		      data, count_missed, count, count_lse, decline_load, \
+		      decline_store, frame_enter, guard_out, preempt_out, \
+		      preempt_again, restore, context, regs_save, regs_pmr, \
 		      regs_restore
 	piece_entry	\name
 	.endr

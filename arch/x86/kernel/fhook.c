@@ -34,9 +34,11 @@
 #include "../../../kernel/fhook/internal.h"
 
 /* The templates and struct fhook_regs have to agree, see fhook_64.S. */
-static_assert(offsetof(struct fhook_regs, ip) == sizeof(struct pt_regs));
-static_assert(offsetof(struct fhook_regs, parent) ==
+static_assert(offsetof(struct fhook_regs, regs) == sizeof(long));
+static_assert(offsetof(struct fhook_regs, ip) ==
 	      sizeof(struct pt_regs) + sizeof(long));
+static_assert(offsetof(struct fhook_regs, parent) ==
+	      sizeof(struct pt_regs) + 2 * sizeof(long));
 static_assert(FHOOK_SOFTIRQ_OFFSET == SOFTIRQ_OFFSET);
 static_assert(FHOOK_HARDIRQ_MASK == HARDIRQ_MASK);
 static_assert(FHOOK_NMI_MASK == NMI_MASK);
@@ -102,6 +104,15 @@ static unsigned int add_jcc(struct assembly *as, u8 condition)
 	return as->pos;
 }
 
+/* Append a branch to be aimed by set_target(). */
+static unsigned int add_jmp(struct assembly *as)
+{
+	as->code[as->pos] = JMP32_INSN_OPCODE;
+	as->pos += JMP32_INSN_SIZE;
+
+	return as->pos;
+}
+
 /* Aim the branch that ends at @end at @target, both offsets. */
 static void set_target(struct assembly *as, unsigned int end,
 		       unsigned int target)
@@ -146,26 +157,97 @@ static void add_count(struct assembly *as, const u64 __percpu *counter)
 	}
 }
 
-static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
+static void add_call(struct assembly *as, const void *function)
 {
-	struct fhook_hook *hook = set->members[nr].hook;
+	add_accounting(as);
+	add_branch(as, CALL_INSN_OPCODE, function);
+}
+
+/* Have the address of the function in rsi, and perhaps for later. */
+static void add_func(struct assembly *as, struct fhook_set *set)
+{
+	u8 *end = add_piece(as, PIECE_FUNC_FIRST);
+
+	end[-1] = set->func_offset;
+	if (set->num > 1 || set->exits)
+		add_piece(as, PIECE_FUNC_KEEP);
+}
+
+/* Have a frame, or NULL, for the exits of this call. */
+static void add_frame(struct assembly *as, const struct fhook_exits *exits)
+{
+	u8 *end = add_piece(as, PIECE_FRAME_NEW);
+
+	put_unaligned((unsigned long)exits, (unsigned long *)end - 1);
+	add_call(as, fhook_frame_push);
+	add_piece(as, PIECE_FRAME_KEEP);
+}
+
+static void add_frame_enter(struct assembly *as)
+{
+	unsigned int none;
+
+	add_piece(as, PIECE_FRAME_TEST);
+	none = add_jcc(as, JZ);
+	add_piece(as, PIECE_FRAME_ENTER);
+	add_call(as, fhook_frame_enter);
+	set_target(as, none, as->pos);
+}
+
+/* The call of an entry callback; its function is in rsi. */
+static void add_entry(struct assembly *as, struct fhook_member *member)
+{
+	struct fhook_ops *ops = member->hook->ops;
+	u8 *end = add_piece(as, PIECE_ARGS);
+
+	put_unaligned((unsigned long)ops, (unsigned long *)end - 1);
+	if (member->exit && member->exit->data) {
+		end = add_piece(as, PIECE_DATA);
+		put_unaligned(member->exit->data, (u32 *)end - 1);
+	}
+	add_accounting(as);
+	member->call = as->pos;
+	add_branch(as, CALL_INSN_OPCODE, ops->entry);
+}
+
+static void add_decline(struct assembly *as, unsigned int bit)
+{
+	unsigned int wanted;
 	u8 *end;
 
-	if (nr == 0) {
-		end = add_piece(as, PIECE_FUNC_FIRST);
-		end[-1] = set->func_offset;
-		if (set->num > 1)
-			add_piece(as, PIECE_FUNC_KEEP);
-	} else {
-		add_piece(as, PIECE_FUNC_AGAIN);
+	add_piece(as, PIECE_DECLINE_TEST);
+	wanted = add_jcc(as, JZ);
+	end = add_piece(as, PIECE_DECLINE);
+	end[-1] = bit;
+	set_target(as, wanted, as->pos);
+}
+
+static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
+{
+	struct fhook_member *member = &set->members[nr];
+	struct fhook_hook *hook = member->hook;
+	unsigned int has_frame, next = 0;
+
+	/* Without room for the exit there is no entry either. */
+	if (member->exit) {
+		add_piece(as, PIECE_FRAME_TEST);
+		has_frame = add_jcc(as, JNZ);
+		add_count(as, &hook->stat->missed);
+		next = add_jmp(as);
+		set_target(as, has_frame, as->pos);
 	}
 
 	add_count(as, &hook->stat->hits);
-	end = add_piece(as, PIECE_ARGS);
-	put_unaligned((unsigned long)hook->ops, (unsigned long *)end - 1);
-	add_accounting(as);
-	set->members[nr].call = as->pos;
-	add_branch(as, CALL_INSN_OPCODE, hook->ops->entry);
+	if (hook->ops->entry) {
+		if (nr || set->exits)
+			add_piece(as, PIECE_FUNC_AGAIN);
+		add_entry(as, member);
+		if (member->exit)
+			add_decline(as, member->exit - set->exits->exits);
+	}
+
+	if (next)
+		set_target(as, next, as->pos);
 }
 
 static bool has_guard(const struct fhook_set *set)
@@ -217,8 +299,16 @@ unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
 			    fhook_pieces[PIECE_ARGS].len + ACCOUNT_SIZE +
 			    CALL_INSN_SIZE);
 
-	/* Three conditional branches, five plain ones, one more accounting. */
-	return size + 3 * JCC32_SIZE + 5 * JMP32_INSN_SIZE + ACCOUNT_SIZE;
+	/* Those with exits have two conditional branches more, and a plain one. */
+	if (set->exits)
+		size += set->exits->num * (fhook_pieces[PIECE_FRAME_TEST].len +
+					   fhook_pieces[PIECE_DATA].len +
+					   fhook_pieces[PIECE_DECLINE_TEST].len +
+					   fhook_pieces[PIECE_DECLINE].len +
+					   2 * JCC32_SIZE + JMP32_INSN_SIZE);
+
+	/* Four conditional branches, seven plain ones, three more accountings. */
+	return size + 4 * JCC32_SIZE + 7 * JMP32_INSN_SIZE + 3 * ACCOUNT_SIZE;
 }
 
 /* What stands behind the return: the ways that are rarely taken. */
@@ -282,8 +372,13 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 		add_piece(&as, PIECE_GUARD_TAKE);
 	}
 
+	add_func(&as, set);
+	if (set->exits)
+		add_frame(&as, set->exits);
 	for (i = 0; i < set->num; i++)
 		add_hook(&as, set, i);
+	if (set->exits)
+		add_frame_enter(&as);
 
 	if (has_guard(set))
 		add_piece(&as, PIECE_GUARD_OUT);
@@ -494,7 +589,7 @@ void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 void fhook_arch_call_kill(void *call)
 {
 	text_poke_queue(call, text_gen_insn(CALL_INSN_OPCODE, call,
-					    fhook_no_callback),
+					    fhook_just_return),
 			CALL_INSN_SIZE, NULL);
 }
 
@@ -510,12 +605,16 @@ void fhook_arch_site_flush(void)
  * fhook_fill_perf_regs() - the registers that perf can do with
  * @fregs: the registers at a site
  * @regs: ip, sp, bp, cs and flags are filled, as if the hooked function had been
- *	interrupted behind its slot, so that perf's call chain begins with it
+ *	interrupted behind its slot, so that perf's call chain begins with it; or
+ *	its caller when it has returned
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
 	regs->ip = fhook_regs_get_ip(fregs);
 	regs->sp = fhook_regs_get_sp(fregs);
+	/* There the return address is, until it has been used. */
+	if (fhook_regs_at_exit(fregs))
+		regs->sp += sizeof(long);
 	regs->bp = fhook_regs_get_fp(fregs);
 	regs->cs = __KERNEL_CS;
 	regs->flags = X86_EFLAGS_FIXED;

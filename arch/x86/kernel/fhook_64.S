@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * fhook_caller and fhook_regs_caller: what the trampolines of fhook are made
- * of.
+ * of; fhook_return and fhook_regs_return: what functions return to whose exit is
+ * hooked.
  *
- * Nothing runs here. fhook.c copies the pieces, in the order in which they
+ * Nothing of the former runs here. fhook.c copies the pieces, in the order in which they
  * stand, one block of call pieces an ops, and puts in addresses and branches.
  * That the two are complete functions lets objtool check them and write the
  * unwind information that the copies then borrow: a trampoline address maps to
@@ -14,13 +15,17 @@
  *
  *	rsp + 0		the bit of the guard that this call has taken
  *	    + 8		address of the hooked function
- *	    + 16	struct pt_regs
- *	    + 184	return address into the hooked function
- *	    + 192	return address into its caller
+ *	    + 16	struct fhook_frame of this call, or NULL
+ *	    + 24	what of the registers is valid
+ *	    + 32	struct pt_regs
+ *	    + 200	return address into the hooked function
+ *	    + 208	return address into its caller
  */
+#include <linux/export.h>
 #include <linux/linkage.h>
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
+#include <asm/fhook.h>
 #include <asm/fhook_pieces.h>
 #include <asm/frame.h>
 #include <asm/nospec-branch.h>
@@ -28,13 +33,17 @@
 #include <asm/segment.h>
 #include <asm/unwind_hints.h>
 
-#define REGS		16
+#define KIND_AT		24
+#define REGS		32
 #define REG(x)		(REGS + x)(%rsp)
 #define FRAME		(REGS + FRAME_SIZE)
+#define RETURN_FRAME	(FRAME + 8)
 #define RET_IP		FRAME(%rsp)
 #define PARENT		(FRAME + 8)(%rsp)
 #define GUARD_BIT	(%rsp)
 #define FUNC_IP		8(%rsp)
+#define EXIT_FRAME	16(%rsp)
+#define KIND		KIND_AT(%rsp)
 
 /* Copied code must not address relative to itself. */
 #ifdef CONFIG_SMP
@@ -55,6 +64,38 @@
 	movq	%rbp, REG(RBP)
 .endm
 
+/* The rest of a full pt_regs, at a site or, RET_IP apart, behind a return. */
+.macro save_others
+	movq	%rbx, REG(RBX)
+	movq	%r10, REG(R10)
+	movq	%r11, REG(R11)
+	movq	%r12, REG(R12)
+	movq	%r13, REG(R13)
+	movq	%r14, REG(R14)
+	movq	%r15, REG(R15)
+	pushfq
+	popq	REG(EFLAGS)
+	movq	$-1, REG(ORIG_RAX)
+	movq	$__KERNEL_CS, REG(CS)
+	movq	$__KERNEL_DS, REG(SS)
+	leaq	PARENT, %rax
+	movq	%rax, REG(RSP)
+.endm
+
+/* All but the caller-saved, and rip. */
+.macro restore_others
+	pushq	REG(EFLAGS)
+	popfq
+	movq	REG(RBX), %rbx
+	movq	REG(RBP), %rbp
+	movq	REG(R10), %r10
+	movq	REG(R11), %r11
+	movq	REG(R12), %r12
+	movq	REG(R13), %r13
+	movq	REG(R14), %r14
+	movq	REG(R15), %r15
+.endm
+
 .macro restore_caller_saved
 	movq	REG(RAX), %rax
 	movq	REG(RCX), %rcx
@@ -72,7 +113,7 @@ SYM_FUNC_START(fhook_caller)
 	piece save
 	subq	$FRAME, %rsp
 	save_caller_saved
-	movq	$0, REG(CS)		/* no full pt_regs */
+	movq	$0, KIND
 	piece_end save
 
 	piece preempt_in
@@ -109,12 +150,29 @@ SYM_FUNC_START(fhook_caller)
 	movq	FUNC_IP, %rsi
 	piece_end func_again
 
+	/* Room for the return address, and for what goes from entry to exit. */
+	piece frame_new
+	movabsq	$0, %rdi
+	piece_end frame_new
+	call	fhook_just_return
+	piece frame_keep
+	movq	%rax, EXIT_FRAME
+	piece_end frame_keep
+	piece frame_test
+	cmpq	$0, EXIT_FRAME
+	piece_end frame_test
+	jz	.Lmiss
+
 	piece args
 	movq	PARENT, %rdx
-	leaq	REGS(%rsp), %rcx
+	leaq	KIND, %rcx
 	xorl	%r8d, %r8d
 	movabsq	$0, %rdi
 	piece_end args
+	piece data
+	movq	EXIT_FRAME, %r8
+	addq	$0x7fffffff, %r8
+	piece_end data
 
 	piece count_near
 	incq	PCPU(0)
@@ -128,7 +186,22 @@ SYM_FUNC_START(fhook_caller)
 #endif
 	piece_end count_far
 
-	call	fhook_no_callback
+	call	fhook_just_return
+
+	piece decline_test
+	testl	%eax, %eax
+	piece_end decline_test
+	jz	1f
+	piece decline
+	movq	EXIT_FRAME, %rax
+	btsl	$0, FHOOK_FRAME_DECLINED(%rax)
+	piece_end decline
+1:
+	piece frame_enter
+	movq	EXIT_FRAME, %rdi
+	leaq	KIND, %rsi
+	piece_end frame_enter
+	call	fhook_just_return
 
 	piece guard_out
 	movl	GUARD_BIT, %eax
@@ -169,39 +242,18 @@ SYM_FUNC_START(fhook_regs_caller)
 	piece regs_save
 	leaq	-FRAME(%rsp), %rsp	/* leaves the flags alone */
 	save_caller_saved
-	movq	%rbx, REG(RBX)
-	movq	%r10, REG(R10)
-	movq	%r11, REG(R11)
-	movq	%r12, REG(R12)
-	movq	%r13, REG(R13)
-	movq	%r14, REG(R14)
-	movq	%r15, REG(R15)
-	pushfq
-	popq	REG(EFLAGS)
-	movq	$-1, REG(ORIG_RAX)
-	movq	$__KERNEL_CS, REG(CS)
-	movq	$__KERNEL_DS, REG(SS)
+	save_others
 	movq	RET_IP, %rax
 	movq	%rax, REG(RIP)
-	leaq	PARENT, %rax
-	movq	%rax, REG(RSP)
+	movq	$FHOOK_REGS_FULL, KIND
 	piece_end regs_save
 
-	call	fhook_no_callback
+	call	fhook_just_return
 
 	piece regs_restore
 	movq	REG(RIP), %rax		/* a callback may have changed it */
 	movq	%rax, RET_IP
-	pushq	REG(EFLAGS)
-	popfq
-	movq	REG(RBX), %rbx
-	movq	REG(RBP), %rbp
-	movq	REG(R10), %r10
-	movq	REG(R11), %r11
-	movq	REG(R12), %r12
-	movq	REG(R13), %r13
-	movq	REG(R14), %r14
-	movq	REG(R15), %r15
+	restore_others
 	restore_caller_saved
 	leaq	FRAME(%rsp), %rsp
 	piece_end regs_restore
@@ -209,19 +261,68 @@ SYM_FUNC_START(fhook_regs_caller)
 SYM_FUNC_END(fhook_regs_caller)
 _ASM_NOKPROBE(fhook_regs_caller)
 
-/* Stands for the callbacks above, and for those that are out of use. */
-SYM_FUNC_START(fhook_no_callback)
+/*
+ * Stands for the callbacks above, for those that are out of use, and for functions
+ * that are skipped.
+ */
+SYM_FUNC_START(fhook_just_return)
 	ANNOTATE_NOENDBR
 	RET
-SYM_FUNC_END(fhook_no_callback)
+SYM_FUNC_END(fhook_just_return)
+EXPORT_SYMBOL_GPL(fhook_just_return)
+
+/*
+ * A function has returned here: by the stack pointer, where its return address
+ * was. Put that back for the unwinder, which knows whose it is, and for where the
+ * caller goes on, which fhook_return_handler() puts in its place.
+ */
+.macro enter_return stub
+	UNWIND_HINT_UNDEFINED
+	ANNOTATE_NOENDBR
+	pushq	$\stub
+	UNWIND_HINT_FUNC
+.endm
+
+SYM_CODE_START(fhook_return)
+	enter_return fhook_return
+	subq	$RETURN_FRAME, %rsp
+	movq	%rax, REG(RAX)
+	movq	%rdx, REG(RDX)
+	movq	%rbp, REG(RBP)
+	movq	$FHOOK_REGS_EXIT, KIND
+	leaq	KIND, %rdi
+	call	fhook_return_handler
+	movq	REG(RAX), %rax
+	movq	REG(RDX), %rdx
+	addq	$RETURN_FRAME, %rsp
+	RET
+SYM_CODE_END(fhook_return)
+_ASM_NOKPROBE(fhook_return)
+
+SYM_CODE_START(fhook_regs_return)
+	enter_return fhook_regs_return
+	leaq	-RETURN_FRAME(%rsp), %rsp
+	save_caller_saved
+	save_others
+	movq	$(FHOOK_REGS_FULL | FHOOK_REGS_EXIT), KIND
+	leaq	KIND, %rdi
+	call	fhook_return_handler
+	restore_others
+	restore_caller_saved
+	leaq	RETURN_FRAME(%rsp), %rsp
+	RET
+SYM_CODE_END(fhook_regs_return)
+_ASM_NOKPROBE(fhook_regs_return)
 
 	.section .rodata
 	.balign	4
 SYM_DATA_START(fhook_pieces)
 	.irp	name, save, preempt_in, guard_in, guard_try, guard_take, \
-		      func_first, func_keep, func_again, args, count_near, \
-		      count_far, guard_out, preempt_out, restore, context, \
-		      regs_save, regs_restore
+		      func_first, func_keep, func_again, frame_new, \
+		      frame_keep, frame_test, args, data, count_near, \
+		      count_far, decline_test, decline, frame_enter, \
+		      guard_out, preempt_out, restore, context, regs_save, \
+		      regs_restore
 	piece_entry	\name
 	.endr
 SYM_DATA_END(fhook_pieces)

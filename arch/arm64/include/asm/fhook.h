@@ -14,6 +14,10 @@
  *
  * The records are what a stack trace finds: the callback, the trampoline, the
  * hooked function, its caller.
+ *
+ * fhook_return and fhook_regs_return lay out the same when the function has
+ * returned. It has no record then: frame_fp is 0, and ip is where its caller goes
+ * on.
  */
 #ifndef _ASM_ARM64_FHOOK_H
 #define _ASM_ARM64_FHOOK_H
@@ -33,9 +37,9 @@
 /**
  * struct fhook_regs - the registers at a site, opaque to users
  *
- * Of a partial set, only x0 to x8 of regs are valid, and its pstate is 0, which
- * that of no kernel code is. The link registers in the two records say where
- * the hooked function goes on, and where it will return to.
+ * Of a partial set, only x0 to x8 of regs are valid, and at the exit x0 to x7; its
+ * pstate is 0, which that of no kernel code is. The link registers in the two
+ * records say where the hooked function goes on, and where it will return to.
  */
 struct fhook_regs {
 	/* private: by accessors only */
@@ -45,6 +49,12 @@ struct fhook_regs {
 	unsigned long	fp;
 	unsigned long	parent;
 };
+
+/* Has the function returned? */
+static __always_inline bool fhook_regs_at_exit(const struct fhook_regs *fregs)
+{
+	return !fregs->frame_fp;
+}
 
 /**
  * fhook_get_regs() - the full registers
@@ -62,7 +72,8 @@ static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
  * fhook_regs_get_ip() - where the hooked function goes on
  * @fregs: the registers at a site
  *
- * Return: the address behind the slot, or what fhook_regs_set_ip() set.
+ * Return: the address behind the slot, in an exit callback the address that the
+ * function returns to, or what fhook_regs_set_ip() set.
  */
 static __always_inline unsigned long
 fhook_regs_get_ip(const struct fhook_regs *fregs)
@@ -73,7 +84,8 @@ fhook_regs_get_ip(const struct fhook_regs *fregs)
 /**
  * fhook_regs_set_ip() - make the call land in another place
  * @fregs: the registers at a site
- * @ip: the entry of a function that takes the same arguments
+ * @ip: the entry of a function that takes the same arguments; in an exit callback
+ *	where to return to
  */
 static __always_inline void
 fhook_regs_set_ip(struct fhook_regs *fregs, unsigned long ip)
@@ -116,7 +128,7 @@ fhook_regs_get_fp(const struct fhook_regs *fregs)
 static __always_inline unsigned long *
 fhook_regs_arg(struct fhook_regs *fregs, unsigned int n)
 {
-	if (n >= FHOOK_REG_ARGS)
+	if (n >= FHOOK_REG_ARGS || fhook_regs_at_exit(fregs))
 		return NULL;
 
 	return (unsigned long *)&fregs->regs.regs[n];
@@ -155,6 +167,9 @@ fhook_regs_set_retval(struct fhook_regs *fregs, unsigned long val)
 static __always_inline unsigned long
 fhook_regs_get_parent(const struct fhook_regs *fregs)
 {
+	if (fhook_regs_at_exit(fregs))
+		return fhook_regs_get_ip(fregs);
+
 	return fregs->parent;
 }
 

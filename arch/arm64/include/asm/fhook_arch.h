@@ -8,6 +8,7 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <asm/fhook.h>
 #include <asm/insn-def.h>
 
 /*
@@ -33,6 +34,29 @@ extern unsigned long __stop_fhook_records[];
  */
 struct fhook_arch_tramp {
 };
+
+/* What a call is found by again: the frame pointer of its caller. */
+static __always_inline unsigned long
+fhook_regs_key(const struct fhook_regs *fregs)
+{
+	return fhook_regs_get_fp(fregs);
+}
+
+/* Let the function return to a stub; and what that was entered by, to its caller. */
+static __always_inline void
+fhook_regs_hijack(struct fhook_regs *fregs, void (*stub)(void))
+{
+	fregs->regs.regs[30] = (unsigned long)stub;
+	WRITE_ONCE(fregs->parent, (unsigned long)stub);
+}
+
+static __always_inline void fhook_regs_unhijack(struct fhook_regs *fregs)
+{
+	unsigned long ip = fhook_regs_get_ip(fregs);
+
+	WRITE_ONCE(fregs->ip, ip);
+	WRITE_ONCE(fregs->parent, ip);
+}
 
 /* Leave nothing to execute in memory that can still be written. */
 static inline void fhook_arch_text_fill(void *text, unsigned int size)

@@ -5,13 +5,23 @@
  * A trampoline lays out one &struct fhook_regs on the stack, ending at the
  * return address that the call in the slot pushed:
  *
- *	sp at the callback -> regs	(pt_regs; partly filled by fhook_caller,
+ *	sp at the callback -> kind	what of it is valid
+ *			      regs	(pt_regs; partly filled by fhook_caller,
  *					 wholly by fhook_regs_caller)
  *			      ip	where the hooked function goes on
  *	sp of the function -> parent	where it will return to
+ *
+ * fhook_return and fhook_regs_return lay out the same when it has returned: then
+ * ip is where its caller goes on.
  */
 #ifndef _ASM_X86_FHOOK_H
 #define _ASM_X86_FHOOK_H
+
+/* Bits of &fhook_regs.kind: all of regs is valid; the function has returned. */
+#define FHOOK_REGS_FULL		1
+#define FHOOK_REGS_EXIT		2
+
+#ifndef __ASSEMBLY__
 
 #include <linux/ptrace.h>
 
@@ -28,16 +38,24 @@
 /**
  * struct fhook_regs - the registers at a site, opaque to users
  *
- * Of a partial set, only the argument registers, ax and bp of regs are valid,
- * and its cs is 0. ip is where the hooked function goes on, parent where it will
- * return to; its stack pointer at the entry is the address of parent.
+ * Of a partial set, only ax, bp and, at the entry, the argument registers of regs
+ * are valid; at the exit, dx is. ip is where the hooked function goes on, parent
+ * where it will return to; its stack pointer at the entry is the address of
+ * parent.
  */
 struct fhook_regs {
 	/* private: by accessors only */
+	unsigned long	kind;
 	struct pt_regs	regs;
 	unsigned long	ip;
 	unsigned long	parent;
 };
+
+/* Has the function returned? */
+static __always_inline bool fhook_regs_at_exit(const struct fhook_regs *fregs)
+{
+	return fregs->kind & FHOOK_REGS_EXIT;
+}
 
 /**
  * fhook_get_regs() - the full registers
@@ -48,25 +66,27 @@ struct fhook_regs {
  */
 static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
 {
-	return fregs->regs.cs ? &fregs->regs : NULL;
+	return fregs->kind & FHOOK_REGS_FULL ? &fregs->regs : NULL;
 }
 
 /**
  * fhook_regs_get_ip() - where the hooked function goes on
  * @fregs: the registers at a site
  *
- * Return: the address behind the slot, or what fhook_regs_set_ip() set.
+ * Return: the address behind the slot, in an exit callback the address that the
+ * function returns to, or what fhook_regs_set_ip() set.
  */
 static __always_inline unsigned long
 fhook_regs_get_ip(const struct fhook_regs *fregs)
 {
-	return fregs->regs.cs ? fregs->regs.ip : fregs->ip;
+	return fregs->kind & FHOOK_REGS_FULL ? fregs->regs.ip : fregs->ip;
 }
 
 /**
  * fhook_regs_set_ip() - make the call land in another place
  * @fregs: the registers at a site
- * @ip: the entry of a function that takes the same arguments
+ * @ip: the entry of a function that takes the same arguments; in an exit callback
+ *	where to return to
  */
 static __always_inline void
 fhook_regs_set_ip(struct fhook_regs *fregs, unsigned long ip)
@@ -109,6 +129,9 @@ fhook_regs_get_fp(const struct fhook_regs *fregs)
 static __always_inline unsigned long *
 fhook_regs_arg(struct fhook_regs *fregs, unsigned int n)
 {
+	if (fhook_regs_at_exit(fregs))
+		return NULL;
+
 	switch (n) {
 	case 0: return &fregs->regs.di;
 	case 1: return &fregs->regs.si;
@@ -153,10 +176,15 @@ fhook_regs_set_retval(struct fhook_regs *fregs, unsigned long val)
 static __always_inline unsigned long
 fhook_regs_get_parent(const struct fhook_regs *fregs)
 {
+	if (fhook_regs_at_exit(fregs))
+		return fhook_regs_get_ip(fregs);
+
 	return fregs->parent;
 }
 
 unsigned long fhook_template_ip(unsigned long ip);
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs);
+
+#endif /* __ASSEMBLY__ */
 
 #endif /* _ASM_X86_FHOOK_H */

@@ -7,6 +7,7 @@
 
 #include <linux/string.h>
 #include <linux/types.h>
+#include <asm/fhook.h>
 #include <asm/text-patching.h>
 
 /* Length of a slot, and of the call in it, in bytes. */
@@ -32,6 +33,25 @@ struct fhook_arch_tramp {
 	u16	restore_len;
 	u16	slow;
 };
+
+/* What a call is found by again: where its return address is. */
+static __always_inline unsigned long
+fhook_regs_key(const struct fhook_regs *fregs)
+{
+	return (unsigned long)&fregs->parent;
+}
+
+/* Let the function return to a stub; and what that was entered by, to its caller. */
+static __always_inline void
+fhook_regs_hijack(struct fhook_regs *fregs, void (*stub)(void))
+{
+	WRITE_ONCE(fregs->parent, (unsigned long)stub);
+}
+
+static __always_inline void fhook_regs_unhijack(struct fhook_regs *fregs)
+{
+	WRITE_ONCE(fregs->parent, fhook_regs_get_ip(fregs));
+}
 
 /* Leave nothing to execute in memory that can still be written. */
 static inline void fhook_arch_text_fill(void *text, unsigned int size)

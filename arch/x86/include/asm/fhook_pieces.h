@@ -23,9 +23,16 @@ enum fhook_piece_id {
 	PIECE_FUNC_FIRST,
 	PIECE_FUNC_KEEP,
 	PIECE_FUNC_AGAIN,
+	PIECE_FRAME_NEW,
+	PIECE_FRAME_KEEP,
+	PIECE_FRAME_TEST,
 	PIECE_ARGS,
+	PIECE_DATA,
 	PIECE_COUNT_NEAR,
 	PIECE_COUNT_FAR,
+	PIECE_DECLINE_TEST,
+	PIECE_DECLINE,
+	PIECE_FRAME_ENTER,
 	PIECE_GUARD_OUT,
 	PIECE_PREEMPT_OUT,
 	PIECE_RESTORE,
@@ -36,7 +43,6 @@ enum fhook_piece_id {
 };
 
 void fhook_regs_caller(void);
-void fhook_no_callback(void);
 
 #endif /* __ASSEMBLY__ */
 

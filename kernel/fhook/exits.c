@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: what a set does when its functions return.
+ *
+ * Frames refer to the exits of their set, and through them to its hooks. They
+ * stay there for as long as the function does not return, which may be for ever,
+ * and nobody is to wait for that. So the exits of a set outlive it: they count
+ * their frames, on the CPU where one is made or goes, and when the set has been
+ * freed and the sum is zero, they are. Hooks stay as long as exits refer to them.
+ * What may go before is the ops: unregistering takes its exit callback from the
+ * hook, and after a grace period nobody is in it.
+ *
+ * After the grace period that a set waits for, its trampoline makes no frame any
+ * more. From then on the count only falls: a sum of zero is the truth, however it
+ * was read. Who made it zero may still be reading, for another grace period.
+ *
+ * All under fhook_mutex, except what frame.c does.
+ */
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+/* What a task's stack has room for, so that one call does not take it all. */
+#define MAX_FRAME	(FHOOK_STACK_SIZE / 4)
+
+/* Bits in &fhook_frame.declined. */
+#define MAX_EXITS	32
+
+/* Of sets that are gone, with frames that are not. */
+static LIST_HEAD(dying_exits);
+
+static unsigned int count_exits(const struct fhook_set *set)
+{
+	unsigned int i, num = 0;
+
+	for (i = 0; i < set->num; i++)
+		num += !!set->members[i].hook->ops->exit;
+
+	return num;
+}
+
+/* Lay out the frame: the data of each hook, aligned for anything. */
+static void fill(struct fhook_exits *exits, struct fhook_set *set)
+{
+	unsigned int i, size = sizeof(struct fhook_frame);
+	struct fhook_exit *exit = exits->exits;
+
+	for (i = 0; i < set->num; i++) {
+		struct fhook_hook *hook = set->members[i].hook;
+
+		if (!hook->ops->exit)
+			continue;
+
+		set->members[i].exit = exit;
+		exit->hook = hook;
+		hook->sets++;
+		if (hook->ops->data_size) {
+			exit->data = size;
+			size += ALIGN(hook->ops->data_size, sizeof(u64));
+		}
+		exit++;
+	}
+	exits->size = size;
+	exits->all = GENMASK(exits->num - 1, 0);
+	exits->stub = set->flags & FHOOK_FL_REGS ? fhook_regs_return :
+						   fhook_return;
+}
+
+static void exits_free(struct fhook_exits *exits)
+{
+	unsigned int i;
+
+	for (i = 0; i < exits->num; i++)
+		fhook_hook_put(exits->exits[i].hook);
+	free_percpu(exits->inflight);
+	kfree(exits);
+}
+
+/**
+ * fhook_exits_make() - give a new set what its frames will need
+ * @set: the set, with its hooks
+ * @report: says what went wrong
+ *
+ * Return: 0 or an error; &fhook_set.exits stays NULL if no hook wants exits.
+ */
+int fhook_exits_make(struct fhook_set *set, struct fhook_report *report)
+{
+	unsigned int num = count_exits(set);
+	struct fhook_exits *exits;
+
+	if (!num)
+		return 0;
+	if (num > MAX_EXITS)
+		return fhook_fail(report, FHOOK_ERR_TOO_MANY, -ENOSPC, 0,
+				  "%u are too many exits for one function",
+				  num);
+
+	exits = kzalloc(struct_size(exits, exits, num), GFP_KERNEL);
+	if (exits)
+		exits->inflight = alloc_percpu(long);
+	if (!exits || !exits->inflight) {
+		kfree(exits);
+		return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+				  "no memory for %u exits", num);
+	}
+
+	exits->num = num;
+	fill(exits, set);
+	if (exits->size > MAX_FRAME) {
+		exits_free(exits);
+		return fhook_fail(report, FHOOK_ERR_TOO_MANY, -ENOSPC, 0,
+				  "the hooks of one function want %u bytes for each call, more than %u",
+				  exits->size, MAX_FRAME);
+	}
+	set->exits = exits;
+
+	return 0;
+}
+
+/* Some may be in another CPU's count: only the sum says something. */
+static bool has_frames(const struct fhook_exits *exits)
+{
+	long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu_ptr(exits->inflight, cpu));
+
+	return sum;
+}
+
+static void free_retired(struct fhook_retired *retired)
+{
+	mutex_lock(&fhook_mutex);
+	exits_free(container_of(retired, struct fhook_exits, retired));
+	mutex_unlock(&fhook_mutex);
+}
+
+/**
+ * fhook_exits_reap() - free the exits to which no function will return
+ */
+void fhook_exits_reap(void)
+{
+	struct fhook_exits *exits, *tmp;
+
+	list_for_each_entry_safe(exits, tmp, &dying_exits, retired.list) {
+		if (has_frames(exits))
+			continue;
+		list_del(&exits->retired.list);
+		fhook_retire(&exits->retired, free_retired);
+	}
+}
+
+/**
+ * fhook_exits_put() - a set is being freed
+ * @exits: its exits, or NULL
+ * @used: was there ever a site that had the set?
+ */
+void fhook_exits_put(struct fhook_exits *exits, bool used)
+{
+	if (!exits)
+		return;
+
+	if (!used) {
+		exits_free(exits);
+		return;
+	}
+	list_add(&exits->retired.list, &dying_exits);
+	fhook_exits_reap();
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: frames of a task's shadow stack, one for each call whose return a hook
+ * wants to see.
+ *
+ * The trampoline pushes a frame before it calls entry callbacks, which find
+ * their data in it. If one of them wants the exit, the frame takes the return
+ * address and the function gets the address of fhook_return instead, which
+ * comes here, calls the exit callbacks, pops the frame and goes on where the
+ * function was called.
+ *
+ * A stack belongs to its task: nobody else pushes and pops, and interrupts and
+ * NMIs do so in between in pairs, so there is no lock. Two things make a frame
+ * safe to find at any instruction: it counts as taken before it is filled, and
+ * its return address is in it before the function loses it, and given back
+ * before the frame is popped.
+ *
+ * The mainline counterparts are fgraph.c and rethook.c. Of what a frame refers
+ * to, see exits.c; of the stacks, stack.c.
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/bug.h>
+#include <linux/preempt.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+
+#include "internal.h"
+
+static_assert(offsetof(struct fhook_frame, declined) == FHOOK_FRAME_DECLINED);
+
+static bool is_return(unsigned long addr)
+{
+	return addr == (unsigned long)fhook_return ||
+	       addr == (unsigned long)fhook_regs_return;
+}
+
+static struct fhook_frame *older(const struct fhook_frame *frame)
+{
+	return (void *)frame + READ_ONCE(frame->size);
+}
+
+/**
+ * fhook_frame_push() - make room for a call
+ * @exits: the exits of the set that is being entered
+ * @func: address of the function
+ *
+ * Called by trampolines, in any context.
+ *
+ * Return: the frame, on which nothing waits yet; NULL if there is no room.
+ */
+struct fhook_frame *fhook_frame_push(const struct fhook_exits *exits,
+				     unsigned long func)
+{
+	struct fhook_stack *stack = current->fhook_stack;
+	struct fhook_frame *frame;
+
+	if (unlikely(!stack))
+		return NULL;
+
+	frame = stack->top - exits->size;
+	if (unlikely((void *)frame < (void *)(stack + 1)))
+		return NULL;
+
+	/*
+	 * Who unwinds from an NMI behind the second line goes by the size. An
+	 * interrupt behind the first may have pushed a frame of its own here.
+	 */
+	WRITE_ONCE(frame->size, exits->size);
+	WRITE_ONCE(stack->top, frame);
+	WRITE_ONCE(frame->key, 0);
+	WRITE_ONCE(frame->size, exits->size);
+	frame->declined = 0;
+	frame->func = func;
+	frame->exits = exits;
+
+	return frame;
+}
+
+/**
+ * fhook_frame_enter() - the entry callbacks have run: see who wants the exit
+ * @frame: the frame of this call
+ * @fregs: the registers at the entry
+ *
+ * Called by trampolines, in any context.
+ */
+void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs)
+{
+	const struct fhook_exits *exits = frame->exits;
+
+	if (frame->declined == exits->all) {
+		WRITE_ONCE(current->fhook_stack->top, older(frame));
+		return;
+	}
+
+	this_cpu_inc(*exits->inflight);
+	frame->ret = fhook_regs_get_parent(fregs);
+	WRITE_ONCE(frame->key, fhook_regs_key(fregs));
+	barrier();
+	fhook_regs_hijack(fregs, exits->stub);
+}
+
+/*
+ * A function that was left without returning has its frame still there. Nothing
+ * in the kernel does so today and goes on; if something does, its callers have
+ * frames of their own below.
+ */
+static struct fhook_frame *find_frame(struct fhook_stack *stack,
+				      unsigned long key)
+{
+	struct fhook_frame *frame = stack->top;
+
+	while (unlikely(frame->key != key)) {
+		/* There is nowhere to go on. */
+		if ((void *)older(frame) >= fhook_stack_end(stack))
+			panic("fhook: a function has lost its return address (%#lx)",
+			      key);
+		if (frame->key)
+			this_cpu_dec(*frame->exits->inflight);
+		frame = older(frame);
+		WRITE_ONCE(stack->top, frame);
+	}
+
+	return frame;
+}
+
+/* The bit of fhook_guard that stands for this context, as in fhook_caller. */
+static unsigned int guard_bit(void)
+{
+	unsigned int count = preempt_count();
+
+	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
+		return FHOOK_GUARD_TASK;
+	if (count & NMI_MASK)
+		return FHOOK_GUARD_TASK << 3;
+	if (count & HARDIRQ_MASK)
+		return FHOOK_GUARD_TASK << 2;
+
+	return FHOOK_GUARD_TASK << 1;
+}
+
+static void call_exits(struct fhook_frame *frame, struct fhook_regs *fregs)
+{
+	const struct fhook_exits *exits = frame->exits;
+	const struct fhook_exit *exit = exits->exits;
+	const struct fhook_exit *end = exit + exits->num;
+	unsigned int declined = frame->declined;
+	fhook_exit_t call;
+
+	for (; exit < end; exit++, declined >>= 1) {
+		call = READ_ONCE(exit->hook->exit);
+		if (likely(call && !(declined & 1)))
+			call(exit->hook->ops, frame->func, frame->ret, fregs,
+			     exit->data ? (void *)frame + exit->data : NULL);
+	}
+}
+
+/**
+ * fhook_return_handler() - a function returns whose exit is hooked
+ * @fregs: the registers that return values travel in; gets the address at which
+ *	the caller goes on
+ *
+ * Called by fhook_return, in any context. Whoever is refused by the guard at
+ * the entry has no frame, so the guard is not asked here, but taken: what exit
+ * callbacks call is not hooked.
+ */
+void fhook_return_handler(struct fhook_regs *fregs)
+{
+	struct fhook_stack *stack = current->fhook_stack;
+	struct fhook_frame *frame;
+	unsigned int bit, held;
+
+	preempt_disable_notrace();
+	frame = find_frame(stack, fhook_regs_key(fregs));
+	fhook_regs_set_ip(fregs, frame->ret);
+
+	bit = guard_bit();
+	held = __this_cpu_read(fhook_guard);
+	__this_cpu_write(fhook_guard, held | bit);
+	call_exits(frame, fregs);
+	if (likely(!(held & bit)))
+		__this_cpu_write(fhook_guard,
+				 __this_cpu_read(fhook_guard) & ~bit);
+
+	fhook_regs_unhijack(fregs);
+	barrier();
+	WRITE_ONCE(stack->top, older(frame));
+	__this_cpu_dec(*frame->exits->inflight);
+	preempt_enable_notrace();
+}
+
+/**
+ * fhook_ret_addr() - the return address that a frame keeps
+ * @task: whose stack is being unwound: current, or one that does not run
+ * @cursor: NULL before the first call, then where that left off
+ * @addr: a return address as found
+ * @key: what fhook_regs_key() was at the entry of the function that it is of
+ *
+ * For unwinders, in any context. Of a task that runs all the same, what it says
+ * may be wrong, but nothing is touched that is not there.
+ *
+ * Return: @addr if it is none of fhook's, or if there is no such frame; what is
+ * found may be another tracer's, or fhook's again after a tail call.
+ */
+unsigned long fhook_ret_addr(struct task_struct *task,
+			     struct fhook_frame **cursor, unsigned long addr,
+			     unsigned long key)
+{
+	struct fhook_stack *stack = READ_ONCE(task->fhook_stack);
+	struct fhook_frame *frame;
+
+	if (!is_return(addr) || !stack)
+		return addr;
+
+	frame = *cursor ? older(*cursor) : READ_ONCE(stack->top);
+	while ((void *)frame >= (void *)(stack + 1) &&
+	       (void *)(frame + 1) <= fhook_stack_end(stack)) {
+		if (READ_ONCE(frame->key) == key) {
+			*cursor = frame;
+			return READ_ONCE(frame->ret);
+		}
+		if (READ_ONCE(frame->size) < sizeof(*frame))
+			break;
+		frame = older(frame);
+	}
+
+	return addr;
+}
+
+/**
+ * fhook_frames_drop() - forget the calls of a task that will not return
+ * @stack: of a task that has ended, or that starts anew
+ */
+void fhook_frames_drop(struct fhook_stack *stack)
+{
+	struct fhook_frame *frame = stack->top;
+
+	while ((void *)frame < fhook_stack_end(stack)) {
+		if (frame->key)
+			this_cpu_dec(*frame->exits->inflight);
+		frame = older(frame);
+	}
+	stack->top = frame;
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook events: what is recorded when a hooked function is called, or returns,
+ * and how a record reads.
+ *
+ * There are three kinds of events. What an event at the return tells of the
+ * entry travels with the call: arguments, as the registers had them, and the time.
+ *
+ * A hit takes no lock: fhook calls with preemption disabled, which is what the
+ * lists of files and the perf events are freed after.
+ */
+#include <linux/fhook.h>
+#include <linux/trace_clock.h>
+#include <linux/trace_events.h>
+
+#include "trace_fhook.h"
+#include "trace_probe_kernel.h"
+#include "trace_probe_tmpl.h"
+
+#define FIELD_STRING_DURATION	"duration"
+
+/* The record of a span is that of a return, and how long the call took. */
+struct span_trace_entry_head {
+	struct fexit_trace_entry_head	ret;
+	u64				duration;
+};
+
+/**
+ * struct hit - what there is to record
+ * @ip: the function
+ * @ret_ip: where it returned to, of events at the return
+ * @duration: how long the call took, in nanoseconds, of spans
+ * @fregs: the registers
+ * @edata: arguments that were stored at the entry, of events at the return
+ */
+struct hit {
+	unsigned long		ip;
+	unsigned long		ret_ip;
+	u64			duration;
+	struct fhook_regs	*fregs;
+	void			*edata;
+};
+
+static unsigned long fetch_stack(struct fhook_regs *fregs, unsigned int n)
+{
+	unsigned long sp = fhook_regs_get_sp(fregs);
+	unsigned long addr = sp + n * sizeof(unsigned long);
+	unsigned long val;
+
+	/* As regs_get_kernel_stack_nth(): not beyond this stack. */
+	if ((addr ^ sp) & ~(THREAD_SIZE - 1))
+		return 0;
+	if (probe_mem_read(&val, (void *)addr, sizeof(val)))
+		return 0;
+	return val;
+}
+
+static unsigned long fetch_arg(struct fhook_regs *fregs, unsigned int n)
+{
+	if (n >= FHOOK_REG_ARGS)
+		return fetch_stack(fregs, n - FHOOK_REG_ARGS + FHOOK_STACK_ARG);
+	return fhook_regs_get_arg(fregs, n);
+}
+
+/* Called back by trace_probe_tmpl.h. The instructions are the parser's. */
+static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
+			      void *dest, void *base)
+{
+	struct fhook_regs *fregs = rec;
+	unsigned long val;
+	int ret;
+
+	/* What follows is the address that the symbol was found to have. */
+	if (code->op == FETCH_NOP_SYMBOL)
+		code++;
+
+	switch (code->op) {
+	case FETCH_OP_STACK:
+		val = fetch_stack(fregs, code->param);
+		break;
+	case FETCH_OP_STACKP:
+		val = fhook_regs_get_sp(fregs);
+		break;
+	case FETCH_OP_ARG:
+		val = fetch_arg(fregs, code->param);
+		break;
+	case FETCH_OP_RETVAL:
+		val = fhook_regs_get_retval(fregs);
+		break;
+	case FETCH_OP_EDATA:
+		val = *(unsigned long *)(edata + code->offset);
+		break;
+	default:
+		ret = process_common_fetch_insn(code, &val);
+		if (ret < 0)
+			return ret;
+	}
+
+	return process_fetch_insn_bottom(code + 1, val, dest, base);
+}
+
+/* Registers from which to unwind, and for perf to sample. */
+static struct pt_regs *hit_regs(struct fhook_regs *fregs, struct pt_regs *space)
+{
+	struct pt_regs *regs = fhook_get_regs(fregs);
+
+	/* A sample may contain any of them. */
+	if (regs)
+		*space = *regs;
+	else
+		memset(space, 0, sizeof(*space));
+	/* The caller has no frame yet: where it says so, unwinding begins. */
+	fhook_fill_perf_regs(fregs, space);
+
+	return space;
+}
+
+static size_t head_size(const struct trace_fhook *tfh)
+{
+	switch (tfh->kind) {
+	case TRACE_FHOOK_RETURN:
+		return sizeof(struct fexit_trace_entry_head);
+	case TRACE_FHOOK_SPAN:
+		return sizeof(struct span_trace_entry_head);
+	case TRACE_FHOOK_ENTRY:
+		break;
+	}
+	return sizeof(struct fentry_trace_entry_head);
+}
+
+static void fill_head(void *record, const struct trace_fhook *tfh,
+		      const struct hit *hit)
+{
+	struct fentry_trace_entry_head *entry = record;
+	struct span_trace_entry_head *span = record;
+
+	if (tfh->kind == TRACE_FHOOK_ENTRY) {
+		entry->ip = hit->ip;
+		return;
+	}
+	span->ret.func = hit->ip;
+	span->ret.ret_ip = hit->ret_ip;
+	if (tfh->kind == TRACE_FHOOK_SPAN)
+		span->duration = hit->duration;
+}
+
+static void fill_record(void *record, struct trace_fhook *tfh,
+			const struct hit *hit, int dsize)
+{
+	size_t head = head_size(tfh);
+
+	fill_head(record, tfh, hit);
+	/* What cannot be fetched reads as 0, and not as an older record. */
+	memset(record + head, 0, tfh->tp.size + dsize);
+	store_trace_args(record + head, &tfh->tp, hit->fregs, hit->edata, head,
+			 dsize);
+}
+
+static void trace_hit(struct trace_fhook *tfh, const struct hit *hit,
+		      struct trace_event_file *file)
+{
+	struct trace_event_buffer fbuffer;
+	struct pt_regs space;
+	void *record;
+	int dsize;
+
+	if (trace_trigger_soft_disabled(file))
+		return;
+
+	dsize = __get_data_size(&tfh->tp, hit->fregs, hit->edata);
+	record = trace_event_buffer_reserve(&fbuffer, file, head_size(tfh) +
+					    tfh->tp.size + dsize);
+	if (!record)
+		return;
+
+	fill_record(record, tfh, hit, dsize);
+	/* With registers, a stack trace begins at the hooked function. */
+	if (file->tr->trace_flags & TRACE_ITER_STACKTRACE)
+		fbuffer.regs = hit_regs(hit->fregs, &space);
+	trace_event_buffer_commit(&fbuffer);
+}
+
+#ifdef CONFIG_PERF_EVENTS
+static void perf_hit(struct trace_fhook *tfh, const struct hit *hit)
+{
+	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
+	struct hlist_head *head = this_cpu_ptr(call->perf_events);
+	struct pt_regs space;
+	int size, dsize, rctx;
+	void *record;
+
+	if (hlist_empty(head))
+		return;
+
+	dsize = __get_data_size(&tfh->tp, hit->fregs, hit->edata);
+	/* perf puts a u32 before the record, and wants 8-byte alignment. */
+	size = ALIGN(head_size(tfh) + tfh->tp.size + dsize + sizeof(u32),
+		     sizeof(u64)) - sizeof(u32);
+	record = perf_trace_buf_alloc(size, NULL, &rctx);
+	if (!record)
+		return;
+
+	fill_record(record, tfh, hit, dsize);
+	perf_trace_buf_submit(record, size, rctx, call->event.type, 1,
+			      hit_regs(hit->fregs, &space), head, NULL);
+}
+#else
+static void perf_hit(struct trace_fhook *tfh, const struct hit *hit)
+{
+}
+#endif
+
+static void dispatch(struct trace_fhook *tfh, const struct hit *hit)
+{
+	unsigned int flags = trace_probe_load_flag(&tfh->tp);
+	struct event_file_link *link;
+
+	if (flags & TP_FLAG_TRACE)
+		trace_probe_for_each_link_rcu(link, &tfh->tp)
+			trace_hit(tfh, hit, link->file);
+	if (flags & TP_FLAG_PROFILE)
+		perf_hit(tfh, hit);
+}
+
+/* The entry, of an event there. */
+static int on_entry(struct fhook_ops *ops, unsigned long ip,
+		    unsigned long parent_ip, struct fhook_regs *fregs,
+		    void *data)
+{
+	struct trace_fhook *tfh = container_of(ops, struct trace_fhook, ops);
+	struct hit hit = {
+		.ip	= ip,
+		.fregs	= fregs,
+	};
+
+	dispatch(tfh, &hit);
+	return 0;
+}
+
+/* In front of what is stored at the entry. */
+static size_t start_size(const struct trace_fhook *tfh)
+{
+	return tfh->kind == TRACE_FHOOK_SPAN ? sizeof(u64) : 0;
+}
+
+/* What an event at the return will want to know of the entry */
+static int on_call(struct fhook_ops *ops, unsigned long ip,
+		   unsigned long parent_ip, struct fhook_regs *fregs,
+		   void *data)
+{
+	struct trace_fhook *tfh = container_of(ops, struct trace_fhook, ops);
+	struct probe_entry_arg *args = tfh->tp.entry_arg;
+	void *edata = data + start_size(tfh);
+	int i;
+
+	/* Pairs of: fetch this, store it there. The parser made them. */
+	for (i = 0; args && args->code[i].op != FETCH_OP_END; i += 2)
+		*(unsigned long *)(edata + args->code[i + 1].offset) =
+			fetch_arg(fregs, args->code[i].param);
+
+	if (tfh->kind == TRACE_FHOOK_SPAN)
+		*(u64 *)data = trace_clock_local();
+	return 0;
+}
+
+static void on_return(struct fhook_ops *ops, unsigned long ip,
+		      unsigned long ret_ip, struct fhook_regs *fregs,
+		      void *data)
+{
+	struct trace_fhook *tfh = container_of(ops, struct trace_fhook, ops);
+	struct hit hit = {
+		.ip	= ip,
+		.ret_ip	= ret_ip,
+		.fregs	= fregs,
+		.edata	= data + start_size(tfh),
+	};
+
+	if (tfh->kind == TRACE_FHOOK_SPAN)
+		hit.duration = trace_clock_local() - *(u64 *)data;
+	dispatch(tfh, &hit);
+}
+
+/**
+ * trace_fhook_set_callbacks() - let the ops of a probe record its hits
+ * @tfh: the probe, with its arguments, not registered
+ */
+void trace_fhook_set_callbacks(struct trace_fhook *tfh)
+{
+	if (tfh->kind == TRACE_FHOOK_ENTRY) {
+		tfh->ops.entry = on_entry;
+		return;
+	}
+	tfh->ops.exit = on_return;
+	tfh->ops.data_size = start_size(tfh) +
+			     traceprobe_get_entry_data_size(&tfh->tp);
+	tfh->ops.entry = tfh->ops.data_size ? on_call : NULL;
+}
+
+/* As fprobe events have it: (FUNCTION), or (CALLER <- FUNCTION) */
+static bool print_where(struct trace_seq *s, const struct trace_fhook *tfh,
+			const void *record, int flags)
+{
+	const struct fentry_trace_entry_head *entry = record;
+	const struct fexit_trace_entry_head *ret = record;
+
+	if (tfh->kind == TRACE_FHOOK_ENTRY)
+		return seq_print_ip_sym(s, entry->ip,
+					flags | TRACE_ITER_SYM_OFFSET);
+
+	if (!seq_print_ip_sym(s, ret->ret_ip, flags | TRACE_ITER_SYM_OFFSET))
+		return false;
+	trace_seq_puts(s, " <- ");
+	return seq_print_ip_sym(s, ret->func, flags & ~TRACE_ITER_SYM_OFFSET);
+}
+
+static enum print_line_t print_hit(struct trace_iterator *iter, int flags,
+				   struct trace_event *event)
+{
+	const struct span_trace_entry_head *span = (void *)iter->ent;
+	void *record = iter->ent;
+	struct trace_seq *s = &iter->seq;
+	struct trace_event_call *call;
+	struct trace_fhook *tfh;
+	struct trace_probe *tp;
+
+	call = container_of(event, struct trace_event_call, event);
+	tp = trace_probe_primary_from_call(call);
+	if (WARN_ON_ONCE(!tp))
+		return trace_handle_return(s);
+
+	tfh = container_of(tp, struct trace_fhook, tp);
+	trace_seq_printf(s, "%s: (", trace_probe_name(tp));
+	if (!print_where(s, tfh, record, flags))
+		return trace_handle_return(s);
+	trace_seq_putc(s, ')');
+	if (tfh->kind == TRACE_FHOOK_SPAN)
+		trace_seq_printf(s, " " FIELD_STRING_DURATION "=%llu",
+				 span->duration);
+	if (!trace_probe_print_args(s, tp->args, tp->nr_args,
+				    record + head_size(tfh), record))
+		trace_seq_putc(s, '\n');
+	return trace_handle_return(s);
+}
+
+static int define_field(struct trace_event_call *call, const char *type,
+			const char *name, int offset)
+{
+	return trace_define_field(call, type, name, offset, sizeof(u64), 0,
+				  FILTER_OTHER);
+}
+
+static int define_head(struct trace_event_call *call,
+		       const struct trace_fhook *tfh)
+{
+	int ret;
+
+	if (tfh->kind == TRACE_FHOOK_ENTRY)
+		return define_field(call, "unsigned long", FIELD_STRING_IP,
+				    offsetof(struct fentry_trace_entry_head,
+					     ip));
+
+	ret = define_field(call, "unsigned long", FIELD_STRING_FUNC,
+			   offsetof(struct fexit_trace_entry_head, func));
+	if (!ret)
+		ret = define_field(call, "unsigned long", FIELD_STRING_RETIP,
+				   offsetof(struct fexit_trace_entry_head,
+					    ret_ip));
+	if (!ret && tfh->kind == TRACE_FHOOK_SPAN)
+		ret = define_field(call, "u64", FIELD_STRING_DURATION,
+				   offsetof(struct span_trace_entry_head,
+					    duration));
+	return ret;
+}
+
+static int define_fields(struct trace_event_call *call)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+	struct trace_fhook *tfh;
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENOENT;
+
+	tfh = container_of(tp, struct trace_fhook, tp);
+	return define_head(call, tfh) ?:
+	       traceprobe_define_arg_fields(call, head_size(tfh), tp);
+}
+
+static struct trace_event_functions hit_funcs = {
+	.trace		= print_hit,
+};
+
+static struct trace_event_fields hit_fields[] = {
+	{ .type = TRACE_FUNCTION_TYPE, .define_fields = define_fields },
+	{}
+};
+
+/**
+ * trace_fhook_set_event() - let the event of a probe know its records
+ * @tfh: the probe
+ */
+void trace_fhook_set_event(struct trace_fhook *tfh)
+{
+	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
+
+	call->event.funcs = &hit_funcs;
+	call->class->fields_array = hit_fields;
+}

@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of fhook: exit callbacks, and functions that are skipped.
+ *
+ * As in test_fhook.c, callbacks write down what they see and the test looks at it
+ * when the hooked function has returned.
+ */
+#include <linux/completion.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+
+#include "test_fhook.h"
+
+#define MAX_FRAMES	64
+
+/* More calls than any task has room for, if each wants as much as it may. */
+#define TOO_DEEP	40
+
+/**
+ * struct exit_probe - an ops that writes down how it was called
+ * @ops: it
+ * @report: what fhook says of it
+ * @test: that it belongs to
+ * @entries: how often the entry callback was called
+ * @exits: how often the exit callback was called; the others are of the last call
+ * @ip: the exit callback's argument
+ * @ret_ip: the exit callback's argument
+ * @retval: what fhook_regs_get_retval() said at the exit
+ * @arg: what fhook_regs_get_arg() said at the exit, of the first
+ * @regs_ip: what fhook_regs_get_ip() said at the exit
+ * @regs_parent: what fhook_regs_get_parent() said at the exit
+ * @has_regs: did fhook_get_regs() return some at the exit?
+ * @preemptible: could the exit callback be preempted?
+ * @wrong: how often the data did not arrive as they were sent
+ * @decline: does the entry callback decline the exit?
+ * @at_entry: what else the entry callback is to do, or NULL
+ * @at_exit: what else the exit callback is to do, or NULL
+ * @value: for these
+ */
+struct exit_probe {
+	struct fhook_ops	ops;
+	struct fhook_report	report;
+	struct kunit		*test;
+	unsigned int		entries;
+	unsigned int		exits;
+	unsigned long		ip;
+	unsigned long		ret_ip;
+	unsigned long		retval;
+	unsigned long		arg;
+	unsigned long		regs_ip;
+	unsigned long		regs_parent;
+	bool			has_regs;
+	bool			preemptible;
+	unsigned int		wrong;
+	bool			decline;
+	void			(*at_entry)(struct exit_probe *probe,
+					    struct fhook_regs *fregs);
+	void			(*at_exit)(struct exit_probe *probe,
+					   struct fhook_regs *fregs);
+	unsigned long		value;
+};
+
+/* Something that depends on the call, in the first and the last word. */
+static void mark_data(struct exit_probe *probe, void *data, unsigned long mark)
+{
+	unsigned long *words = data;
+	size_t last = probe->ops.data_size / sizeof(*words) - 1;
+
+	words[0] = mark;
+	words[last] = last ? ~mark : mark;
+}
+
+static bool has_mark(struct exit_probe *probe, void *data, unsigned long mark)
+{
+	unsigned long *words = data;
+	size_t last = probe->ops.data_size / sizeof(*words) - 1;
+
+	return words[0] == mark && words[last] == (last ? ~mark : mark);
+}
+
+static int probe_entry(struct fhook_ops *ops, unsigned long ip,
+		       unsigned long parent_ip, struct fhook_regs *fregs,
+		       void *data)
+{
+	struct exit_probe *probe = container_of(ops, struct exit_probe, ops);
+
+	probe->entries++;
+	probe->wrong += !data != !ops->data_size;
+	/* Of nested calls, the stack pointer is what tells them apart. */
+	if (data)
+		mark_data(probe, data, fhook_regs_get_sp(fregs));
+	if (probe->at_entry)
+		probe->at_entry(probe, fregs);
+
+	return probe->decline;
+}
+
+static void probe_exit(struct fhook_ops *ops, unsigned long ip,
+		       unsigned long ret_ip, struct fhook_regs *fregs,
+		       void *data)
+{
+	struct exit_probe *probe = container_of(ops, struct exit_probe, ops);
+
+	probe->exits++;
+	probe->ip = ip;
+	probe->ret_ip = ret_ip;
+	probe->retval = fhook_regs_get_retval(fregs);
+	probe->arg = fhook_regs_get_arg(fregs, 0);
+	probe->regs_ip = fhook_regs_get_ip(fregs);
+	probe->regs_parent = fhook_regs_get_parent(fregs);
+	probe->has_regs = fhook_get_regs(fregs);
+	probe->preemptible = preemptible();
+	probe->wrong += !data != !ops->data_size;
+	if (data && ops->entry)
+		probe->wrong += !has_mark(probe, data,
+					  fhook_regs_get_sp(fregs));
+	if (probe->at_exit)
+		probe->at_exit(probe, fregs);
+}
+
+static struct exit_probe *exit_probe(struct kunit *test, const char *name)
+{
+	struct exit_probe *probe;
+
+	probe = kunit_kzalloc(test, sizeof(*probe), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, probe);
+	probe->test = test;
+	probe->ops.name = name;
+	probe->ops.entry = probe_entry;
+	probe->ops.exit = probe_exit;
+	probe->ops.data_size = sizeof(long);
+	probe->ops.report = &probe->report;
+
+	return probe;
+}
+
+static void probe_end(void *data)
+{
+	struct exit_probe *probe = data;
+
+	if (fhook_is_registered(&probe->ops))
+		fhook_unregister(&probe->ops);
+}
+
+static void probe_register(struct exit_probe *probe, const char *filter)
+{
+	int err = fhook_register(&probe->ops, filter, NULL);
+
+	KUNIT_ASSERT_EQ_MSG(probe->test, 0, err, "%s: %s", probe->ops.name,
+			    probe->report.text);
+	KUNIT_ASSERT_EQ(probe->test, 0,
+			kunit_add_action(probe->test, probe_end, probe));
+}
+
+static void probe_unregister(struct exit_probe *probe)
+{
+	KUNIT_EXPECT_EQ(probe->test, 0, fhook_unregister(&probe->ops));
+	kunit_remove_action(probe->test, probe_end, probe);
+}
+
+static void expect_calls(struct exit_probe *probe, unsigned int entries,
+			 unsigned int exits)
+{
+	KUNIT_EXPECT_EQ_MSG(probe->test, entries, probe->entries, "%s",
+			    probe->ops.name);
+	KUNIT_EXPECT_EQ_MSG(probe->test, exits, probe->exits, "%s",
+			    probe->ops.name);
+	KUNIT_EXPECT_EQ_MSG(probe->test, 0, probe->wrong, "%s",
+			    probe->ops.name);
+}
+
+static void test_exit(struct kunit *test)
+{
+	struct exit_probe *probe = exit_probe(test, "exit");
+
+	probe_register(probe, "fhook_target_a");
+	KUNIT_EXPECT_EQ(test, FHOOK_A(7), fhook_target_a(7));
+	expect_calls(probe, 1, 1);
+	KUNIT_EXPECT_EQ(test, (unsigned long)fhook_target_a, probe->ip);
+	KUNIT_EXPECT_EQ(test, FHOOK_A(7), (u32)probe->retval);
+	KUNIT_EXPECT_EQ(test, 0, probe->arg);
+	KUNIT_EXPECT_FALSE(test, probe->has_regs);
+	KUNIT_EXPECT_FALSE(test, probe->preemptible);
+	fhook_expect_symbol(test, probe->ret_ip, __func__);
+	KUNIT_EXPECT_EQ(test, probe->ret_ip, probe->regs_ip);
+	KUNIT_EXPECT_EQ(test, probe->ret_ip, probe->regs_parent);
+
+	probe_unregister(probe);
+	KUNIT_EXPECT_EQ(test, FHOOK_A(8), fhook_target_a(8));
+	expect_calls(probe, 1, 1);
+}
+
+static void test_exit_only(struct kunit *test)
+{
+	struct exit_probe *probe = exit_probe(test, "exit only");
+	u64 hits, missed;
+
+	probe->ops.entry = NULL;
+	probe->ops.data_size = 0;
+	probe_register(probe, "fhook_target_a");
+	KUNIT_EXPECT_EQ(test, FHOOK_A(7), fhook_target_a(7));
+	expect_calls(probe, 0, 1);
+	fhook_count(&probe->ops, &hits, &missed);
+	KUNIT_EXPECT_EQ(test, 1, hits);
+	KUNIT_EXPECT_EQ(test, 0, missed);
+	probe_unregister(probe);
+}
+
+static void test_exit_regs(struct kunit *test)
+{
+	struct exit_probe *probe = exit_probe(test, "exit with registers");
+
+	probe->ops.flags = FHOOK_FL_REGS;
+	probe_register(probe, "fhook_target_a");
+	KUNIT_EXPECT_EQ(test, FHOOK_A(7), fhook_target_a(7));
+	expect_calls(probe, 1, 1);
+	KUNIT_EXPECT_EQ(test, FHOOK_A(7), (u32)probe->retval);
+	KUNIT_EXPECT_EQ(test, 0, probe->arg);
+	KUNIT_EXPECT_TRUE(test, probe->has_regs);
+	fhook_expect_symbol(test, probe->ret_ip, __func__);
+	KUNIT_EXPECT_EQ(test, probe->ret_ip, probe->regs_ip);
+	KUNIT_EXPECT_EQ(test, probe->ret_ip, probe->regs_parent);
+	probe_unregister(probe);
+}
+
+static void set_retval(struct exit_probe *probe, struct fhook_regs *fregs)
+{
+	fhook_regs_set_retval(fregs, probe->value);
+}
+
+static void set_arg(struct exit_probe *probe, struct fhook_regs *fregs)
+{
+	fhook_regs_set_arg(fregs, 0, probe->value);
+}
+
+static void skip(struct exit_probe *probe, struct fhook_regs *fregs)
+{
+	fhook_regs_skip(fregs, probe->value);
+}
+
+static void try_change(struct kunit *test, unsigned int flags)
+{
+	struct exit_probe *probe = exit_probe(test, "change");
+
+	probe->ops.flags = flags;
+	probe->value = 1234;
+	probe->at_exit = set_retval;
+	probe_register(probe, "fhook_target_a");
+	KUNIT_EXPECT_EQ(test, 1234, fhook_target_a(7));
+	KUNIT_EXPECT_EQ(test, FHOOK_A(7), (u32)probe->retval);
+
+	probe->at_exit = NULL;
+	probe->at_entry = set_arg;
+	KUNIT_EXPECT_EQ(test, FHOOK_A(1234), fhook_target_a(7));
+	KUNIT_EXPECT_EQ(test, FHOOK_A(1234), (u32)probe->retval);
+
+	/* The exit callback sees what the caller will. */
+	probe->at_entry = skip;
+	KUNIT_EXPECT_EQ(test, 1234, fhook_target_a(7));
+	KUNIT_EXPECT_EQ(test, 1234, (u32)probe->retval);
+
+	/* And without an exit. */
+	probe->decline = true;
+	KUNIT_EXPECT_EQ(test, 1234, fhook_target_a(7));
+	expect_calls(probe, 4, 3);
+	probe_unregister(probe);
+}
+
+static void test_change(struct kunit *test)
+{
+	try_change(test, 0);
+	try_change(test, FHOOK_FL_REGS);
+}
+
+static void test_decline(struct kunit *test)
+{
+	struct exit_probe *first = exit_probe(test, "first");
+	struct exit_probe *second = exit_probe(test, "second");
+	struct exit_probe *third = exit_probe(test, "third");
+
+	third->ops.exit = NULL;
+	third->ops.data_size = 0;
+	second->ops.data_size = FHOOK_MAX_DATA;
+	probe_register(first, "fhook_target_a");
+	probe_register(second, "fhook_target_a");
+	probe_register(third, "fhook_target_a");
+	/* An entry callback without an exit has nothing to decline. */
+	third->decline = true;
+
+	KUNIT_EXPECT_EQ(test, FHOOK_A(1), fhook_target_a(1));
+	expect_calls(first, 1, 1);
+	expect_calls(second, 1, 1);
+
+	first->decline = true;
+	KUNIT_EXPECT_EQ(test, FHOOK_A(2), fhook_target_a(2));
+	expect_calls(first, 2, 1);
+	expect_calls(second, 2, 2);
+
+	second->decline = true;
+	KUNIT_EXPECT_EQ(test, FHOOK_A(3), fhook_target_a(3));
+	expect_calls(first, 3, 1);
+	expect_calls(second, 3, 2);
+
+	first->decline = false;
+	KUNIT_EXPECT_EQ(test, FHOOK_A(4), fhook_target_a(4));
+	expect_calls(first, 4, 2);
+	expect_calls(second, 4, 2);
+	expect_calls(third, 4, 0);
+
+	probe_unregister(third);
+	probe_unregister(first);
+	probe_unregister(second);
+}
+
+static u32 recurse(u32 value)
+{
+	return value < TOO_DEEP ? fhook_target_nest(value, recurse) : value;
+}
+
+/* The outermost calls have room and see both ends, the others see neither. */
+static void test_too_deep(struct kunit *test)
+{
+	struct exit_probe *probe = exit_probe(test, "deep");
+	struct exit_probe *entry = exit_probe(test, "entry only");
+	u64 hits, missed;
+
+	probe->ops.data_size = FHOOK_MAX_DATA;
+	entry->ops.exit = NULL;
+	entry->ops.data_size = 0;
+	probe_register(probe, "fhook_target_nest");
+	probe_register(entry, "fhook_target_nest");
+	KUNIT_EXPECT_EQ(test, 2 * TOO_DEEP, recurse(0));
+	fhook_count(&probe->ops, &hits, &missed);
+	KUNIT_EXPECT_GT(test, hits, 5);
+	KUNIT_EXPECT_GT(test, missed, 5);
+	KUNIT_EXPECT_EQ(test, TOO_DEEP, hits + missed);
+	expect_calls(probe, hits, hits);
+	expect_calls(entry, TOO_DEEP, 0);
+
+	/* And the room is there again. */
+	KUNIT_EXPECT_EQ(test, FHOOK_A(2) + 1,
+			fhook_target_nest(1, fhook_target_a));
+	expect_calls(probe, hits + 1, hits + 1);
+	probe_unregister(probe);
+	probe_unregister(entry);
+}
+
+/* One return address for several functions. */
+static void test_tail_call(struct kunit *test)
+{
+	struct exit_probe *outer = exit_probe(test, "outer");
+	struct exit_probe *inner = exit_probe(test, "inner");
+
+	probe_register(outer, "fhook_target_tail");
+	probe_register(inner, "fhook_target_a");
+	KUNIT_EXPECT_EQ(test, FHOOK_A(8), fhook_target_tail(7));
+	expect_calls(outer, 1, 1);
+	expect_calls(inner, 1, 1);
+	KUNIT_EXPECT_EQ(test, FHOOK_A(8), (u32)inner->retval);
+	KUNIT_EXPECT_EQ(test, FHOOK_A(8), (u32)outer->retval);
+	fhook_expect_symbol(test, outer->ret_ip, __func__);
+	probe_unregister(outer);
+	probe_unregister(inner);
+}
+
+static void call_another(struct exit_probe *probe, struct fhook_regs *fregs)
+{
+	fhook_target_b(probe->exits);
+}
+
+/* What callbacks call is not hooked, at the exit as at the entry. */
+static void test_recursion(struct kunit *test)
+{
+	struct exit_probe *probe = exit_probe(test, "calls another");
+	struct exit_probe *other = exit_probe(test, "the other");
+	u64 hits, missed;
+
+	probe->at_exit = call_another;
+	probe_register(probe, "fhook_target_a");
+	probe_register(other, "fhook_target_b");
+	fhook_target_a(1);
+	expect_calls(probe, 1, 1);
+	expect_calls(other, 0, 0);
+	fhook_count(&other->ops, &hits, &missed);
+	KUNIT_EXPECT_EQ(test, 1, missed);
+	fhook_target_b(1);
+	expect_calls(other, 1, 1);
+	probe_unregister(other);
+	probe_unregister(probe);
+}
+
+static void test_bad_ops(struct kunit *test)
+{
+	struct exit_probe *probe = exit_probe(test, "bad");
+
+	probe->ops.data_size = FHOOK_MAX_DATA + 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_register(&probe->ops,
+						      "fhook_target_a", NULL));
+	KUNIT_EXPECT_STREQ(test, probe->report.text,
+			   "the ops wants 257 bytes for each call, more than 256");
+	probe->ops.data_size = (size_t)-1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_register(&probe->ops,
+						      "fhook_target_a", NULL));
+
+	probe->ops.data_size = 8;
+	probe->ops.exit = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_register(&probe->ops,
+						      "fhook_target_a", NULL));
+	KUNIT_EXPECT_STREQ(test, probe->report.text,
+			   "the ops wants data for an exit callback that it has not");
+
+	probe->ops.entry = NULL;
+	probe->ops.data_size = 0;
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_register(&probe->ops,
+						      "fhook_target_a", NULL));
+	KUNIT_EXPECT_STREQ(test, probe->report.text,
+			   "the ops has no callback or no name");
+}
+
+/* All data of the hooks of a function have to fit into a frame. */
+static void test_too_much_data(struct kunit *test)
+{
+	struct exit_probe *probes[6];
+	int i, err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		probes[i] = exit_probe(test, "much");
+		probes[i]->ops.data_size = FHOOK_MAX_DATA;
+		err = fhook_register(&probes[i]->ops, "fhook_target_a", NULL);
+		if (err)
+			break;
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, probe_end,
+							  probes[i]));
+	}
+	KUNIT_ASSERT_LT(test, i, ARRAY_SIZE(probes));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, err);
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_TOO_MANY, probes[i]->report.error);
+
+	/* The others are as they were. */
+	KUNIT_EXPECT_EQ(test, FHOOK_A(1), fhook_target_a(1));
+	while (i--) {
+		expect_calls(probes[i], 1, 1);
+		probe_unregister(probes[i]);
+	}
+}
+
+static DECLARE_COMPLETION(call_in);
+static DECLARE_COMPLETION(call_out);
+static u32 call_result;
+
+static u32 sleep_in_call(u32 value)
+{
+	complete(&call_in);
+	wait_for_completion(&call_out);
+
+	return FHOOK_A(value);
+}
+
+static int call_fn(void *data)
+{
+	WRITE_ONCE(call_result, fhook_target_nest(1, sleep_in_call));
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+static int exit_in_call_fn(void *data)
+{
+	fhook_target_nest(1, sleep_in_call);
+	fhook_target_nest(1, (u32 (*)(u32))data);
+
+	return 0;
+}
+
+static struct task_struct *call_in_thread(struct kunit *test)
+{
+	struct task_struct *task;
+
+	reinit_completion(&call_in);
+	reinit_completion(&call_out);
+	WRITE_ONCE(call_result, 0);
+	task = kthread_run(call_fn, NULL, "fhook_exit");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wait_for_completion(&call_in);
+
+	return task;
+}
+
+/* The caller may free everything when fhook_unregister() returns. */
+static void test_unregister_in_flight(struct kunit *test)
+{
+	struct exit_probe *probe = exit_probe(test, "in flight");
+	struct exit_probe *freed;
+	struct task_struct *task;
+
+	freed = kmemdup(probe, sizeof(*probe), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, freed);
+	KUNIT_ASSERT_EQ(test, 0, fhook_register(&freed->ops,
+						"fhook_target_nest", NULL));
+	task = call_in_thread(test);
+	KUNIT_EXPECT_EQ(test, 1, freed->entries);
+	KUNIT_EXPECT_EQ(test, 0, fhook_unregister(&freed->ops));
+	KUNIT_EXPECT_EQ(test, 0, freed->exits);
+	memset(freed, 0x5a, sizeof(*freed));
+	kfree(freed);
+
+	/* Another who comes meanwhile has not seen the entry. */
+	probe_register(probe, "fhook_target_nest");
+	complete(&call_out);
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, FHOOK_A(2) + 1, call_result);
+	expect_calls(probe, 0, 0);
+	KUNIT_EXPECT_EQ(test, FHOOK_A(2) + 1,
+			fhook_target_nest(1, fhook_target_a));
+	expect_calls(probe, 1, 1);
+	probe_unregister(probe);
+}
+
+/* A task that had its stack before, or one that is forked: both have one. */
+static void test_return_in_flight(struct kunit *test)
+{
+	struct exit_probe *probe = exit_probe(test, "returns");
+	struct task_struct *task;
+
+	probe_register(probe, "fhook_target_nest");
+	task = call_in_thread(test);
+	expect_calls(probe, 1, 0);
+	complete(&call_out);
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, FHOOK_A(2) + 1, call_result);
+	expect_calls(probe, 1, 1);
+	probe_unregister(probe);
+}
+
+static u32 end_task(u32 value)
+{
+	kthread_complete_and_exit(&call_in, 0);
+}
+
+/* A call that never returns goes with its task. */
+static void test_task_ends(struct kunit *test)
+{
+	struct exit_probe *probe = exit_probe(test, "task ends");
+	struct task_struct *task;
+
+	reinit_completion(&call_in);
+	reinit_completion(&call_out);
+	probe_register(probe, "fhook_target_nest");
+	task = kthread_run(exit_in_call_fn, end_task, "fhook_ends");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wait_for_completion(&call_in);
+	complete(&call_out);
+	wait_for_completion(&call_in);
+	expect_calls(probe, 2, 1);
+	probe_unregister(probe);
+}
+
+static unsigned long frames[MAX_FRAMES];
+static unsigned int num_frames;
+static int num_reliable;
+
+static void take_stack(void)
+{
+	num_reliable = fhook_test_trace_reliable(frames, MAX_FRAMES);
+	num_frames = stack_trace_save(frames, MAX_FRAMES, 0);
+}
+
+static void unwind_at_exit(struct exit_probe *probe, struct fhook_regs *fregs)
+{
+	take_stack();
+}
+
+static u32 unwind_in_call(u32 value)
+{
+	take_stack();
+
+	return value;
+}
+
+/* Not hooked, so that its caller is found behind it. */
+static noinline u32 nest_again(u32 value)
+{
+	/* Not a jump. */
+	return fhook_target_nest(value, unwind_in_call) + 1;
+}
+
+/* After one that begins like the first, there should be just the others. */
+static void expect_frames(struct kunit *test, const char *const *names,
+			  unsigned int num)
+{
+	char symbol[KSYM_SYMBOL_LEN];
+	unsigned int i, first;
+
+	for (first = 0; first < num_frames; first++) {
+		sprint_symbol(symbol, frames[first]);
+		if (!strncmp(symbol, names[0], strlen(names[0])))
+			break;
+	}
+	KUNIT_ASSERT_LE(test, first + num, num_frames);
+	for (i = 0; i < num; i++)
+		fhook_expect_symbol(test, frames[first + i], names[i]);
+	if (IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
+		KUNIT_EXPECT_GT(test, num_reliable, 0);
+}
+
+static noinline void try_unwind(struct kunit *test, unsigned int flags)
+{
+	static const char *const in_call[] = {
+		"unwind_in_call+", "fhook_target_nest+", "nest_again",
+		"fhook_target_nest+", "try_unwind+",
+	};
+	static const char *const at_exit[] = {
+		"fhook_return_handler+", "fhook_", "try_unwind+",
+	};
+	struct exit_probe *first = exit_probe(test, "first");
+	struct exit_probe *second = exit_probe(test, "second");
+
+	first->ops.flags = flags;
+	probe_register(first, "fhook_target_nest");
+	probe_register(second, "fhook_target_nest fhook_target_a");
+	KUNIT_EXPECT_EQ(test, 6, fhook_target_nest(1, nest_again));
+	expect_frames(test, in_call, ARRAY_SIZE(in_call));
+
+	first->at_exit = unwind_at_exit;
+	fhook_target_nest(1, fhook_target_b);
+	expect_frames(test, at_exit, ARRAY_SIZE(at_exit));
+	probe_unregister(first);
+	probe_unregister(second);
+}
+
+static void test_unwind(struct kunit *test)
+{
+	try_unwind(test, 0);
+	try_unwind(test, FHOOK_FL_REGS);
+}
+
+static struct kunit_case fhook_exit_cases[] = {
+	KUNIT_CASE(test_exit),
+	KUNIT_CASE(test_exit_only),
+	KUNIT_CASE(test_exit_regs),
+	KUNIT_CASE(test_change),
+	KUNIT_CASE(test_decline),
+	KUNIT_CASE(test_too_deep),
+	KUNIT_CASE(test_tail_call),
+	KUNIT_CASE(test_recursion),
+	KUNIT_CASE(test_bad_ops),
+	KUNIT_CASE(test_too_much_data),
+	KUNIT_CASE(test_return_in_flight),
+	KUNIT_CASE(test_unregister_in_flight),
+	KUNIT_CASE(test_task_ends),
+	KUNIT_CASE(test_unwind),
+	{}
+};
+
+static struct kunit_suite fhook_exit_suite = {
+	.name = "fhook_exit",
+	.test_cases = fhook_exit_cases,
+};
+
+kunit_test_suite(fhook_exit_suite);
