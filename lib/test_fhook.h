@@ -92,6 +92,7 @@ u32 fhook_target_lost3(u32 value);
 u32 fhook_target_notrace(u32 value);
 u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value));
 u32 fhook_target_tail(u32 value);
+u32 fhook_target_tail_nest(u32 value, u32 (*nest)(u32 value));
 void fhook_target_empty(void);
 unsigned long fhook_target_args(unsigned long a0, unsigned long a1,
 				unsigned long a2, unsigned long a3,

@@ -633,6 +633,35 @@ static noinline void try_unwind(struct kunit *test, unsigned int flags)
 	probe_unregister(second);
 }
 
+/* Two frames for what is one return address on the stack, or two where not. */
+static noinline void try_unwind_tail(struct kunit *test, unsigned int flags)
+{
+	static const char *const names[] = {
+		"unwind_in_call+", "fhook_target_nest+", "try_unwind_tail+",
+	};
+	static const char *const no_tail_calls[] = {
+		"unwind_in_call+", "fhook_target_nest+",
+		"fhook_target_tail_nest+", "try_unwind_tail+",
+	};
+	struct exit_probe *probe = exit_probe(test, "tail");
+
+	probe->ops.flags = flags;
+	probe_register(probe, "fhook_target_tail_nest fhook_target_nest");
+	KUNIT_EXPECT_EQ(test, 4, fhook_target_tail_nest(1, unwind_in_call));
+	expect_calls(probe, 2, 2);
+	if (IS_ENABLED(CONFIG_X86))
+		expect_frames(test, names, ARRAY_SIZE(names));
+	else
+		expect_frames(test, no_tail_calls, ARRAY_SIZE(no_tail_calls));
+	probe_unregister(probe);
+}
+
+static void test_unwind_tail(struct kunit *test)
+{
+	try_unwind_tail(test, 0);
+	try_unwind_tail(test, FHOOK_FL_REGS);
+}
+
 static void test_unwind(struct kunit *test)
 {
 	try_unwind(test, 0);
@@ -654,6 +683,7 @@ static struct kunit_case fhook_exit_cases[] = {
 	KUNIT_CASE(test_unregister_in_flight),
 	KUNIT_CASE(test_task_ends),
 	KUNIT_CASE(test_unwind),
+	KUNIT_CASE(test_unwind_tail),
 	{}
 };
 

@@ -60,6 +60,11 @@ noinline u32 fhook_target_tail(u32 value)
 	return fhook_target_a(value + 1);
 }
 
+noinline u32 fhook_target_tail_nest(u32 value, u32 (*nest)(u32 value))
+{
+	return fhook_target_nest(value + 1, nest);
+}
+
 /* Changes no register, so that the caller sees what a trampoline does. */
 noinline void fhook_target_empty(void)
 {

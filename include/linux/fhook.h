@@ -65,7 +65,9 @@ typedef int (*fhook_entry_t)(struct fhook_ops *ops, unsigned long ip,
  * typedef fhook_exit_t - callback at the return of a hooked function
  * @ops: the ops that was registered
  * @ip: address of the hooked function
- * @ret_ip: the address that it returns to
+ * @ret_ip: the address that it returns to, which may be that of another tracer's
+ *	return trampoline, or of fhook's when the function was jumped to by another
+ *	whose return is hooked
  * @fregs: the registers at the return: the return value can be read and changed
  * @data: storage of this call, as the entry callback left it, which finds it
  *	undefined; NULL if the ops asks for none

@@ -5,8 +5,8 @@
  * Frames refer to the exits of their set, and through them to its hooks. They
  * stay there for as long as the function does not return, which may be for ever,
  * and nobody is to wait for that. So the exits of a set outlive it: they count
- * their frames, on the CPU where one is made or goes, and when the set has been
- * freed and the sum is zero, they are. Hooks stay as long as exits refer to them.
+ * their frames, on the CPU where one is made or goes. When the set has been freed
+ * and the sum is zero, the next who retires something frees them. Hooks stay as long as exits refer to them.
  * What may go before is the ops: unregistering takes its exit callback from the
  * hook, and after a grace period nobody is in it.
  *
@@ -40,7 +40,7 @@ static unsigned int count_exits(const struct fhook_set *set)
 	return num;
 }
 
-/* Lay out the frame: the data of each hook, aligned for anything. */
+/* Lay out the frame: the data of each hook, aligned to 8 bytes. */
 static void fill(struct fhook_exits *exits, struct fhook_set *set)
 {
 	unsigned int i, size = sizeof(struct fhook_frame);

@@ -63,9 +63,10 @@ struct fhook_frame *fhook_frame_push(const struct fhook_exits *exits,
 		return NULL;
 
 	/*
-	 * Who unwinds from an NMI behind the second line goes by the size. An
-	 * interrupt behind the first may have pushed a frame of its own here.
+	 * Who unwinds from an NMI goes by size and key as soon as the frame is
+	 * taken. Before, an interrupt may have pushed frames of its own here.
 	 */
+	WRITE_ONCE(frame->key, 0);
 	WRITE_ONCE(frame->size, exits->size);
 	WRITE_ONCE(stack->top, frame);
 	WRITE_ONCE(frame->key, 0);
@@ -101,27 +102,29 @@ void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs)
 }
 
 /*
- * A function that was left without returning has its frame still there. Nothing
- * in the kernel does so today and goes on; if something does, its callers have
- * frames of their own below.
+ * A function that was left without returning, as by a CPU that is suspended, has
+ * its frame still there. Its callers have frames of their own below.
  */
-static struct fhook_frame *find_frame(struct fhook_stack *stack,
+static struct fhook_frame *drop_until(struct fhook_stack *stack,
 				      unsigned long key)
 {
 	struct fhook_frame *frame = stack->top;
 
-	while (unlikely(frame->key != key)) {
-		/* There is nowhere to go on. */
-		if ((void *)older(frame) >= fhook_stack_end(stack))
-			panic("fhook: a function has lost its return address (%#lx)",
-			      key);
-		if (frame->key)
-			this_cpu_dec(*frame->exits->inflight);
+	while ((void *)frame < fhook_stack_end(stack)) {
+		const struct fhook_exits *exits = frame->exits;
+		bool entered = frame->key;
+
+		if (frame->key == key)
+			return frame;
+
 		frame = older(frame);
 		WRITE_ONCE(stack->top, frame);
+		if (entered)
+			this_cpu_dec(*exits->inflight);
 	}
 
-	return frame;
+	/* There is nowhere to go on. */
+	panic("fhook: a function has lost its return address (%#lx)", key);
 }
 
 /* The bit of fhook_guard that stands for this context, as in fhook_caller. */
@@ -149,7 +152,7 @@ static void call_exits(struct fhook_frame *frame, struct fhook_regs *fregs)
 
 	for (; exit < end; exit++, declined >>= 1) {
 		call = READ_ONCE(exit->hook->exit);
-		if (likely(call && !(declined & 1)))
+		if (likely(call && !READ_ONCE(exit->dead) && !(declined & 1)))
 			call(exit->hook->ops, frame->func, frame->ret, fregs,
 			     exit->data ? (void *)frame + exit->data : NULL);
 	}
@@ -167,11 +170,15 @@ static void call_exits(struct fhook_frame *frame, struct fhook_regs *fregs)
 void fhook_return_handler(struct fhook_regs *fregs)
 {
 	struct fhook_stack *stack = current->fhook_stack;
-	struct fhook_frame *frame;
+	struct fhook_frame *frame = stack->top;
+	const struct fhook_exits *exits;
 	unsigned int bit, held;
 
 	preempt_disable_notrace();
-	frame = find_frame(stack, fhook_regs_key(fregs));
+	if (unlikely((void *)frame >= fhook_stack_end(stack) ||
+		     frame->key != fhook_regs_key(fregs)))
+		frame = drop_until(stack, fhook_regs_key(fregs));
+	exits = frame->exits;
 	fhook_regs_set_ip(fregs, frame->ret);
 
 	bit = guard_bit();
@@ -184,8 +191,9 @@ void fhook_return_handler(struct fhook_regs *fregs)
 
 	fhook_regs_unhijack(fregs);
 	barrier();
+	/* From here on, an interrupt may push frames of its own in its place. */
 	WRITE_ONCE(stack->top, older(frame));
-	__this_cpu_dec(*frame->exits->inflight);
+	this_cpu_dec(*exits->inflight);
 	preempt_enable_notrace();
 }
 
@@ -199,8 +207,9 @@ void fhook_return_handler(struct fhook_regs *fregs)
  * For unwinders, in any context. Of a task that runs all the same, what it says
  * may be wrong, but nothing is touched that is not there.
  *
- * Return: @addr if it is none of fhook's, or if there is no such frame; what is
- * found may be another tracer's, or fhook's again after a tail call.
+ * Return: @addr if it is none of fhook's, or if there is no such frame. What is
+ * found is not fhook's again, as it would be after a tail call, but may be another
+ * tracer's.
  */
 unsigned long fhook_ret_addr(struct task_struct *task,
 			     struct fhook_frame **cursor, unsigned long addr,
@@ -208,6 +217,7 @@ unsigned long fhook_ret_addr(struct task_struct *task,
 {
 	struct fhook_stack *stack = READ_ONCE(task->fhook_stack);
 	struct fhook_frame *frame;
+	unsigned long ret;
 
 	if (!is_return(addr) || !stack)
 		return addr;
@@ -217,7 +227,9 @@ unsigned long fhook_ret_addr(struct task_struct *task,
 	       (void *)(frame + 1) <= fhook_stack_end(stack)) {
 		if (READ_ONCE(frame->key) == key) {
 			*cursor = frame;
-			return READ_ONCE(frame->ret);
+			ret = READ_ONCE(frame->ret);
+			if (!is_return(ret))
+				return ret;
 		}
 		if (READ_ONCE(frame->size) < sizeof(*frame))
 			break;

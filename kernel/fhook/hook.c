@@ -628,7 +628,8 @@ EXPORT_SYMBOL_GPL(fhook_is_registered);
  * fhook_hook_count() - how often a hook was hit
  * @hook: the hook
  * @hits: set to how often the callback was called
- * @missed: set to how often the recursion guard refused to
+ * @missed: set to how often the recursion guard refused to, or there was no room
+ *	for the return address
  */
 void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed)
 {
@@ -648,7 +649,8 @@ void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed)
  * fhook_count() - how often a hook was hit
  * @ops: the hook; if it is not registered, both are 0
  * @hits: set to how often the callback was called
- * @missed: set to how often the recursion guard refused to
+ * @missed: set to how often the recursion guard refused to, or there was no room
+ *	for the return address
  */
 void fhook_count(const struct fhook_ops *ops, u64 *hits, u64 *missed)
 {

@@ -20,7 +20,7 @@
  *
  * Everything that decides holds fhook_mutex: tables, sets, hooks, spans.
  * Order of locks: fhook_mutex, module_mutex, text_mutex. What runs without
- * it: trampolines (they read nothing but immediates and per-CPU counters),
+ * it: trampolines (they read nothing but what was written into them),
  * frame.c (which belongs to the task that runs), and the look-ups of trampoline
  * addresses in text.c, which use RCU.
  */
@@ -39,8 +39,9 @@
 
 /**
  * struct fhook_stat - what the trampolines count, per CPU and hook
- * @hits: calls of the callback
- * @missed: hits refused by the recursion guard
+ * @hits: calls that the hook has seen
+ * @missed: calls refused by the recursion guard, or for want of room for the
+ *	return address
  */
 struct fhook_stat {
 	u64	hits;
@@ -181,10 +182,12 @@ struct fhook_hook {
  * struct fhook_exit - a hook of a set that has an exit callback
  * @hook: the hook
  * @data: where its data are in a frame, in bytes; 0 if it wants none
+ * @dead: as in &struct fhook_member; read without the mutex
  */
 struct fhook_exit {
 	struct fhook_hook	*hook;
 	u32			data;
+	bool			dead;
 };
 
 /**

@@ -354,6 +354,8 @@ void fhook_set_kill(struct fhook_hook *hook)
 			    set->members[i].dead)
 				continue;
 			set->members[i].dead = true;
+			if (set->members[i].exit)
+				WRITE_ONCE(set->members[i].exit->dead, true);
 			if (set->members[i].call)
 				fhook_arch_call_kill(set->text +
 						     set->members[i].call);

@@ -25,9 +25,9 @@ static bool stacks_wanted;
 /* Allocated ahead, for tasks are looked at where nobody may sleep. */
 #define BATCH	32
 
-static struct fhook_stack *stack_alloc(void)
+static struct fhook_stack *stack_alloc(gfp_t gfp)
 {
-	struct fhook_stack *stack = kmalloc(FHOOK_STACK_SIZE, GFP_KERNEL);
+	struct fhook_stack *stack = kmalloc(FHOOK_STACK_SIZE, gfp);
 
 	if (stack)
 		stack->top = fhook_stack_end(stack);
@@ -40,7 +40,7 @@ static unsigned int alloc_batch(struct fhook_stack **stacks)
 	unsigned int num;
 
 	for (num = 0; num < BATCH; num++) {
-		stacks[num] = stack_alloc();
+		stacks[num] = stack_alloc(GFP_KERNEL);
 		if (!stacks[num])
 			break;
 	}
@@ -140,14 +140,14 @@ void fhook_fork(struct task_struct *task)
 	if (!READ_ONCE(stacks_wanted))
 		return;
 
-	stack = stack_alloc();
+	stack = stack_alloc(GFP_KERNEL_ACCOUNT);
 	if (stack && !stack_give(task, stack))
 		kfree(stack);
 }
 
 /**
- * fhook_task_restart() - an idle task begins at its beginning again
- * @task: the task, which does not run
+ * fhook_task_restart() - an idle task will begin at its beginning again
+ * @task: the task, whose CPU is down
  */
 void fhook_task_restart(struct task_struct *task)
 {

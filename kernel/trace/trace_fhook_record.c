@@ -275,8 +275,9 @@ static void on_return(struct fhook_ops *ops, unsigned long ip,
 		.edata	= data + start_size(tfh),
 	};
 
+	/* The clocks of two CPUs may differ a little. */
 	if (tfh->kind == TRACE_FHOOK_SPAN)
-		hit.duration = trace_clock_local() - *(u64 *)data;
+		hit.duration = max_t(s64, 0, trace_clock_local() - *(u64 *)data);
 	dispatch(tfh, &hit);
 }
 

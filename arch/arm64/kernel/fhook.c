@@ -49,7 +49,7 @@ static_assert(FHOOK_NMI_MASK == NMI_MASK);
 
 /*
  * The bits of the contexts of this CPU in which a callback is running. Only
- * trampolines read and write it, with preemption disabled.
+ * trampolines and frame.c read and write it, with preemption disabled.
  */
 DEFINE_PER_CPU(unsigned int, fhook_guard);
 

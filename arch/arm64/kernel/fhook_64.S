@@ -293,7 +293,7 @@ SYM_CODE_START(fhook_regs_caller)
 	save_pmr
 	piece_end regs_pmr
 
-	/* A callback may have changed them all but sp. */
+	/* A callback may have changed them all but sp, x29 and x30. */
 	piece regs_restore
 	restore_args
 	restore_others

@@ -45,7 +45,7 @@ static_assert(FHOOK_NMI_MASK == NMI_MASK);
 
 /*
  * The bits of the contexts of this CPU in which a callback is running. Only
- * trampolines read and write it, with preemption disabled.
+ * trampolines and frame.c read and write it, with preemption disabled.
  */
 DEFINE_PER_CPU(unsigned int, fhook_guard);
 
@@ -301,7 +301,8 @@ unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
 
 	/* Those with exits have two conditional branches more, and a plain one. */
 	if (set->exits)
-		size += set->exits->num * (fhook_pieces[PIECE_FRAME_TEST].len +
+		size += set->exits->num * (fhook_pieces[PIECE_COUNT_FAR].len +
+					   fhook_pieces[PIECE_FRAME_TEST].len +
 					   fhook_pieces[PIECE_DATA].len +
 					   fhook_pieces[PIECE_DECLINE_TEST].len +
 					   fhook_pieces[PIECE_DECLINE].len +

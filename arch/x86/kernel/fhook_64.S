@@ -40,6 +40,7 @@
 #define RETURN_FRAME	(FRAME + 8)
 #define RET_IP		FRAME(%rsp)
 #define PARENT		(FRAME + 8)(%rsp)
+#define CALLER_SP	(FRAME + 16)(%rsp)
 #define GUARD_BIT	(%rsp)
 #define FUNC_IP		8(%rsp)
 #define EXIT_FRAME	16(%rsp)
@@ -64,8 +65,8 @@
 	movq	%rbp, REG(RBP)
 .endm
 
-/* The rest of a full pt_regs, at a site or, RET_IP apart, behind a return. */
-.macro save_others
+/* The rest of a full pt_regs, RIP apart; where the stack pointer was is at \sp. */
+.macro save_others sp
 	movq	%rbx, REG(RBX)
 	movq	%r10, REG(R10)
 	movq	%r11, REG(R11)
@@ -78,7 +79,7 @@
 	movq	$-1, REG(ORIG_RAX)
 	movq	$__KERNEL_CS, REG(CS)
 	movq	$__KERNEL_DS, REG(SS)
-	leaq	PARENT, %rax
+	leaq	\sp, %rax
 	movq	%rax, REG(RSP)
 .endm
 
@@ -242,7 +243,7 @@ SYM_FUNC_START(fhook_regs_caller)
 	piece regs_save
 	leaq	-FRAME(%rsp), %rsp	/* leaves the flags alone */
 	save_caller_saved
-	save_others
+	save_others PARENT
 	movq	RET_IP, %rax
 	movq	%rax, REG(RIP)
 	movq	$FHOOK_REGS_FULL, KIND
@@ -303,7 +304,7 @@ SYM_CODE_START(fhook_regs_return)
 	enter_return fhook_regs_return
 	leaq	-RETURN_FRAME(%rsp), %rsp
 	save_caller_saved
-	save_others
+	save_others CALLER_SP
 	movq	$(FHOOK_REGS_FULL | FHOOK_REGS_EXIT), KIND
 	leaq	KIND, %rdi
 	call	fhook_return_handler
