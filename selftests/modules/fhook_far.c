@@ -48,7 +48,7 @@ static int find_get_area(void)
 static void take(unsigned long around)
 {
 	unsigned long start = max(PAGE_ALIGN(around) - REACH, MODULES_VADDR);
-	unsigned long end = min(PAGE_ALIGN(around) + REACH, MODULES_END);
+	unsigned long end = min(PAGE_ALIGN(around) + REACH, VMALLOC_END);
 	unsigned long size;
 
 	for (size = SZ_64M; size >= PAGE_SIZE; size /= 2) {

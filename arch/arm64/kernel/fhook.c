@@ -14,7 +14,7 @@
  * between. What has to be ordered is that x9 was set before a branch with link
  * is met: fhook_sites.c wrote the first word when nobody could be between the
  * two yet. What a new branch leads to was written, and flush_icache_range()
- * has let all CPUs know, before the branch. aarch64_insn_patch_text_nosync()
+ * has let all CPUs know, before the branch. aarch64_insn_patch_texts_nosync()
  * cleans the data cache and invalidates the instruction caches, of all CPUs, to
  * the point of unification; a CPU may still have prefetched the old word, which
  * the interrupt of fhook_arch_site_flush() ends.
@@ -531,8 +531,8 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
  * @site: address of a slot that is to reach it
  * @size: in bytes, whole pages
  *
- * Among the modules, which are where they are for the same reason: within reach
- * of the kernel if they can.
+ * Where modules are by default, or in what follows it and belongs to vmalloc():
+ * with KASLR that is where the kernel is, and its modules are around it.
  *
  * Return: memory that may become executable, or NULL.
  */
@@ -540,7 +540,7 @@ void *fhook_arch_text_alloc(unsigned long site, unsigned int size)
 {
 	unsigned long reach = SZ_128M - PAGE_SIZE;
 	unsigned long start = max(site - reach, MODULES_VADDR);
-	unsigned long end = min(site + reach, MODULES_END);
+	unsigned long end = min(site + reach, VMALLOC_END);
 
 	return __vmalloc_node_range(size, PAGE_SIZE, start, end, GFP_KERNEL,
 				    PAGE_KERNEL, 0, NUMA_NO_NODE,
