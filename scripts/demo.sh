@@ -39,6 +39,12 @@ run "echo 'h:bad vfs_raed' >> fhook_events; tail -3 error_log"
 title "Hooks are ordinary trace events; triggers and histograms work on them:"
 run "echo 'hist:keys=common_pid' > events/fhooks/reads/trigger; cat events/fhooks/reads/hist"
 
+title "Whole calls, with what they return and how long they take, in nanoseconds:"
+# shellcheck disable=SC2016
+run "echo 'h:took vfs_read%span got=\$retval:s64' >> fhook_events"
+run "echo 'hist:keys=duration.log2' > events/fhooks/took/trigger"
+run "cat /etc/passwd > /dev/null; cat events/fhooks/took/hist"
+
 title "A module hooks a function through the API:"
 run "dmesg -c > /dev/null; modprobe fhook-sample; dmesg"
 

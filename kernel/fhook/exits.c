@@ -6,9 +6,9 @@
  * stay there for as long as the function does not return, which may be for ever,
  * and nobody is to wait for that. So the exits of a set outlive it: they count
  * their frames, on the CPU where one is made or goes. When the set has been freed
- * and the sum is zero, the next who retires something frees them. Hooks stay as long as exits refer to them.
- * What may go before is the ops: unregistering takes its exit callback from the
- * hook, and after a grace period nobody is in it.
+ * and the sum is zero, the next who retires something frees them. Hooks stay as
+ * long as exits refer to them. What may go before is the ops: unregistering takes
+ * its exit callback from the hook, and after a grace period nobody is in it.
  *
  * After the grace period that a set waits for, its trampoline makes no frame any
  * more. From then on the count only falls: a sum of zero is the truth, however it
@@ -73,7 +73,7 @@ static void exits_free(struct fhook_exits *exits)
 
 	for (i = 0; i < exits->num; i++)
 		fhook_hook_put(exits->exits[i].hook);
-	free_percpu(exits->inflight);
+	free_percpu(exits->pending);
 	kfree(exits);
 }
 
@@ -98,8 +98,8 @@ int fhook_exits_make(struct fhook_set *set, struct fhook_report *report)
 
 	exits = kzalloc(struct_size(exits, exits, num), GFP_KERNEL);
 	if (exits)
-		exits->inflight = alloc_percpu(long);
-	if (!exits || !exits->inflight) {
+		exits->pending = alloc_percpu(long);
+	if (!exits || !exits->pending) {
 		kfree(exits);
 		return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
 				  "no memory for %u exits", num);
@@ -125,7 +125,7 @@ static bool has_frames(const struct fhook_exits *exits)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(*per_cpu_ptr(exits->inflight, cpu));
+		sum += READ_ONCE(*per_cpu_ptr(exits->pending, cpu));
 
 	return sum;
 }

@@ -94,7 +94,7 @@ void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs)
 		return;
 	}
 
-	this_cpu_inc(*exits->inflight);
+	this_cpu_inc(*exits->pending);
 	frame->ret = fhook_regs_get_parent(fregs);
 	WRITE_ONCE(frame->key, fhook_regs_key(fregs));
 	barrier();
@@ -120,7 +120,7 @@ static struct fhook_frame *drop_until(struct fhook_stack *stack,
 		frame = older(frame);
 		WRITE_ONCE(stack->top, frame);
 		if (entered)
-			this_cpu_dec(*exits->inflight);
+			this_cpu_dec(*exits->pending);
 	}
 
 	/* There is nowhere to go on. */
@@ -193,7 +193,7 @@ void fhook_return_handler(struct fhook_regs *fregs)
 	barrier();
 	/* From here on, an interrupt may push frames of its own in its place. */
 	WRITE_ONCE(stack->top, older(frame));
-	this_cpu_dec(*exits->inflight);
+	this_cpu_dec(*exits->pending);
 	preempt_enable_notrace();
 }
 
@@ -249,7 +249,7 @@ void fhook_frames_drop(struct fhook_stack *stack)
 
 	while ((void *)frame < fhook_stack_end(stack)) {
 		if (frame->key)
-			this_cpu_dec(*frame->exits->inflight);
+			this_cpu_dec(*frame->exits->pending);
 		frame = older(frame);
 	}
 	stack->top = frame;

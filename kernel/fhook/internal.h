@@ -192,7 +192,7 @@ struct fhook_exit {
 
 /**
  * struct fhook_exits - what a set does when its functions return
- * @inflight: how many frames wait for that; only the sum means something
+ * @pending: how many frames wait for that; only the sum means something
  * @stub: what functions return to instead
  * @size: of a frame with all data, in bytes
  * @all: &fhook_frame.declined if nobody wants the exit
@@ -201,7 +201,7 @@ struct fhook_exit {
  * @exits: them, in the order of the set
  */
 struct fhook_exits {
-	long __percpu		*inflight;
+	long __percpu		*pending;
 	void			(*stub)(void);
 	u32			size;
 	u32			all;

@@ -2,8 +2,8 @@
 /*
  * What the parts of fhook's tracing share: trace_fhook_parse.c makes a
  * &struct trace_fhook of a definition, trace_fhook_events.c attaches it,
- * trace_fhook_record.c records its hits, trace_fhook_event_file.c is its file; trace_fhook.c is the tracer, and
- * trace_fhook_list.c has its lists.
+ * trace_fhook_record.c records its hits, trace_fhook_event_file.c is its file;
+ * trace_fhook.c is the tracer, and trace_fhook_list.c has its lists.
  *
  * Locks, outermost first: dyn_event_ops_mutex (while a definition is parsed),
  * event_mutex, fhook's own. fhook never takes one of the former.

@@ -5,10 +5,10 @@
 #ifndef _ASM_ARM64_FHOOK_ARCH_H
 #define _ASM_ARM64_FHOOK_ARCH_H
 
+#include <linux/fhook.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/types.h>
-#include <asm/fhook.h>
 #include <asm/insn-def.h>
 
 /*

@@ -5,9 +5,9 @@
 #ifndef _ASM_X86_FHOOK_ARCH_H
 #define _ASM_X86_FHOOK_ARCH_H
 
+#include <linux/fhook.h>
 #include <linux/string.h>
 #include <linux/types.h>
-#include <asm/fhook.h>
 #include <asm/text-patching.h>
 
 /* Length of a slot, and of the call in it, in bytes. */

@@ -31,6 +31,8 @@
 #include <linux/timex.h>
 #include <linux/vmstat.h>
 
+#include "fhook_bench.h"
+
 #define CALLS		100000
 #define MAX_OPS		10
 #define RUNS		3
@@ -51,78 +53,6 @@ static noinline int bench_other(int arg)
 static int (*call_other)(int arg) = bench_other;
 static int sink;
 
-/*
- * Instructions and ticks
- */
-
-/* How many ticks a loop of KNOWN instructions takes. */
-#define KNOWN_ROUNDS	500000UL
-#define KNOWN		(2 * KNOWN_ROUNDS)
-
-static u64 known_ticks;
-
-static u64 run_known_loop(void)
-{
-	unsigned long rounds = KNOWN_ROUNDS;
-	unsigned long flags;
-	u64 begin, end;
-
-	local_irq_save(flags);
-	begin = get_cycles();
-#ifdef CONFIG_X86_64
-	asm volatile("1: decq %0\n\tjnz 1b" : "+r" (rounds) : : "cc");
-#elif defined(CONFIG_ARM64)
-	asm volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r" (rounds) : : "cc");
-#else
-#error "a loop of two instructions is wanted here"
-#endif
-	end = get_cycles();
-	local_irq_restore(flags);
-
-	return end - begin;
-}
-
-static void calibrate(void)
-{
-	u64 again;
-
-	run_known_loop();
-	known_ticks = run_known_loop();
-	again = run_known_loop();
-	pr_info("%lu instructions take %llu ticks\n", KNOWN, known_ticks);
-	if (abs_diff(again, known_ticks) > KNOWN / 1000)
-		pr_warn("and %llu the next time: this machine does not count instructions\n",
-			again);
-}
-
-static u64 instructions(u64 ticks)
-{
-	return mul_u64_u64_div_u64(ticks, KNOWN, known_ticks);
-}
-
-/* The figures of one case, 0 where there is none. */
-struct figures {
-	u64	mainline;
-	u64	fhook;
-};
-
-static void print_figure(char *text, size_t size, u64 value)
-{
-	if (value)
-		snprintf(text, size, "%llu", value);
-	else
-		strscpy(text, "-", size);
-}
-
-static void print_row(const char *name, const char *unit, struct figures f)
-{
-	char mainline[24], fhook[24];
-
-	print_figure(mainline, sizeof(mainline), f.mainline);
-	print_figure(fhook, sizeof(fhook), f.fhook);
-	pr_info("BENCH\t%s\t%s\t%s\t%s\n", name, unit, mainline, fhook);
-}
-
 /* Instructions of one round of the loop, with whatever hooks it now has. */
 static u64 measure_calls(void)
 {
@@ -139,7 +69,7 @@ static u64 measure_calls(void)
 	end = get_cycles();
 	local_irq_restore(flags);
 
-	return div_u64(instructions(end - begin) + CALLS / 2, CALLS);
+	return div_u64(fhook_bench_instructions(end - begin) + CALLS / 2, CALLS);
 }
 
 /*
@@ -358,7 +288,7 @@ static void bench_calls(void)
 		if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
 			f.mainline = measure_side(&mainline, c);
 		f.fhook = measure_side(&fhook, c);
-		print_row(c->name, "instructions", f);
+		fhook_bench_print(c->name, "instructions", f);
 	}
 }
 
@@ -384,7 +314,7 @@ static void bench_fprobe(void)
 		return;
 	f.mainline = measure_calls();
 	unregister_fprobe(&fp);
-	print_row("1 fprobe, entry", "instructions", f);
+	fhook_bench_print("1 fprobe, entry", "instructions", f);
 }
 #else
 static void bench_fprobe(void) { }
@@ -408,7 +338,7 @@ static void bench_kprobe(void)
 		return;
 	f.mainline = measure_calls();
 	unregister_kprobe(&kp);
-	print_row("1 kprobe", "instructions", f);
+	fhook_bench_print("1 kprobe", "instructions", f);
 }
 #else
 static void bench_kprobe(void) { }
@@ -509,10 +439,10 @@ static void bench_returns(void)
 	u64 kretprobe = measure_kretprobe(), fprobe = measure_fprobe_exit();
 	u64 fhook = measure_fhook_exit();
 
-	print_row("entry + exit", "instructions",
+	fhook_bench_print("entry + exit", "instructions",
 		  (struct figures) { fprobe ?: kretprobe, fhook });
 	if (fprobe)
-		print_row("1 kretprobe, entry + exit", "instructions",
+		fhook_bench_print("1 kretprobe, entry + exit", "instructions",
 			  (struct figures) { kretprobe, 0 });
 }
 
@@ -580,9 +510,9 @@ static int measure_whole_once(const struct side *side,
 	side->wait();
 	gone = get_cycles() - begin;
 
-	f->attach = min(f->attach, instructions(attached));
-	f->detach = min(f->detach, instructions(detached));
-	f->gone = min(f->gone, instructions(gone));
+	f->attach = min(f->attach, fhook_bench_instructions(attached));
+	f->detach = min(f->detach, fhook_bench_instructions(detached));
+	f->gone = min(f->gone, fhook_bench_instructions(gone));
 
 	return 0;
 }
@@ -616,11 +546,11 @@ static void bench_whole(void)
 		if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
 			m = measure_whole(&mainline, c, true);
 		f = measure_whole(&fhook, c, false);
-		print_row(c->attach, "instructions",
+		fhook_bench_print(c->attach, "instructions",
 			  (struct figures) { m.attach, f.attach });
-		print_row(c->detach, "instructions",
+		fhook_bench_print(c->detach, "instructions",
 			  (struct figures) { m.detach, f.detach });
-		print_row(c->gone, "instructions",
+		fhook_bench_print(c->gone, "instructions",
 			  (struct figures) { m.gone, f.gone });
 	}
 }
@@ -793,29 +723,28 @@ static void bench_memory(void)
 {
 	struct figures tramp = { };
 
-	print_row("memory of an idle vmlinux site (fhook's own data)", "bytes",
+	fhook_bench_print("memory of an idle vmlinux site (fhook's own data)", "bytes",
 		  (struct figures) {
 			mainline_site_size(),
 			sizeof(*THIS_MODULE->fhook_sites) });
-	print_row("memory of an ops, what the user provides", "bytes",
+	fhook_bench_print("memory of an ops, what the user provides", "bytes",
 		  (struct figures) {
 			mainline_ops_size(), sizeof(struct fhook_ops) });
-	print_row("memory of an ops on 1 function, allocated", "bytes",
+	fhook_bench_print("memory of an ops on 1 function, allocated", "bytes",
 		  (struct figures) { many_mainline(), many_fhook() });
 	/* Mainline's are copies that take a page each, where it has any. */
 	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE) && IS_ENABLED(CONFIG_X86))
 		tramp.mainline = PAGE_SIZE;
 	tramp.fhook = measure_tramp(1);
-	print_row("memory of a trampoline of 1 ops", "bytes", tramp);
+	fhook_bench_print("memory of a trampoline of 1 ops", "bytes", tramp);
 	tramp.mainline = 0;
 	tramp.fhook = measure_tramp(MAX_OPS);
-	print_row("memory of a trampoline of 10 ops", "bytes", tramp);
+	fhook_bench_print("memory of a trampoline of 10 ops", "bytes", tramp);
 }
 
 static int __init bench_init(void)
 {
-	calibrate();
-	if (!known_ticks)
+	if (!fhook_bench_calibrate())
 		return -ENODEV;
 
 	bench_calls();
