@@ -440,10 +440,10 @@ static void bench_returns(void)
 	u64 fhook = measure_fhook_exit();
 
 	fhook_bench_print("entry + exit", "instructions",
-		  (struct figures) { fprobe ?: kretprobe, fhook });
+			  (struct figures) { fprobe ?: kretprobe, fhook });
 	if (fprobe)
 		fhook_bench_print("1 kretprobe, entry + exit", "instructions",
-			  (struct figures) { kretprobe, 0 });
+				  (struct figures) { kretprobe, 0 });
 }
 
 /*
@@ -547,11 +547,11 @@ static void bench_whole(void)
 			m = measure_whole(&mainline, c, true);
 		f = measure_whole(&fhook, c, false);
 		fhook_bench_print(c->attach, "instructions",
-			  (struct figures) { m.attach, f.attach });
+				  (struct figures) { m.attach, f.attach });
 		fhook_bench_print(c->detach, "instructions",
-			  (struct figures) { m.detach, f.detach });
+				  (struct figures) { m.detach, f.detach });
 		fhook_bench_print(c->gone, "instructions",
-			  (struct figures) { m.gone, f.gone });
+				  (struct figures) { m.gone, f.gone });
 	}
 }
 
@@ -721,17 +721,19 @@ static u64 measure_tramp(int num)
 
 static void bench_memory(void)
 {
+	struct figures site = {
+		mainline_site_size(), sizeof(*THIS_MODULE->fhook_sites)
+	};
+	struct figures ops = { mainline_ops_size(), sizeof(struct fhook_ops) };
+	struct figures many = { many_mainline(), many_fhook() };
 	struct figures tramp = { };
 
-	fhook_bench_print("memory of an idle vmlinux site (fhook's own data)", "bytes",
-		  (struct figures) {
-			mainline_site_size(),
-			sizeof(*THIS_MODULE->fhook_sites) });
+	fhook_bench_print("memory of an idle vmlinux site (fhook's own data)",
+			  "bytes", site);
 	fhook_bench_print("memory of an ops, what the user provides", "bytes",
-		  (struct figures) {
-			mainline_ops_size(), sizeof(struct fhook_ops) });
+			  ops);
 	fhook_bench_print("memory of an ops on 1 function, allocated", "bytes",
-		  (struct figures) { many_mainline(), many_fhook() });
+			  many);
 	/* Mainline's are copies that take a page each, where it has any. */
 	if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE) && IS_ENABLED(CONFIG_X86))
 		tramp.mainline = PAGE_SIZE;
