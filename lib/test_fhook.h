@@ -121,6 +121,7 @@ u32 fhook_test_builtin(u32 value);
 void fhook_test_poke(unsigned long addr, const void *insn, size_t len);
 bool fhook_test_jump(unsigned long slot, const void *dest);
 unsigned long fhook_test_find_slot(unsigned long func);
+unsigned int fhook_test_dying(void);
 bool fhook_test_reserved(unsigned long first, unsigned long last);
 int fhook_test_bpf_poke(unsigned long addr);
 bool fhook_test_is_text(unsigned long addr);

@@ -6,6 +6,7 @@
  * when the hooked function has returned.
  */
 #include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/kthread.h>
@@ -495,6 +496,7 @@ static struct task_struct *call_in_thread(struct kunit *test)
 static void test_unregister_in_flight(struct kunit *test)
 {
 	struct exit_probe *probe = exit_probe(test, "in flight");
+	unsigned int dying = fhook_test_dying();
 	struct exit_probe *freed;
 	struct task_struct *task;
 
@@ -506,6 +508,8 @@ static void test_unregister_in_flight(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, freed->entries);
 	KUNIT_EXPECT_EQ(test, 0, fhook_unregister(&freed->ops));
 	KUNIT_EXPECT_EQ(test, 0, freed->exits);
+	fhook_barrier();
+	KUNIT_EXPECT_EQ(test, dying + 1, fhook_test_dying());
 	memset(freed, 0x5a, sizeof(*freed));
 	kfree(freed);
 
@@ -519,6 +523,9 @@ static void test_unregister_in_flight(struct kunit *test)
 			fhook_target_nest(1, fhook_target_a));
 	expect_calls(probe, 1, 1);
 	probe_unregister(probe);
+	/* What the call referred to went with it. */
+	fhook_barrier();
+	KUNIT_EXPECT_EQ(test, dying, fhook_test_dying());
 }
 
 /* A task that had its stack before, or one that is forked: both have one. */
@@ -545,7 +552,8 @@ static u32 end_task(u32 value)
 /* A call that never returns goes with its task. */
 static void test_task_ends(struct kunit *test)
 {
-	struct exit_probe *probe = exit_probe(test, "task ends");
+	struct exit_probe *probe = exit_probe(test, "task ends"), *other;
+	unsigned int i, dying = fhook_test_dying();
 	struct task_struct *task;
 
 	reinit_completion(&call_in);
@@ -558,6 +566,14 @@ static void test_task_ends(struct kunit *test)
 	wait_for_completion(&call_in);
 	expect_calls(probe, 2, 1);
 	probe_unregister(probe);
+	/* Its memory goes when RCU lets it; then so does what it referred to. */
+	for (i = 0; i < 100 && fhook_test_dying() > dying; i++) {
+		msleep(50);
+		other = exit_probe(test, "next");
+		probe_register(other, "fhook_target_a");
+		probe_unregister(other);
+	}
+	KUNIT_EXPECT_EQ(test, dying, fhook_test_dying());
 }
 
 static unsigned long frames[MAX_FRAMES];

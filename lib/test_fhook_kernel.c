@@ -46,6 +46,17 @@ void fhook_test_poke(unsigned long addr, const void *insn, size_t len)
 EXPORT_SYMBOL_NS_GPL(fhook_test_poke, FHOOK_KUNIT);
 
 /**
+ * fhook_test_dying() - how many sets are gone to which functions will return
+ *
+ * Return: that number.
+ */
+unsigned int fhook_test_dying(void)
+{
+	return fhook_exits_dying();
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_dying, FHOOK_KUNIT);
+
+/**
  * fhook_test_jump() - put a slot into the third of its states
  * @slot: its address; it holds a no-op or the jump
  * @dest: where it is to jump to, NULL for the no-op

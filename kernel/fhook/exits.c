@@ -153,6 +153,20 @@ void fhook_exits_reap(void)
 }
 
 /**
+ * fhook_exits_dying() - how many exits wait for functions to return
+ *
+ * For tests.
+ *
+ * Return: those whose set is gone.
+ */
+unsigned int fhook_exits_dying(void)
+{
+	guard(mutex)(&fhook_mutex);
+
+	return list_count_nodes(&dying_exits);
+}
+
+/**
  * fhook_exits_put() - a set is being freed
  * @exits: its exits, or NULL
  * @used: was there ever a site that had the set?

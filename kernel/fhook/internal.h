@@ -412,6 +412,7 @@ void fhook_retire(struct fhook_retired *retired,
 int fhook_exits_make(struct fhook_set *set, struct fhook_report *report);
 void fhook_exits_put(struct fhook_exits *exits, bool used);
 void fhook_exits_reap(void);
+unsigned int fhook_exits_dying(void);
 
 /* frame.c */
 struct fhook_frame *fhook_frame_push(const struct fhook_exits *exits,
