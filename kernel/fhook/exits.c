@@ -88,6 +88,7 @@ int fhook_exits_make(struct fhook_set *set, struct fhook_report *report)
 {
 	unsigned int num = count_exits(set);
 	struct fhook_exits *exits;
+	int err;
 
 	if (!num)
 		return 0;
@@ -108,10 +109,11 @@ int fhook_exits_make(struct fhook_set *set, struct fhook_report *report)
 	exits->num = num;
 	fill(exits, set);
 	if (exits->size > MAX_FRAME) {
+		err = fhook_fail(report, FHOOK_ERR_TOO_MANY, -ENOSPC, 0,
+				 "the hooks of one function want %u bytes for each call, more than %u",
+				 exits->size, MAX_FRAME);
 		exits_free(exits);
-		return fhook_fail(report, FHOOK_ERR_TOO_MANY, -ENOSPC, 0,
-				  "the hooks of one function want %u bytes for each call, more than %u",
-				  exits->size, MAX_FRAME);
+		return err;
 	}
 	set->exits = exits;
 
