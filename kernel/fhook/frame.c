@@ -95,7 +95,8 @@ void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs)
 	}
 
 	this_cpu_inc(*exits->pending);
-	frame->ret = fhook_regs_get_parent(fregs);
+	/* In this order: after a tail call, the key alone makes it be found. */
+	WRITE_ONCE(frame->ret, fhook_regs_get_parent(fregs));
 	WRITE_ONCE(frame->key, fhook_regs_key(fregs));
 	barrier();
 	fhook_regs_hijack(fregs, exits->stub);

@@ -18,6 +18,9 @@
 
 #define FHOOK_EVENT_SYSTEM	"fhooks"
 
+/* The field of a span that no argument may be named like */
+#define FIELD_STRING_DURATION	"duration"
+
 /**
  * enum trace_fhook_kind - when an event is recorded
  * @TRACE_FHOOK_ENTRY: when a function is called

@@ -171,6 +171,12 @@ static int parse_fetch_arg(struct trace_fhook *tfh, int i, const char *arg,
 	if (ret)
 		return ret;
 
+	if (tfh->kind == TRACE_FHOOK_SPAN &&
+	    !strcmp(tfh->tp.args[i].name, FIELD_STRING_DURATION)) {
+		trace_probe_log_err(0, USED_ARG_NAME);
+		return -EINVAL;
+	}
+
 	/* Look symbols up now, while it is known which word has them. */
 	ret = traceprobe_update_arg(&tfh->tp.args[i]);
 	if (ret)

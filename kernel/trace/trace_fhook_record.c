@@ -17,8 +17,6 @@
 #include "trace_probe_kernel.h"
 #include "trace_probe_tmpl.h"
 
-#define FIELD_STRING_DURATION	"duration"
-
 /* The record of a span is that of a return, and how long the call took. */
 struct span_trace_entry_head {
 	struct fexit_trace_entry_head	ret;
