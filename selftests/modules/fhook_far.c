@@ -21,8 +21,12 @@
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 
-/* A branch reaches 128 MiB; the kernel and its modules have some length. */
-#define REACH		(SZ_128M + SZ_64M)
+/*
+ * A branch reaches 128 MiB, and a trampoline may be as far from the kernel: what
+ * is to be out of its reach, too, has to be further than two branches. The kernel
+ * and its modules have some length.
+ */
+#define REACH		(2 * SZ_128M + SZ_64M)
 
 #define MAX_AREAS	4096
 
