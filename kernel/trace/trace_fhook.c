@@ -29,6 +29,8 @@
 #define MAX_WORD	(1 + KSYM_NAME_LEN + 5 + MODULE_NAME_LEN)
 /* What one write takes; who writes more goes on with the rest. */
 #define MAX_WRITE	SZ_64K
+/* The least that programs write of a longer text, whatever a page is. */
+#define MIN_PIECE	SZ_4K
 
 enum fhook_list { LIST_FILTER, LIST_NOTRACE, NR_LISTS };
 
@@ -270,8 +272,8 @@ static char *find_comment(char *text)
 }
 
 /*
- * A short write is a command and is complete. One of a page or more may be a
- * piece of a longer text: keep what it leaves unfinished for the next write.
+ * A short write is a command and is complete. One of MIN_PIECE or more may
+ * be a piece of a longer text: keep what it leaves unfinished for the next write.
  */
 static void hold_back(struct list_file *lf, char *text)
 {
@@ -319,7 +321,7 @@ static ssize_t list_write(struct file *file, const char __user *ubuf,
 	text[held + count] = '\0';
 	lf->held[0] = '\0';
 	if (strlen(text) == held + count) {
-		if (count >= PAGE_SIZE)
+		if (count >= MIN_PIECE)
 			hold_back(lf, text);
 		ret = *text || !lf->held[0] ? write_text(lf, text) : 0;
 	}
