@@ -6,6 +6,7 @@
  *	test_fhook_errors.c	what fails, and what that leaves behind
  *	test_fhook_context.c	contexts, other CPUs, unregistering, unwinding
  *	test_fhook_exit.c	exit callbacks, and functions that are skipped
+ *	test_fhook_redirect.c	functions that are replaced
  *	test_fhook_x86.c	registers, and every instruction of a trampoline
  *	test_fhook_arm64.c	registers, and interrupts in a trampoline
  *	test_fhook_targets.c	what is hooked, the only file with slots
@@ -89,6 +90,8 @@ u32 fhook_target_c(u32 value);
 u32 fhook_target_lost1(u32 value);
 u32 fhook_target_lost2(u32 value);
 u32 fhook_target_lost3(u32 value);
+u32 fhook_target_lost4(u32 value);
+u32 fhook_target_twin(u32 value);
 u32 fhook_target_notrace(u32 value);
 u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value));
 u32 fhook_target_tail(u32 value);
@@ -115,11 +118,14 @@ unsigned long fhook_target_many_args(unsigned long a0, unsigned long a1,
 #define FHOOK_LOST1(value)	((value) * 11 + 4)
 #define FHOOK_LOST2(value)	((value) * 13 + 5)
 #define FHOOK_LOST3(value)	((value) * 17 + 6)
+#define FHOOK_LOST4(value)	((value) * 23 + 8)
+#define FHOOK_TWIN(value)	((value) * 31 + 10)
 
 /* test_fhook_kernel.c */
 u32 fhook_test_builtin(u32 value);
 void fhook_test_poke(unsigned long addr, const void *insn, size_t len);
 bool fhook_test_jump(unsigned long slot, const void *dest);
+bool fhook_test_jumps(unsigned long slot, const void *dest);
 unsigned long fhook_test_find_slot(unsigned long func);
 unsigned int fhook_test_dying(void);
 bool fhook_test_reserved(unsigned long first, unsigned long last);

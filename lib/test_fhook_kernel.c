@@ -71,9 +71,20 @@ bool fhook_test_jump(unsigned long slot, const void *dest)
 	fhook_arch_site_queue(slot, state, dest);
 	fhook_arch_site_flush();
 
-	return fhook_arch_site_has(slot, state, dest);
+	return fhook_test_jumps(slot, dest);
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_jump, FHOOK_KUNIT);
+
+/**
+ * fhook_test_jumps() - is a slot in the third of its states?
+ * @slot: its address
+ * @dest: where it should jump to, NULL if it should be a no-op
+ */
+bool fhook_test_jumps(unsigned long slot, const void *dest)
+{
+	return fhook_arch_site_has(slot, dest ? FHOOK_JUMP : FHOOK_NOP, dest);
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_jumps, FHOOK_KUNIT);
 
 /**
  * fhook_test_find_slot() - the slot of a function

@@ -42,6 +42,22 @@ noinline u32 fhook_target_lost3(u32 value)
 	return FHOOK_LOST3(value);
 }
 
+noinline u32 fhook_target_lost4(u32 value)
+{
+	return FHOOK_LOST4(value);
+}
+
+/* There is another function of this name. */
+static noinline __noclone u32 fhook_twin(u32 value)
+{
+	return FHOOK_TWIN(value);
+}
+
+noinline u32 fhook_target_twin(u32 value)
+{
+	return fhook_twin(value) + 0;
+}
+
 /* This one has no slot. */
 noinline notrace u32 fhook_target_notrace(u32 value)
 {

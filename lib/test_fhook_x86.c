@@ -3,10 +3,12 @@
  * KUnit tests of fhook on x86_64: every register through both trampolines, and
  * every instruction of a trampoline under the eyes of the unwinder.
  */
+#include <linux/fhook_redirect.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
 #include <linux/kernel.h>
 #include <linux/linkage.h>
+#include <linux/module.h>
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
@@ -278,10 +280,18 @@ static bool is_in(unsigned long addr, const char *name)
 	       (!symbol[strlen(name)] || symbol[strlen(name)] == ' ');
 }
 
+/* What runs instead; from a redirected trampoline, it is what is returned to. */
+static noinline u32 step_instead(u32 value)
+{
+	return value + 1;
+}
+
 static char frame_kind(unsigned long addr)
 {
 	if (within(addr, "step_entry"))
 		return 'B';
+	if (within(addr, "step_instead"))
+		return 'F';
 	if (within(addr, "fhook_trampoline_"))
 		return 'T';
 	if (within(addr, "fhook_target_c"))
@@ -401,8 +411,23 @@ static noinline u32 step_caller(struct kunit *test, u32 value)
 	return result;
 }
 
+static struct fhook_redirect step_redirect = {
+	.func		= "fhook_target_c",
+	.replacement	= step_instead,
+#ifdef MODULE
+	.module		= KBUILD_MODNAME,
+#endif
+};
+
+static struct fhook_patch step_patch = {
+	.name		= "steps",
+	.owner		= THIS_MODULE,
+	.redirects	= &step_redirect,
+	.num		= 1,
+};
+
 static void try_steps(struct kunit *test, unsigned int flags,
-		      fhook_exit_t exit)
+		      fhook_exit_t exit, u32 result)
 {
 	struct fhook_probe *first = fhook_probe(test, "first");
 	struct fhook_probe *second = fhook_probe(test, "second");
@@ -418,7 +443,7 @@ static void try_steps(struct kunit *test, unsigned int flags,
 
 	memset(&steps, 0, sizeof(steps));
 	KUNIT_ASSERT_EQ(test, 0, register_die_notifier(&step_notifier));
-	KUNIT_EXPECT_EQ(test, FHOOK_C(3), step_caller(test, 3));
+	KUNIT_EXPECT_EQ(test, result, step_caller(test, 3));
 	unregister_die_notifier(&step_notifier);
 
 	KUNIT_EXPECT_LT(test, steps.steps, MAX_STEPS);
@@ -433,20 +458,30 @@ static void try_steps(struct kunit *test, unsigned int flags,
 	fhook_probe_unregister(second);
 }
 
+static void try_all_steps(struct kunit *test, fhook_exit_t exit, u32 result)
+{
+	try_steps(test, 0, exit, result);
+	try_steps(test, FHOOK_FL_REGS, exit, result);
+	try_steps(test, FHOOK_FL_UNGUARDED, exit, result);
+	try_steps(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED, exit, result);
+}
+
 static void test_unwind_each_instruction(struct kunit *test)
 {
-	try_steps(test, 0, NULL);
-	try_steps(test, FHOOK_FL_REGS, NULL);
-	try_steps(test, FHOOK_FL_UNGUARDED, NULL);
-	try_steps(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED, NULL);
+	try_all_steps(test, NULL, FHOOK_C(3));
 }
 
 static void test_unwind_each_instruction_exit(struct kunit *test)
 {
-	try_steps(test, 0, step_exit);
-	try_steps(test, FHOOK_FL_REGS, step_exit);
-	try_steps(test, FHOOK_FL_UNGUARDED, step_exit);
-	try_steps(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED, step_exit);
+	try_all_steps(test, step_exit, FHOOK_C(3));
+}
+
+static void test_unwind_each_instruction_redirected(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, fhook_redirect(&step_patch));
+	try_all_steps(test, NULL, step_instead(3));
+	try_all_steps(test, step_exit, step_instead(3));
+	KUNIT_EXPECT_EQ(test, 0, fhook_restore(&step_patch));
 }
 
 #ifdef CONFIG_X86_LOCAL_APIC
@@ -497,6 +532,7 @@ static struct kunit_case fhook_x86_cases[] = {
 	KUNIT_CASE(test_change_regs),
 	KUNIT_CASE(test_unwind_each_instruction),
 	KUNIT_CASE(test_unwind_each_instruction_exit),
+	KUNIT_CASE(test_unwind_each_instruction_redirected),
 	{}
 };
 

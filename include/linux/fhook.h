@@ -113,6 +113,9 @@ enum fhook_ops_flags {
  * @FHOOK_ERR_NO_MEMORY: an allocation failed
  * @FHOOK_ERR_NO_ROOM: no trampoline memory within reach of the site
  * @FHOOK_ERR_TOO_MANY: no trampoline has room for so many hooks
+ * @FHOOK_ERR_REDIRECT: a redirect leads nowhere, to itself or in a circle
+ * @FHOOK_ERR_TAKEN: somebody else replaces this function
+ * @FHOOK_ERR_TASK: a task is inside a function that is to be replaced
  */
 enum fhook_error {
 	FHOOK_ERR_NONE,
@@ -127,6 +130,9 @@ enum fhook_error {
 	FHOOK_ERR_NO_MEMORY,
 	FHOOK_ERR_NO_ROOM,
 	FHOOK_ERR_TOO_MANY,
+	FHOOK_ERR_REDIRECT,
+	FHOOK_ERR_TAKEN,
+	FHOOK_ERR_TASK,
 };
 
 /**
@@ -288,7 +294,7 @@ unsigned long fhook_ret_addr(struct task_struct *task,
 			     struct fhook_frame **cursor, unsigned long addr,
 			     unsigned long key);
 void fhook_module_init(struct module *mod);
-void fhook_module_coming(struct module *mod);
+int fhook_module_coming(struct module *mod);
 void fhook_module_going(struct module *mod);
 void fhook_free_init(struct module *mod);
 bool is_fhook_trampoline(unsigned long addr);
@@ -373,7 +379,7 @@ static inline unsigned long fhook_ret_addr(struct task_struct *task,
 }
 
 static inline void fhook_module_init(struct module *mod) { }
-static inline void fhook_module_coming(struct module *mod) { }
+static inline int fhook_module_coming(struct module *mod) { return 0; }
 static inline void fhook_module_going(struct module *mod) { }
 static inline void fhook_free_init(struct module *mod) { }
 

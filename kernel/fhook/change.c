@@ -78,8 +78,8 @@ static bool is_lost(struct fhook_table *table, u32 site,
 {
 	if (!xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN))
 		return false;
-	if (!fhook_arch_site_has(fhook_site_addr(table, site), FHOOK_CALL,
-				 set->text))
+	if (!fhook_arch_site_has(fhook_site_addr(table, site),
+				 fhook_set_state(set), fhook_set_dest(set)))
 		return true;
 
 	xa_clear_mark(&table->used, site, FHOOK_SITE_FOREIGN);
@@ -146,7 +146,7 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		/* Neighbours mostly turn from the same into the same. */
 		if (last->old == old && last->new &&
 		    last->new->func_offset == func_offset &&
-		    fhook_arch_reaches(addr, last->new->text))
+		    fhook_arch_reaches(addr, last->new->dest))
 			return plan(txn, table, site, old, last->new);
 	}
 
@@ -178,7 +178,7 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		struct fhook_change *last = &txn->changes[txn->num - 1];
 
 		if (last->old == old &&
-		    (!last->new || fhook_arch_reaches(addr, last->new->text)))
+		    (!last->new || fhook_arch_reaches(addr, last->new->dest)))
 			return plan(txn, table, site, old, last->new);
 	}
 
@@ -186,14 +186,35 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		    fhook_set_without(old, hook, addr, txn->report));
 }
 
-static enum fhook_state state_of(const struct fhook_set *set)
+/**
+ * fhook_txn_redirect() - plan to let a function go on somewhere else
+ * @txn: the transaction
+ * @table: the table of the site
+ * @site: its index; one transaction redirects no function twice
+ * @target: where to, 0 for the function itself
+ * @gate: only while this is not 0, or NULL
+ *
+ * Return: 0 or an error, which the report of @txn describes.
+ */
+int fhook_txn_redirect(struct fhook_txn *txn, struct fhook_table *table,
+		       u32 site, unsigned long target, const u32 *gate)
 {
-	return set ? FHOOK_CALL : FHOOK_NOP;
-}
+	unsigned long addr = fhook_site_addr(table, site);
+	struct fhook_set *old = xa_load(&table->used, site);
+	unsigned int func_offset;
 
-static const void *text_of(const struct fhook_set *set)
-{
-	return set ? set->text : NULL;
+	if (is_lost(table, site, old) && !txn->detach)
+		return txn->skip_foreign ? 0 : fail_foreign(table, site,
+							    txn->report);
+
+	if (old ? old->target == target && old->gate == gate : !target)
+		return 0;
+
+	func_offset = old ? old->func_offset : fhook_arch_func_offset(addr);
+
+	return plan(txn, table, site, old,
+		    fhook_set_redirected(old, target, gate, addr, func_offset,
+					 txn->report));
 }
 
 /* Does the slot hold what fhook left there? */
@@ -201,7 +222,8 @@ static int verify(const struct fhook_change *c, struct fhook_report *report)
 {
 	unsigned long addr = fhook_site_addr(c->table, c->site);
 
-	if (fhook_arch_site_has(addr, state_of(c->old), text_of(c->old)))
+	if (fhook_arch_site_has(addr, fhook_set_state(c->old),
+				fhook_set_dest(c->old)))
 		return 0;
 
 	return fhook_fail(report, FHOOK_ERR_BYTES, -EFAULT, addr,
@@ -257,7 +279,8 @@ bool fhook_table_clear(struct fhook_table *table)
 	mutex_lock(&text_mutex);
 	xa_for_each(&table->used, site, set) {
 		addr = fhook_site_addr(table, site);
-		if (fhook_arch_site_has(addr, FHOOK_CALL, set->text)) {
+		if (fhook_arch_site_has(addr, fhook_set_state(set),
+					fhook_set_dest(set))) {
 			fhook_arch_site_queue(addr, FHOOK_NOP, NULL);
 			continue;
 		}
@@ -278,8 +301,8 @@ static void patch_all(struct fhook_txn *txn)
 		if (!is_foreign(c))
 			fhook_arch_site_queue(fhook_site_addr(c->table,
 							      c->site),
-					      state_of(c->new),
-					      text_of(c->new));
+					      fhook_set_state(c->new),
+					      fhook_set_dest(c->new));
 	}
 	fhook_arch_site_flush();
 }

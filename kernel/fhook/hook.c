@@ -69,19 +69,33 @@ void fhook_fail_at(struct fhook_report *report, unsigned long func)
 
 /**
  * fhook_report_out() - tell the user
- * @ops: whose call failed
+ * @to: where the user wants to have it, NULL for the log
+ * @name: of what failed, or NULL
  * @report: what went wrong
  */
-void fhook_report_out(struct fhook_ops *ops, const struct fhook_report *report)
+void fhook_report_out(struct fhook_report *to, const char *name,
+		      const struct fhook_report *report)
 {
-	if (ops && ops->report)
-		*ops->report = *report;
+	if (to)
+		*to = *report;
 	else
-		pr_err("%s: %s\n", ops && ops->name ? ops->name : "(no name)",
-		       report->text);
+		pr_err("%s: %s\n", name ?: "(no name)", report->text);
 }
 
-static struct module *module_of(const void *addr)
+static void report_ops(const struct fhook_ops *ops,
+		       const struct fhook_report *report)
+{
+	fhook_report_out(ops ? ops->report : NULL, ops ? ops->name : NULL,
+			 report);
+}
+
+/**
+ * fhook_module_of() - the module that an address is in
+ * @addr: any address
+ *
+ * Return: the module, which nothing holds; NULL for the kernel.
+ */
+struct module *fhook_module_of(const void *addr)
 {
 	guard(preempt)();
 
@@ -101,7 +115,7 @@ static int check_ops(const struct fhook_ops *ops, struct fhook_report *report)
 		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
 				  "the ops wants data for an exit callback that it has not");
 	if (ops->entry && ops->exit &&
-	    module_of(ops->entry) != module_of(ops->exit))
+	    fhook_module_of(ops->entry) != fhook_module_of(ops->exit))
 		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
 				  "the callbacks of the ops are in two modules");
 	if (ops->flags & ~(FHOOK_FL_REGS | FHOOK_FL_UNGUARDED |
@@ -138,7 +152,7 @@ static struct fhook_hook *hook_alloc(struct fhook_ops *ops,
 	INIT_LIST_HEAD(&hook->spans);
 	hook->ops = ops;
 	hook->exit = ops->exit;
-	hook->owner = module_of(ops->entry ?: (void *)ops->exit);
+	hook->owner = fhook_module_of(ops->entry ?: (void *)ops->exit);
 	hook->sets = 1;
 
 	return hook;
@@ -275,7 +289,7 @@ static int do_register(struct fhook_ops *ops, const struct request *request)
 out:
 	mutex_unlock(&fhook_mutex);
 	if (err)
-		fhook_report_out(ops, &report);
+		report_ops(ops, &report);
 
 	return err;
 }
@@ -396,7 +410,7 @@ int fhook_register_syms(struct fhook_ops *ops, const char *const *syms,
 
 	filter = filter_of(syms, num, &report);
 	if (IS_ERR(filter)) {
-		fhook_report_out(ops, &report);
+		report_ops(ops, &report);
 		return PTR_ERR(filter);
 	}
 
@@ -474,7 +488,7 @@ int fhook_retarget(struct fhook_ops *ops, const char *filter,
 		err = retarget(ops->hook, filter, notfilter, &report);
 	mutex_unlock(&fhook_mutex);
 	if (err)
-		fhook_report_out(ops, &report);
+		report_ops(ops, &report);
 
 	return err;
 }
@@ -578,7 +592,7 @@ int fhook_unregister_async(struct fhook_ops *ops, fhook_done_t done)
 	}
 	mutex_unlock(&fhook_mutex);
 	if (err)
-		fhook_report_out(ops, &report);
+		report_ops(ops, &report);
 
 	return err;
 }

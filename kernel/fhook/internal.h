@@ -13,6 +13,9 @@
  *	stack.c		the shadow stacks of tasks
  *	span.c		which sites a hook has
  *	hook.c		registration: the API
+ *	redirect.c	replacing functions: the API
+ *	function.c	functions by name, and their code
+ *	moment.c	doing it at one moment, when no task is in the way
  *	switch.c	everything off, and on again
  *	module.c	modules and init memory that come and go
  *	tracefs.c	the files in tracefs' fhook/
@@ -28,6 +31,7 @@
 #define _FHOOK_INTERNAL_H
 
 #include <linux/fhook.h>
+#include <linux/fhook_redirect.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu-defs.h>
@@ -272,21 +276,24 @@ enum fhook_state {
 };
 
 /**
- * struct fhook_set - the hooks of a site, and their trampoline
+ * struct fhook_set - what a site does: its hooks, and where it goes on
  * @node: in the hash of sets
- * @key: hash of the hooks and of @func_offset
+ * @key: hash of the hooks, of @func_offset, @target and @gate
  * @users: sites that have this set; it is retired when there are none
  * @func_offset: from the function to where the slot's call returns to, bytes
+ * @target: the function that runs instead, 0 for none
+ * @gate: it does so only while this is not 0; NULL for always
+ * @dest: what the slot branches to: the trampoline, or with no hooks @target
  * @flags: of &enum fhook_ops_flags, what the trampoline has
  * @exits: what is done when a function returns, NULL if nothing
- * @text: the trampoline
+ * @text: the trampoline, NULL if there is none
  * @size: of the place that it has, in bytes
  * @id: names the trampoline
  * @announced: perf has been told of it
  * @arch: what unwinding needs
  * @retired: for the grace period
  * @rcu: for look-ups by address
- * @num: how many hooks
+ * @num: how many hooks, 0 for a function that is only redirected
  * @members: them, in the order in which they run
  */
 struct fhook_set {
@@ -294,6 +301,9 @@ struct fhook_set {
 	u32			key;
 	unsigned int		users;
 	u8			func_offset;
+	unsigned long		target;
+	const u32		*gate;
+	const void		*dest;
 	unsigned int		flags;
 	struct fhook_exits	*exits;
 	void			*text;
@@ -307,6 +317,19 @@ struct fhook_set {
 	struct fhook_member	members[] __counted_by(num);
 };
 
+static inline enum fhook_state fhook_set_state(const struct fhook_set *set)
+{
+	if (!set)
+		return FHOOK_NOP;
+
+	return set->num || set->gate ? FHOOK_CALL : FHOOK_JUMP;
+}
+
+static inline const void *fhook_set_dest(const struct fhook_set *set)
+{
+	return set ? set->dest : NULL;
+}
+
 /**
  * struct fhook_change - one site from one set to another
  * @table: the table of the site
@@ -319,6 +342,26 @@ struct fhook_change {
 	u32			site;
 	struct fhook_set	*old;
 	struct fhook_set	*new;
+};
+
+/**
+ * struct fhook_range - the code of a function
+ * @start: its first byte
+ * @end: behind its last
+ */
+struct fhook_range {
+	unsigned long		start;
+	unsigned long		end;
+};
+
+/**
+ * struct fhook_ranges - functions that no task is to be in
+ * @num: how many
+ * @range: them
+ */
+struct fhook_ranges {
+	unsigned int		num;
+	struct fhook_range	range[] __counted_by(num);
 };
 
 /**
@@ -352,6 +395,7 @@ int fhook_fail(struct fhook_report *report, enum fhook_error error, int err,
 	       unsigned long addr, const char *fmt, ...);
 
 void fhook_fail_at(struct fhook_report *report, unsigned long func);
+struct module *fhook_module_of(const void *addr);
 
 /* pattern.c */
 struct fhook_filter *fhook_filter_parse(const char *text,
@@ -389,6 +433,10 @@ struct fhook_set *fhook_set_without(struct fhook_set *old,
 				    struct fhook_hook *hook,
 				    unsigned long site,
 				    struct fhook_report *report);
+struct fhook_set *fhook_set_redirected(struct fhook_set *old,
+				       unsigned long target, const u32 *gate,
+				       unsigned long site, u8 func_offset,
+				       struct fhook_report *report);
 bool fhook_set_has(const struct fhook_set *set, const struct fhook_hook *hook);
 void fhook_set_get(struct fhook_set *set);
 void fhook_set_put(struct fhook_set *set);
@@ -400,6 +448,8 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		  struct fhook_hook *hook);
 int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		  struct fhook_hook *hook);
+int fhook_txn_redirect(struct fhook_txn *txn, struct fhook_table *table,
+		       u32 site, unsigned long target, const u32 *gate);
 int fhook_txn_commit(struct fhook_txn *txn);
 void fhook_txn_abort(struct fhook_txn *txn);
 bool fhook_table_clear(struct fhook_table *table);
@@ -442,7 +492,43 @@ int fhook_spans_change(struct fhook_txn *txn, struct fhook_hook *hook,
 void fhook_hook_put(struct fhook_hook *hook);
 void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed);
 void fhook_hook_detach(struct fhook_hook *hook);
-void fhook_report_out(struct fhook_ops *ops, const struct fhook_report *report);
+void fhook_report_out(struct fhook_report *to, const char *name,
+		      const struct fhook_report *report);
+
+/* redirect.c */
+extern struct list_head fhook_patches;
+
+const struct fhook_patch *fhook_patch_of(const struct fhook_table *table,
+					 u32 site);
+int fhook_patches_attach(struct module *mod, struct fhook_report *report);
+void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last);
+void fhook_patches_of_going(struct module *mod);
+
+/* function.c */
+int fhook_redirect_find(struct fhook_redirect *redirect,
+			const struct module *coming,
+			struct fhook_report *report);
+struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
+					bool replacements,
+					struct fhook_report *report);
+
+/* moment.c */
+#ifdef CONFIG_HAVE_RELIABLE_STACKTRACE
+int fhook_at_moment(const struct fhook_ranges *ranges, u32 *gate, u32 value,
+		    struct fhook_report *report);
+void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name);
+#else
+static inline int fhook_at_moment(const struct fhook_ranges *ranges, u32 *gate,
+				  u32 value, struct fhook_report *report)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void
+fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
+{
+}
+#endif
 
 /* switch.c */
 int fhook_switch(bool on);

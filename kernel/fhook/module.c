@@ -87,25 +87,34 @@ static int attach(struct fhook_hook *hook, struct fhook_table *table,
  * @mod: the module, formed, of which nothing has run yet
  *
  * A hook that cannot be attached is left out of this module, and the log says
- * why; the module is loaded all the same.
+ * why; the module is loaded all the same. It is not if one of its functions cannot
+ * be redirected: who replaces a function wants it never to run.
+ *
+ * Return: 0 or an error.
  */
-void fhook_module_coming(struct module *mod)
+int fhook_module_coming(struct module *mod)
 {
 	struct fhook_table *table = mod->fhook_table;
 	struct fhook_report report;
 	struct fhook_hook *hook;
-
-	if (!table)
-		return;
+	int err = 0;
 
 	mutex_lock(&fhook_mutex);
-	list_add_tail(&table->list, &fhook_tables);
+	if (table)
+		list_add_tail(&table->list, &fhook_tables);
 	list_for_each_entry(hook, &fhook_hooks, list) {
-		if (!fhook_switched_off && attach(hook, table, &report))
+		if (table && !fhook_switched_off &&
+		    attach(hook, table, &report))
 			pr_err("%s is not attached to module %s: %s\n",
 			       hook->ops->name, mod->name, report.text);
 	}
+	if (!fhook_switched_off)
+		err = fhook_patches_attach(mod, &report);
 	mutex_unlock(&fhook_mutex);
+	if (err)
+		pr_err("module %s is not loaded: %s\n", mod->name, report.text);
+
+	return err;
 }
 
 /* Take sites [first, last) of a table from a span. */
@@ -139,6 +148,7 @@ static void forget(struct fhook_table *table, u32 first, u32 last)
 		}
 	}
 
+	fhook_patches_forget(table, first, last);
 	if (first == last)
 		return;
 
@@ -202,6 +212,8 @@ static void detach_hooks_of(struct module *mod)
 void fhook_module_going(struct module *mod)
 {
 	struct fhook_table *table = mod->fhook_table;
+
+	fhook_patches_of_going(mod);
 
 	mutex_lock(&fhook_mutex);
 	detach_hooks_of(mod);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: sets of hooks, each with the trampoline that calls exactly them.
+ * fhook: sets of hooks, each with the trampoline that calls exactly them, and
+ * goes on in the function or in what replaces it.
  *
- * Sites with equal hooks, in equal order, with the slot at the same distance
- * from the function and within reach of the trampoline share a set: it is found
- * by hashing the hooks and the distance. A set
+ * Sites with equal hooks, in equal order, and with the same replacement, with the
+ * slot at the same distance from the function and within reach of the trampoline
+ * share a set: it is found by hashing these. A site that is replaced and has no
+ * hooks needs no trampoline: it jumps, if the jump reaches. A set
  * is made before the first site uses it and never changes. Its users are the
  * sites that have it; when the last one leaves, it is retired: a task may still
  * be running in its trampoline, so that it is freed after a grace period. One
@@ -33,10 +35,32 @@ static LIST_HEAD(unused_sets);
 
 static unsigned int last_id;
 
-static u32 set_key(struct fhook_hook *const *hooks, unsigned int num,
-		   u8 func_offset)
+/**
+ * struct spec - what a site wants
+ * @hooks: its hooks, in the order in which they run
+ * @num: how many
+ * @target: the function that runs instead, or 0
+ * @gate: only while this is not 0, or NULL
+ * @site: address of the slot
+ * @func_offset: from the function to where the slot's call returns to, bytes
+ */
+struct spec {
+	struct fhook_hook	**hooks;
+	unsigned int		num;
+	unsigned long		target;
+	const u32		*gate;
+	unsigned long		site;
+	u8			func_offset;
+};
+
+static u32 spec_key(const struct spec *spec)
 {
-	return jhash(hooks, num * sizeof(*hooks), func_offset);
+	u32 key = jhash(spec->hooks, spec->num * sizeof(*spec->hooks),
+			spec->func_offset);
+
+	key = jhash(&spec->target, sizeof(spec->target), key);
+
+	return jhash(&spec->gate, sizeof(spec->gate), key);
 }
 
 static bool has_these(const struct fhook_set *set,
@@ -52,16 +76,16 @@ static bool has_these(const struct fhook_set *set,
 	return true;
 }
 
-static struct fhook_set *set_find(struct fhook_hook *const *hooks,
-				  unsigned int num, unsigned long site,
-				  u8 func_offset, u32 key)
+static struct fhook_set *set_find(const struct spec *spec, u32 key)
 {
 	struct fhook_set *set;
 
 	hash_for_each_possible(fhook_sets, set, node, key) {
-		if (set->key == key && set->num == num &&
-		    set->func_offset == func_offset &&
-		    fhook_arch_reaches(site, set->text) && has_these(set, hooks))
+		if (set->key == key && set->num == spec->num &&
+		    set->target == spec->target && set->gate == spec->gate &&
+		    set->func_offset == spec->func_offset &&
+		    fhook_arch_reaches(spec->site, set->dest) &&
+		    has_these(set, spec->hooks))
 			return set;
 	}
 
@@ -108,50 +132,80 @@ static int build_trampoline(struct fhook_set *set, unsigned long site,
 
 	fhook_text_write(set, code, fhook_arch_tramp_build(set, code));
 	kvfree(code);
+	set->dest = set->text;
 
 	return 0;
 }
 
-/* The set of these hooks, which may be a new one. */
-static struct fhook_set *set_get(struct fhook_hook *const *hooks,
-				 unsigned int num, unsigned long site,
-				 u8 func_offset, struct fhook_report *report)
+static int make_text(struct fhook_set *set, unsigned long site,
+		     struct fhook_report *report)
 {
-	u32 key = set_key(hooks, num, func_offset);
+	if (!set->num && !set->gate &&
+	    fhook_arch_reaches(site, (void *)set->target)) {
+		set->dest = (void *)set->target;
+		return 0;
+	}
+
+	return build_trampoline(set, site, report);
+}
+
+static struct fhook_set *set_alloc(const struct spec *spec, u32 key,
+				   struct fhook_report *report)
+{
+	struct fhook_set *set;
+	unsigned int i;
+
+	set = kzalloc(struct_size(set, members, spec->num), GFP_KERNEL);
+	if (!set) {
+		fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+			   "no memory for a set of %u hooks", spec->num);
+		return NULL;
+	}
+
+	set->num = spec->num;
+	set->key = key;
+	set->target = spec->target;
+	set->gate = spec->gate;
+	set->func_offset = spec->func_offset;
+	set->flags = set_flags(spec->hooks, spec->num);
+	set->id = ++last_id;
+	for (i = 0; i < spec->num; i++)
+		set->members[i].hook = spec->hooks[i];
+
+	return set;
+}
+
+/* The set that does this, which may be a new one; NULL if it is nothing. */
+static struct fhook_set *set_get(const struct spec *spec,
+				 struct fhook_report *report)
+{
+	u32 key = spec_key(spec);
 	struct fhook_set *set;
 	unsigned int i;
 	int err;
 
-	set = set_find(hooks, num, site, func_offset, key);
+	if (!spec->num && !spec->target)
+		return NULL;
+
+	set = set_find(spec, key);
 	if (set)
 		return set;
 
-	set = kzalloc(struct_size(set, members, num), GFP_KERNEL);
-	if (!set) {
-		err = fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
-				 "no memory for a set of %u hooks", num);
-		return ERR_PTR(err);
-	}
-
-	set->num = num;
-	set->key = key;
-	set->func_offset = func_offset;
-	set->flags = set_flags(hooks, num);
-	set->id = ++last_id;
-	for (i = 0; i < num; i++)
-		set->members[i].hook = hooks[i];
+	set = set_alloc(spec, key, report);
+	if (!set)
+		return ERR_PTR(-ENOMEM);
 
 	err = fhook_exits_make(set, report);
 	if (!err)
-		err = build_trampoline(set, site, report);
+		err = make_text(set, spec->site, report);
 	if (err) {
 		fhook_exits_put(set->exits, false);
 		kfree_rcu(set, rcu);
 		return ERR_PTR(err);
 	}
 
-	for (i = 0; i < num; i++)
-		hooks[i]->sets++;
+	for (i = 0; i < spec->num; i++)
+		spec->hooks[i]->sets++;
 	hash_add(fhook_sets, &set->node, key);
 	list_add(&set->retired.list, &unused_sets);
 
@@ -195,13 +249,19 @@ struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
 				 unsigned long site, u8 func_offset,
 				 struct fhook_report *report)
 {
-	unsigned int i, num = 0, old_num = old ? old->num : 0;
-	struct fhook_hook **hooks, *other;
+	struct spec spec = {
+		.target		= old ? old->target : 0,
+		.gate		= old ? old->gate : NULL,
+		.site		= site,
+		.func_offset	= func_offset,
+	};
+	unsigned int i, old_num = old ? old->num : 0;
+	struct fhook_hook *other;
 	struct fhook_set *set;
 	bool placed = false;
 
-	hooks = hook_list(old_num, report);
-	if (!hooks)
+	spec.hooks = hook_list(old_num, report);
+	if (!spec.hooks)
 		return ERR_PTR(-ENOMEM);
 
 	for (i = 0; i < old_num; i++) {
@@ -209,18 +269,71 @@ struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
 			continue;
 		other = old->members[i].hook;
 		if (!placed && !runs_before(other, hook)) {
-			hooks[num++] = hook;
+			spec.hooks[spec.num++] = hook;
 			placed = true;
 		}
-		hooks[num++] = other;
+		spec.hooks[spec.num++] = other;
 	}
 	if (!placed)
-		hooks[num++] = hook;
+		spec.hooks[spec.num++] = hook;
 
-	set = set_get(hooks, num, site, func_offset, report);
-	kfree(hooks);
+	set = set_get(&spec, report);
+	kfree(spec.hooks);
 
 	return set;
+}
+
+/* What is asked for, with the hooks of a set but one. */
+static struct fhook_set *set_variant(struct spec *spec, struct fhook_set *old,
+				     const struct fhook_hook *without,
+				     struct fhook_report *report)
+{
+	unsigned int i, old_num = old ? old->num : 0;
+	struct fhook_set *set;
+
+	/* Leaving a site for good is not to depend on memory. */
+	if (!spec->target && (!old_num || (old_num == 1 && without)))
+		return NULL;
+
+	spec->hooks = hook_list(old_num, report);
+	if (!spec->hooks)
+		return ERR_PTR(-ENOMEM);
+
+	for (i = 0; i < old_num; i++) {
+		if (!old->members[i].dead && old->members[i].hook != without)
+			spec->hooks[spec->num++] = old->members[i].hook;
+	}
+
+	set = set_get(spec, report);
+	kfree(spec->hooks);
+
+	return set;
+}
+
+/**
+ * fhook_set_redirected() - a set that goes on somewhere else
+ * @old: the set, or NULL for no hooks
+ * @target: where it is to go on, 0 for the function itself
+ * @gate: only while this is not 0, or NULL
+ * @site: address of the slot that is to reach it
+ * @func_offset: what the site needs
+ * @report: says what went wrong
+ *
+ * Return: the set, NULL if it would do nothing, or an ERR_PTR.
+ */
+struct fhook_set *fhook_set_redirected(struct fhook_set *old,
+				       unsigned long target, const u32 *gate,
+				       unsigned long site, u8 func_offset,
+				       struct fhook_report *report)
+{
+	struct spec spec = {
+		.target		= target,
+		.gate		= gate,
+		.site		= site,
+		.func_offset	= func_offset,
+	};
+
+	return set_variant(&spec, old, NULL, report);
 }
 
 /**
@@ -230,33 +343,21 @@ struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
  * @site: address of the slot that is to reach its trampoline
  * @report: says what went wrong
  *
- * Return: the set, NULL if no hook is left, or an ERR_PTR.
+ * Return: the set, NULL if nothing is left, or an ERR_PTR.
  */
 struct fhook_set *fhook_set_without(struct fhook_set *old,
 				    struct fhook_hook *hook,
 				    unsigned long site,
 				    struct fhook_report *report)
 {
-	struct fhook_hook **hooks;
-	unsigned int i, num = 0;
-	struct fhook_set *set;
+	struct spec spec = {
+		.target		= old->target,
+		.gate		= old->gate,
+		.site		= site,
+		.func_offset	= old->func_offset,
+	};
 
-	if (old->num == 1)
-		return NULL;
-
-	hooks = hook_list(old->num, report);
-	if (!hooks)
-		return ERR_PTR(-ENOMEM);
-
-	for (i = 0; i < old->num; i++) {
-		if (!old->members[i].dead && old->members[i].hook != hook)
-			hooks[num++] = old->members[i].hook;
-	}
-
-	set = num ? set_get(hooks, num, site, old->func_offset, report) : NULL;
-	kfree(hooks);
-
-	return set;
+	return set_variant(&spec, old, hook, report);
 }
 
 /**
@@ -290,7 +391,8 @@ static void set_free(struct fhook_set *set, bool used)
 {
 	unsigned int i;
 
-	fhook_text_free(set);
+	if (set->text)
+		fhook_text_free(set);
 	fhook_exits_put(set->exits, used);
 	for (i = 0; i < set->num; i++)
 		fhook_hook_put(set->members[i].hook);

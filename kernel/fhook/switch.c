@@ -2,7 +2,8 @@
 /*
  * fhook: switching everything off, and on again.
  *
- * Off takes every hook from every site, at once and without memory; hooks keep
+ * Off takes every hook and every redirect from every site, at once and without
+ * memory; hooks keep
  * their spans, so that on gives them back, in their order. While it is off nothing
  * can be registered, but unregistered; modules that are loaded meanwhile get
  * their hooks when it is switched on. Mainline has ftrace_enabled for this.
@@ -90,10 +91,10 @@ static int switch_on(struct fhook_report *report)
 	list_for_each_entry(hook, &fhook_hooks, list) {
 		err = renew(hook, report);
 		if (err)
-			break;
+			return err;
 	}
 
-	return err;
+	return fhook_patches_attach(NULL, report);
 }
 
 /**

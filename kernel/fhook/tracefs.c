@@ -4,6 +4,7 @@
  *
  *	available_functions	what can be hooked, one function a line
  *	enabled_functions	what is hooked, with what, and by whom
+ *	redirects		which functions are replaced, by what and by whom
  *	stat			hits and misses, one hook a line
  *	enabled			1; writing 0 detaches everything at once
  *
@@ -143,12 +144,27 @@ static void *bypassed_by(const struct fhook_table *table, u32 site)
 	return klp_replacement(fhook_site_func(table, site));
 }
 
-/* FUNCTION [MODULE] (COUNT) FLAGS tramp: ADDRESS hooks: NAME NAME ... */
+static void show_hooks(struct seq_file *m, const struct fhook_set *set)
+{
+	unsigned int i;
+
+	seq_printf(m, "\ttramp: %pS\thooks:", set->text);
+	for (i = 0; i < set->num; i++) {
+		if (!set->members[i].dead)
+			seq_printf(m, " %s", set->members[i].hook->ops->name);
+	}
+}
+
+/*
+ * FUNCTION [MODULE] (COUNT) FLAGS tramp: ADDRESS hooks: NAME NAME ...
+ *	redirected to FUNCTION by NAME	bypassed by FUNCTION
+ */
 static int enabled_show(struct seq_file *m, void *v)
 {
 	const struct walk *walk = v;
 	struct fhook_set *set = xa_load(&walk->table->used, walk->site);
 	void *bypass = bypassed_by(walk->table, walk->site);
+	const struct fhook_patch *patch;
 	unsigned int i, live = 0;
 
 	if (!set)
@@ -158,16 +174,18 @@ static int enabled_show(struct seq_file *m, void *v)
 		live += !set->members[i].dead;
 
 	show_name(m, walk);
-	seq_printf(m, " (%u)%s%s%s\ttramp: %pS\thooks:", live,
-		   set->flags & FHOOK_FL_REGS ? " R" : "",
-		   set->flags & FHOOK_FL_UNGUARDED ? " U" : "",
+	seq_printf(m, " (%u)%s%s%s", live,
+		   set->num && set->flags & FHOOK_FL_REGS ? " R" : "",
+		   set->num && set->flags & FHOOK_FL_UNGUARDED ? " U" : "",
 		   xa_get_mark(&walk->table->used, walk->site,
-			       FHOOK_SITE_FOREIGN) ? " overwritten" : "",
-		   set->text);
-	for (i = 0; i < set->num; i++) {
-		if (!set->members[i].dead)
-			seq_printf(m, " %s", set->members[i].hook->ops->name);
-	}
+			       FHOOK_SITE_FOREIGN) ? " overwritten" : "");
+	if (set->num)
+		show_hooks(m, set);
+
+	patch = fhook_patch_of(walk->table, walk->site);
+	if (patch && set->target)
+		seq_printf(m, "\tredirected to %ps by %s", (void *)set->target,
+			   patch->name);
 	if (bypass)
 		seq_printf(m, "\tbypassed by %ps", bypass);
 	seq_putc(m, '\n');
@@ -300,6 +318,60 @@ static const struct file_operations stat_fops = {
 	.release	= seq_release,
 };
 
+static void *redirects_start(struct seq_file *m, loff_t *pos)
+{
+	mutex_lock(&fhook_mutex);
+
+	return seq_list_start(&fhook_patches, *pos);
+}
+
+static void *redirects_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	return seq_list_next(v, &fhook_patches, pos);
+}
+
+/* FUNCTION [MODULE] -> FUNCTION [MODULE] by NAME since TIME */
+static int redirects_show(struct seq_file *m, void *v)
+{
+	struct fhook_patch *patch = list_entry(v, struct fhook_patch, list);
+	const struct fhook_redirect *r = patch->redirects;
+
+	for (; r < patch->redirects + patch->num; r++) {
+		if (r->table)
+			seq_printf(m, "%ps",
+				   (void *)fhook_site_func(r->table, r->site));
+		else
+			seq_printf(m, r->module ? "%s [%s]" : "%s", r->func,
+				   r->module);
+		seq_printf(m, " -> %ps\tby %s since %ptTs%s\n", r->replacement,
+			   patch->name, &patch->since,
+			   r->table ? "" : ", waits for the module");
+	}
+
+	return 0;
+}
+
+static const struct seq_operations redirects_ops = {
+	.start	= redirects_start,
+	.next	= redirects_next,
+	.stop	= walk_stop,
+	.show	= redirects_show,
+};
+
+static int redirects_open(struct inode *inode, struct file *file)
+{
+	int err = security_locked_down(LOCKDOWN_TRACEFS);
+
+	return err ?: seq_open(file, &redirects_ops);
+}
+
+static const struct file_operations redirects_fops = {
+	.open		= redirects_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= seq_release,
+};
+
 static int switch_open(struct inode *inode, struct file *file)
 {
 	int err = security_locked_down(LOCKDOWN_TRACEFS);
@@ -351,6 +423,7 @@ static int __init fhook_tracefs_init(void)
 			    &available_fops);
 	tracefs_create_file("enabled_functions", 0400, dir, NULL,
 			    &enabled_fops);
+	tracefs_create_file("redirects", 0400, dir, NULL, &redirects_fops);
 	tracefs_create_file("stat", 0400, dir, NULL, &stat_fops);
 	tracefs_create_file("enabled", 0600, dir, NULL, &switch_fops);
 

@@ -60,6 +60,7 @@ enum {
 	LITERAL_EXITS,
 	LITERAL_PUSH,
 	LITERAL_ENTER,
+	LITERAL_TARGET,
 	LITERALS,
 };
 
@@ -400,10 +401,10 @@ static unsigned int code_size(const struct fhook_set *set)
 			 6 * AARCH64_INSN_SIZE);
 
 	/*
-	 * Three loads, the address of the function, five conditional branches,
+	 * Four loads, the address of the function, five conditional branches,
 	 * four others, and two calls of what may be far.
 	 */
-	return ALIGN(size + 17 * AARCH64_INSN_SIZE, sizeof(long));
+	return ALIGN(size + 18 * AARCH64_INSN_SIZE, sizeof(long));
 }
 
 /**
@@ -438,6 +439,21 @@ static void add_guard(struct assembly *as, struct branches *branches)
 	add_piece(as, PIECE_GUARD_TRY);
 	branches->miss = add_room(as);
 	add_piece(as, PIECE_GUARD_TAKE);
+}
+
+static void add_redirect(struct assembly *as, struct fhook_set *set)
+{
+	add_load(as, AARCH64_INSN_REG_10, LITERAL_TARGET, set->target);
+	add_piece(as, PIECE_REDIRECT);
+	if (set->flags & FHOOK_FL_REGS)
+		add_piece(as, PIECE_REGS_REDIRECT);
+}
+
+/* No hooks, and too far for the branch in the slot: the registers stay. */
+static void add_far_jump(struct assembly *as, struct fhook_set *set)
+{
+	add_load(as, AARCH64_INSN_REG_16, LITERAL_TARGET, set->target);
+	add_piece(as, PIECE_JUMP);
 }
 
 /* What stands behind the return: the ways that are rarely taken. */
@@ -491,9 +507,16 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 	int i;
 
 	memset(code, 0, size);
+	if (!set->num) {
+		add_far_jump(&as, set);
+		return size;
+	}
+
 	add_piece(&as, regs ? PIECE_REGS_SAVE : PIECE_SAVE);
 	if (regs && system_uses_irq_prio_masking())
 		add_piece(&as, PIECE_REGS_PMR);
+	if (set->target)
+		add_redirect(&as, set);
 	if (has_preempt(set))
 		add_piece(&as, PIECE_PREEMPT_IN);
 	if (has_guard(set))

@@ -132,6 +132,20 @@ SYM_CODE_START(fhook_caller)
 	str	xzr, REG(PSTATE)		// no full pt_regs
 	piece_end save
 
+	/* Go on in a replacement. */
+	// ldr	x10, =target
+	piece redirect
+	str	x10, [sp, #RECORD + 8]
+	piece_end redirect
+	piece regs_redirect
+	str	x10, REG(PC)
+	piece_end regs_redirect
+	/* All that there is when nothing is called before. */
+	// ldr	x16, =target
+	piece jump
+	br	x16
+	piece_end jump
+
 	piece preempt_in
 #ifdef CONFIG_PREEMPT_COUNT
 	mrs	x10, sp_el0
@@ -356,7 +370,7 @@ NOKPROBE(fhook_regs_return)
 	.section .rodata
 	.balign	4
 SYM_DATA_START(fhook_pieces)
-	.irp	name, save, preempt_in, guard_in, guard_try, guard_take, \
+	.irp	name, save, redirect, regs_redirect, jump, preempt_in, guard_in, guard_try, guard_take, \
 		      args, args_keep, args_again, frame_keep, frame_test, \
 		      data, count_missed, count, count_lse, decline_load, \
 		      decline_store, frame_enter, guard_out, preempt_out, \

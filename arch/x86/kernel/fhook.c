@@ -169,8 +169,32 @@ static void add_func(struct assembly *as, struct fhook_set *set)
 	u8 *end = add_piece(as, PIECE_FUNC_FIRST);
 
 	end[-1] = set->func_offset;
-	if (set->num > 1 || set->exits)
+	if (set->num > 1 || set->exits || set->target)
 		add_piece(as, PIECE_FUNC_KEEP);
+}
+
+/* From here on the address of the function is only where add_func() kept it. */
+static void add_redirect(struct assembly *as, struct fhook_set *set)
+{
+	unsigned int closed = 0;
+	u8 *code;
+
+	add_func(as, set);
+	if (set->gate) {
+		code = as->code + as->pos;
+		add_piece(as, PIECE_GATE);
+		put_unaligned((unsigned long)set->gate,
+			      (unsigned long *)(code + 2));
+		closed = add_jcc(as, JZ);
+	}
+
+	code = as->code + as->pos;
+	add_piece(as, PIECE_REDIRECT);
+	put_unaligned(set->target, (unsigned long *)(code + 2));
+	if (set->flags & FHOOK_FL_REGS)
+		add_piece(as, PIECE_REGS_REDIRECT);
+	if (closed)
+		set_target(as, closed, as->pos);
 }
 
 /* Have a frame, or NULL, for the exits of this call. */
@@ -308,8 +332,8 @@ unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
 					   fhook_pieces[PIECE_DECLINE].len +
 					   2 * JCC32_SIZE + JMP32_INSN_SIZE);
 
-	/* Four conditional branches, seven plain ones, three more accountings. */
-	return size + 4 * JCC32_SIZE + 7 * JMP32_INSN_SIZE + 3 * ACCOUNT_SIZE;
+	/* Five conditional branches, seven plain ones, three more accountings. */
+	return size + 5 * JCC32_SIZE + 7 * JMP32_INSN_SIZE + 3 * ACCOUNT_SIZE;
 }
 
 /* What stands behind the return: the ways that are rarely taken. */
@@ -362,6 +386,8 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 	add_piece(&as, save);
 	set->arch.save = as.pos;
 	add_accounting(&as);
+	if (set->target)
+		add_redirect(&as, set);
 	if (has_preempt(set))
 		add_piece(&as, PIECE_PREEMPT_IN);
 	if (has_guard(set)) {
@@ -373,7 +399,10 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 		add_piece(&as, PIECE_GUARD_TAKE);
 	}
 
-	add_func(&as, set);
+	if (set->target)
+		add_piece(&as, PIECE_FUNC_AGAIN);
+	else
+		add_func(&as, set);
 	if (set->exits)
 		add_frame(&as, set->exits);
 	for (i = 0; i < set->num; i++)

@@ -117,6 +117,20 @@ SYM_FUNC_START(fhook_caller)
 	movq	$0, KIND
 	piece_end save
 
+	/* Go on in a replacement, perhaps only if it is time. */
+	piece gate
+	movabsq	$0, %rax
+	cmpl	$0, (%rax)
+	piece_end gate
+	jz	1f
+	piece redirect
+	movabsq	$0, %rax
+	movq	%rax, RET_IP
+	piece_end redirect
+	piece regs_redirect
+	movq	%rax, REG(RIP)
+	piece_end regs_redirect
+1:
 	piece preempt_in
 #ifdef CONFIG_PREEMPT_COUNT
 	incl	PREEMPT_COUNT
@@ -318,7 +332,7 @@ _ASM_NOKPROBE(fhook_regs_return)
 	.section .rodata
 	.balign	4
 SYM_DATA_START(fhook_pieces)
-	.irp	name, save, preempt_in, guard_in, guard_try, guard_take, \
+	.irp	name, save, gate, redirect, regs_redirect, preempt_in, guard_in, guard_try, guard_take, \
 		      func_first, func_keep, func_again, frame_new, \
 		      frame_keep, frame_test, args, data, count_near, \
 		      count_far, decline_test, decline, frame_enter, \

@@ -19,6 +19,9 @@
 /* In the order of the table at the end of fhook_64.S. */
 enum fhook_piece_id {
 	PIECE_SAVE,
+	PIECE_REDIRECT,
+	PIECE_REGS_REDIRECT,
+	PIECE_JUMP,
 	PIECE_PREEMPT_IN,
 	PIECE_GUARD_IN,
 	PIECE_GUARD_TRY,

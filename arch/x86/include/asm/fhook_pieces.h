@@ -16,6 +16,9 @@
 /* In the order of the table at the end of fhook_64.S. */
 enum fhook_piece_id {
 	PIECE_SAVE,
+	PIECE_GATE,
+	PIECE_REDIRECT,
+	PIECE_REGS_REDIRECT,
 	PIECE_PREEMPT_IN,
 	PIECE_GUARD_IN,
 	PIECE_GUARD_TRY,

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: functions by name, for redirects: which one is meant, where its slot is,
+ * and which addresses are its code.
+ *
+ * A filter (pattern.c) takes all functions of a name, a redirect just one. The
+ * answers hold as long as fhook_mutex is held: modules come and go under it.
+ */
+#include <linux/err.h>
+#include <linux/kallsyms.h>
+#include <linux/kstrtox.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/**
+ * struct finder - a search for the functions of a name
+ * @name: the name
+ * @pos: which of them, from 1; 0 if there is to be only one
+ * @count: how many there are
+ * @addr: address of the one that is meant
+ */
+struct finder {
+	char		name[KSYM_NAME_LEN];
+	unsigned int	pos;
+	unsigned int	count;
+	unsigned long	addr;
+};
+
+typedef int (*found_t)(void *data, unsigned long addr);
+
+/**
+ * struct search - for module_kallsyms_on_each_symbol()
+ * @name: the name
+ * @found: called with the address of each symbol of that name
+ * @data: for @found
+ */
+struct search {
+	const char	*name;
+	found_t		found;
+	void		*data;
+};
+
+static int same_name(void *data, const char *name, unsigned long addr)
+{
+	struct search *search = data;
+
+	return strcmp(name, search->name) ? 0 :
+					    search->found(search->data, addr);
+}
+
+/* In the order of kallsyms; @module is NULL for the kernel. */
+static int for_each_named(const char *module, const char *name, found_t found,
+			  void *data)
+{
+	struct search search = {
+		.name	= name,
+		.found	= found,
+		.data	= data,
+	};
+
+	if (module)
+		return module_kallsyms_on_each_symbol(module, same_name,
+						      &search);
+
+	return kallsyms_on_each_match_symbol(found, name, data);
+}
+
+static int count_found(void *data, unsigned long addr)
+{
+	struct finder *finder = data;
+
+	if (++finder->count == max(finder->pos, 1U))
+		finder->addr = addr;
+
+	return 0;
+}
+
+/* "name" or "name,2". */
+static int parse_name(const char *func, struct finder *finder,
+		      struct fhook_report *report)
+{
+	const char *comma = func ? strchrnul(func, ',') : NULL;
+	size_t len = func ? comma - func : 0;
+
+	if (!len || len >= sizeof(finder->name))
+		return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL, 0,
+				  "a redirect names no function");
+
+	memcpy(finder->name, func, len);
+	if (!*comma)
+		return 0;
+
+	if (kstrtouint(comma + 1, 10, &finder->pos) || !finder->pos)
+		return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
+				  "'%s': behind the comma goes a number from 1, which of the functions of that name",
+				  func);
+
+	return 0;
+}
+
+static int check_found(const struct finder *finder, const char *module,
+		       struct fhook_report *report)
+{
+	const char *in = module ? " in module " : "";
+
+	module = module ?: "";
+	if (!finder->count)
+		return fhook_fail(report, FHOOK_ERR_NO_FUNCTION, -ENOENT, 0,
+				  "no function is named '%s'%s%s", finder->name,
+				  in, module);
+	if (!finder->addr)
+		return fhook_fail(report, FHOOK_ERR_NO_FUNCTION, -ENOENT, 0,
+				  "there is no '%s,%u'%s%s: %u have that name",
+				  finder->name, finder->pos, in, module,
+				  finder->count);
+	if (!finder->pos && finder->count > 1)
+		return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
+				  "%u functions are named '%s'%s%s: say which, as in '%s,1'",
+				  finder->count, finder->name, in, module,
+				  finder->name);
+
+	return 0;
+}
+
+static bool has_table(const char *module)
+{
+	struct fhook_table *table;
+
+	list_for_each_entry(table, &fhook_tables, list) {
+		if (table->mod && !strcmp(table->mod->name, module))
+			return true;
+	}
+
+	return false;
+}
+
+/* Loaded, with not one function that has a slot. */
+static bool has_no_slots(const char *module)
+{
+	struct module *mod;
+
+	guard(preempt)();
+	mod = find_module(module);
+
+	return mod && mod->state == MODULE_STATE_LIVE && !mod->fhook_table;
+}
+
+/**
+ * fhook_redirect_find() - find the function that a redirect is about
+ * @redirect: gets its site, unless it is in a module that is not there
+ * @coming: a module that is coming, or NULL
+ * @report: says what went wrong
+ *
+ * Return: 0 or an error.
+ */
+int fhook_redirect_find(struct fhook_redirect *redirect,
+			const struct module *coming,
+			struct fhook_report *report)
+{
+	const char *module = redirect->module;
+	struct finder finder = {};
+	struct fhook_table *table;
+	int err, site;
+
+	err = parse_name(redirect->func, &finder, report);
+	if (err)
+		return err;
+	if (module && !coming && !has_table(module) && !has_no_slots(module))
+		return 0;
+
+	for_each_named(module, finder.name, count_found, &finder);
+	err = check_found(&finder, module, report);
+	if (err)
+		return err;
+
+	table = fhook_table_of(finder.addr);
+	site = table ? fhook_table_find(table, finder.addr) : -ENOENT;
+	if (site < 0)
+		return fhook_fail(report, FHOOK_ERR_NO_SLOT, -EOPNOTSUPP,
+				  finder.addr,
+				  "'%s' has no slot (notrace, noinstr, not C, or freed init code)",
+				  redirect->func);
+
+	redirect->table = table;
+	redirect->site = site;
+
+	return 0;
+}
+
+static int add_code(void *data, unsigned long addr)
+{
+	struct fhook_ranges **ranges = data, *more;
+	unsigned int num = (*ranges)->num;
+	unsigned long size, offset;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
+		return 0;
+
+	more = krealloc(*ranges, struct_size(more, range, num + 1), GFP_KERNEL);
+	if (!more)
+		return -ENOMEM;
+
+	more->num = num + 1;
+	more->range[num].start = addr - offset;
+	more->range[num].end = addr - offset + size;
+	*ranges = more;
+
+	return 0;
+}
+
+/* A function, and what the compiler has put aside of it as unlikely. */
+static int add_function_code(struct fhook_ranges **ranges, unsigned long addr)
+{
+	static char name[KSYM_NAME_LEN], cold[KSYM_NAME_LEN];
+	char *module = NULL;
+	int err;
+
+	err = add_code(ranges, addr);
+	if (err || !kallsyms_lookup(addr, NULL, NULL, &module, name))
+		return err;
+	if (snprintf(cold, sizeof(cold), "%s.cold", name) >= sizeof(cold))
+		return 0;
+
+	return for_each_named(module, cold, add_code, ranges);
+}
+
+/**
+ * fhook_patch_ranges() - where the functions of a patch have their code
+ * @patch: the patch
+ * @replacements: that of the replacements, rather than of what is replaced
+ * @report: says what went wrong
+ *
+ * Return: the ranges, to be freed by kfree(), or an ERR_PTR.
+ */
+struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
+					bool replacements,
+					struct fhook_report *report)
+{
+	struct fhook_ranges *ranges = kzalloc(sizeof(*ranges), GFP_KERNEL);
+	const struct fhook_redirect *r = patch->redirects;
+	int err = ranges ? 0 : -ENOMEM;
+
+	for (; r < patch->redirects + patch->num && !err; r++) {
+		if (replacements)
+			err = add_function_code(&ranges,
+					   (unsigned long)r->replacement);
+		else if (r->table)
+			err = add_function_code(&ranges,
+					   fhook_site_func(r->table, r->site));
+	}
+	if (!err)
+		return ranges;
+
+	kfree(ranges);
+	err = fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+			 "no memory to list the functions of a patch");
+
+	return ERR_PTR(err);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: doing something at one moment, when no task is inside given functions.
+ *
+ * All CPUs are stopped, and the stack of every task is unwound; what is told of
+ * them is sure, or it counts as a task in the way. If there is none, a word is
+ * written that trampolines look at, and so all of a table is in force at once,
+ * for NMIs too. Otherwise the CPUs go on, and it is tried again a little later.
+ *
+ * klp_try_complete_transition() is the mainline counterpart, which takes task by
+ * task to the new functions, and needs both to be right meanwhile.
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/delay.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/stacktrace.h>
+#include <linux/stop_machine.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+#define TRIES		20
+#define WAIT_MS		25
+
+/* Before the log says who is waited for. */
+#define PATIENCE_MS	5000
+
+#define MAX_ENTRIES	256
+
+/**
+ * struct attempt - what one stop of all CPUs is for
+ * @ranges: functions that no task is to be in
+ * @gate: what to write if none is, or NULL
+ * @value: the value
+ * @comm: of the task that is in the way
+ * @pid: of that task
+ * @addr: where in which function it is, 0 if its stack cannot be unwound
+ */
+struct attempt {
+	const struct fhook_ranges *ranges;
+	u32			*gate;
+	u32			value;
+	char			comm[TASK_COMM_LEN];
+	pid_t			pid;
+	unsigned long		addr;
+};
+
+/* Only used with all other CPUs stopped. */
+static unsigned long entries[MAX_ENTRIES];
+
+static bool in_ranges(const struct fhook_ranges *ranges, unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < ranges->num; i++) {
+		if (addr >= ranges->range[i].start &&
+		    addr < ranges->range[i].end)
+			return true;
+	}
+
+	return false;
+}
+
+static bool in_the_way(struct attempt *attempt, struct task_struct *task)
+{
+	int i, num;
+
+	/* What stops the CPUs is in none of these functions. */
+	if (task_curr(task))
+		return false;
+
+	attempt->addr = 0;
+	num = stack_trace_save_tsk_reliable(task, entries, MAX_ENTRIES);
+	for (i = 0; i < num; i++) {
+		if (!in_ranges(attempt->ranges, entries[i]))
+			continue;
+		attempt->addr = entries[i];
+		break;
+	}
+	if (num >= 0 && !attempt->addr)
+		return false;
+
+	/* Not get_task_comm(): a task that was stopped may have the lock. */
+	strscpy(attempt->comm, task->comm);
+	attempt->pid = task_pid_nr(task);
+
+	return true;
+}
+
+static bool anybody_in_the_way(struct attempt *attempt)
+{
+	struct task_struct *leader, *task;
+	unsigned int cpu;
+
+	for_each_process_thread(leader, task) {
+		if (in_the_way(attempt, task))
+			return true;
+	}
+	for_each_online_cpu(cpu) {
+		if (in_the_way(attempt, idle_task(cpu)))
+			return true;
+	}
+
+	return false;
+}
+
+/* On one CPU, with all others stopped. */
+static int stopped(void *data)
+{
+	struct attempt *attempt = data;
+
+	if (anybody_in_the_way(attempt))
+		return -EAGAIN;
+	if (attempt->gate)
+		WRITE_ONCE(*attempt->gate, attempt->value);
+
+	return 0;
+}
+
+/**
+ * fhook_at_moment() - write a word when no task is in given functions
+ * @ranges: the functions
+ * @gate: the word
+ * @value: the value
+ * @report: says what went wrong
+ *
+ * Return: 0, or -EBUSY if there was always one.
+ */
+int fhook_at_moment(const struct fhook_ranges *ranges, u32 *gate, u32 value,
+		    struct fhook_report *report)
+{
+	struct attempt attempt = {
+		.ranges	= ranges,
+		.gate	= gate,
+		.value	= value,
+	};
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		if (!stop_machine(stopped, &attempt, NULL))
+			return 0;
+		msleep(WAIT_MS);
+	}
+
+	if (attempt.addr)
+		return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, attempt.addr,
+				  "task %s (%d) is in %ps, at each of %u looks",
+				  attempt.comm, attempt.pid,
+				  (void *)attempt.addr, TRIES);
+
+	return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, 0,
+			  "task %s (%d) has a stack that cannot be unwound without doubt, at each of %u looks",
+			  attempt.comm, attempt.pid, TRIES);
+}
+
+/**
+ * fhook_wait_until_left() - wait until no task is in given functions
+ * @ranges: the functions, which nobody enters any more
+ * @name: of what they belong to, for the log
+ */
+void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
+{
+	struct attempt attempt = { .ranges = ranges };
+	unsigned int waited = 0;
+
+	while (stop_machine(stopped, &attempt, NULL)) {
+		msleep(WAIT_MS);
+		waited += WAIT_MS;
+		if (waited == PATIENCE_MS)
+			pr_info("%s: waiting for task %s (%d), which may be in %ps\n",
+				name, attempt.comm, attempt.pid,
+				(void *)attempt.addr);
+	}
+}

@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: redirecting functions.
+ *
+ * A patch is put in force as a transaction of its sites: each gets a set that has
+ * the hooks it had, and goes on in the replacement. At most one patch has a site.
+ * Functions of modules that are not loaded wait for them. A patch with the flag for
+ * it takes two steps more: first its sites get sets that look at a word which says
+ * whether to go on in the replacement, then that word is written at a moment when
+ * no task is in the way, and then the sets that no longer need to look take over.
+ *
+ * A replacement may be left when nobody is on the way to it, which a grace period
+ * tells, and no task is inside, which their stacks tell where that is sure.
+ *
+ * A patch is in fhook_patches exactly while it is in force. It is its owner's
+ * memory. All under fhook_mutex.
+ */
+#define pr_fmt(fmt) "fhook: " fmt
+
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/livepatch.h>
+#include <linux/module.h>
+#include <linux/timekeeping.h>
+
+#include "internal.h"
+
+LIST_HEAD(fhook_patches);
+
+static unsigned long func_of(const struct fhook_redirect *redirect)
+{
+	return fhook_site_func(redirect->table, redirect->site);
+}
+
+static struct fhook_redirect *end_of(const struct fhook_patch *patch)
+{
+	return patch->redirects + patch->num;
+}
+
+static const struct fhook_redirect *
+find_in(const struct fhook_patch *patch, const struct fhook_redirect *end,
+	const struct fhook_table *table, u32 site)
+{
+	const struct fhook_redirect *r;
+
+	for (r = patch->redirects; r < end; r++) {
+		if (r->table == table && r->site == site)
+			return r;
+	}
+
+	return NULL;
+}
+
+/**
+ * fhook_patch_of() - who replaces a function
+ * @table: the table of its site
+ * @site: the index of its site
+ *
+ * Return: the patch, or NULL.
+ */
+const struct fhook_patch *fhook_patch_of(const struct fhook_table *table,
+					 u32 site)
+{
+	const struct fhook_patch *patch;
+
+	list_for_each_entry(patch, &fhook_patches, list) {
+		if (find_in(patch, end_of(patch), table, site))
+			return patch;
+	}
+
+	return NULL;
+}
+
+/* What replaces the function that begins here, in this patch or in others. */
+static const void *replacement_of(const struct fhook_patch *patch,
+				  const void *func)
+{
+	const struct fhook_table *table = fhook_table_of((unsigned long)func);
+	const struct fhook_redirect *r = NULL;
+	int site;
+
+	site = table ? fhook_table_find(table, (unsigned long)func) : -ENOENT;
+	if (site < 0)
+		return NULL;
+
+	if (patch)
+		r = find_in(patch, end_of(patch), table, site);
+	if (!r) {
+		patch = fhook_patch_of(table, site);
+		r = patch ? find_in(patch, end_of(patch), table, site) : NULL;
+	}
+
+	return r ? r->replacement : NULL;
+}
+
+static int check_taken(const struct fhook_patch *patch,
+		       const struct fhook_redirect *r,
+		       struct fhook_report *report)
+{
+	const struct fhook_patch *owner = fhook_patch_of(r->table, r->site);
+	unsigned long func = func_of(r);
+	void *by;
+
+	if (find_in(patch, r, r->table, r->site))
+		return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL, func,
+				  "%ps is redirected twice by the same table",
+				  (void *)func);
+	if (owner && owner != patch)
+		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, func,
+				  "%ps is redirected already, by %s",
+				  (void *)func, owner->name);
+	by = klp_replacement(func);
+	if (by)
+		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, func,
+				  "%ps is live-patched, by %ps", (void *)func,
+				  by);
+
+	return 0;
+}
+
+/* Text that stays, and the first byte of a function there. */
+static bool is_function(void *addr)
+{
+	unsigned long size, offset;
+	struct module *mod;
+
+	scoped_guard(preempt) {
+		mod = __module_text_address((unsigned long)addr);
+		if (mod ? within_module_init((unsigned long)addr, mod) :
+			  !core_kernel_text((unsigned long)addr) ||
+			  init_section_contains(addr, 1))
+			return false;
+	}
+
+	return kallsyms_lookup_size_offset((unsigned long)addr, &size,
+					   &offset) && !offset;
+}
+
+static int check_replacement(const struct fhook_patch *patch,
+			     const struct fhook_redirect *r,
+			     struct fhook_report *report)
+{
+	unsigned long func = func_of(r);
+	const void *next;
+
+	if (!is_function(r->replacement))
+		return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL, func,
+				  "what is to replace %ps (%pS) is no function, or one that is freed after init",
+				  (void *)func, r->replacement);
+
+	for (next = r->replacement; next; next = replacement_of(patch, next)) {
+		if (next == (void *)func)
+			break;
+	}
+	if (!next)
+		return 0;
+
+	return fhook_fail(report, FHOOK_ERR_REDIRECT, -ELOOP, func,
+			  next == r->replacement ?
+			  "%ps cannot replace itself" :
+			  "what replaces %ps leads back to it", (void *)func);
+}
+
+/* Was the table of this one found by the call that is being made? */
+static bool is_new(const struct fhook_redirect *r)
+{
+	return r->table && !r->in_force;
+}
+
+static int find_all(struct fhook_patch *patch, struct module *mod,
+		    struct fhook_report *report)
+{
+	struct fhook_redirect *r;
+	int err = 0;
+
+	for (r = patch->redirects; r < end_of(patch) && !err; r++) {
+		if (r->table ||
+		    (mod && (!r->module || strcmp(r->module, mod->name))))
+			continue;
+		err = fhook_redirect_find(r, mod, report);
+	}
+
+	return err;
+}
+
+static int check_all(struct fhook_patch *patch, struct fhook_report *report)
+{
+	struct fhook_redirect *r;
+	int err = 0;
+
+	for (r = patch->redirects; r < end_of(patch) && !err; r++) {
+		if (!is_new(r))
+			continue;
+		err = check_taken(patch, r, report);
+		if (!err)
+			err = check_replacement(patch, r, report);
+	}
+
+	return err;
+}
+
+/* Let the functions of a patch go on in their replacements, or in themselves. */
+static int change_all(struct fhook_patch *patch, bool redirect, bool must,
+		      const u32 *gate, struct fhook_report *report)
+{
+	struct fhook_txn txn = {
+		.report		= report,
+		.detach		= must || !redirect,
+		.skip_foreign	= patch->in_force,
+	};
+	struct fhook_redirect *r;
+	int err;
+
+	for (r = patch->redirects; r < end_of(patch); r++) {
+		if (!r->table)
+			continue;
+		err = fhook_txn_redirect(&txn, r->table, r->site,
+					 redirect ? (long)r->replacement : 0,
+					 gate);
+		if (err) {
+			fhook_txn_abort(&txn);
+			return err;
+		}
+	}
+
+	return fhook_txn_commit(&txn);
+}
+
+/* For what must not fail: wait until there is memory. */
+static void must_change_all(struct fhook_patch *patch, bool redirect)
+{
+	struct fhook_report report;
+
+	while (change_all(patch, redirect, true, NULL, &report)) {
+		pr_warn_ratelimited("%s: %s; trying again\n", patch->name,
+				    report.text);
+		msleep(100);
+	}
+}
+
+/*
+ * One step at one moment. The gate says what is so while it is tried; what it
+ * becomes need not be looked at any more.
+ */
+static int change_at_moment(struct fhook_patch *patch, bool redirect,
+			    struct fhook_report *report)
+{
+	struct fhook_ranges *ranges;
+	int err;
+
+	ranges = fhook_patch_ranges(patch, !redirect, report);
+	if (IS_ERR(ranges))
+		return PTR_ERR(ranges);
+
+	WRITE_ONCE(patch->gate, !redirect);
+	err = change_all(patch, true, false, &patch->gate, report);
+	if (!err) {
+		err = fhook_at_moment(ranges, &patch->gate, redirect, report);
+		must_change_all(patch, err ? !redirect : redirect);
+	}
+	kfree(ranges);
+
+	return err;
+}
+
+static int change(struct fhook_patch *patch, bool redirect,
+		  struct fhook_report *report)
+{
+	if (patch->flags & FHOOK_PATCH_CONSISTENT && !fhook_switched_off)
+		return change_at_moment(patch, redirect, report);
+
+	return change_all(patch, redirect, false, NULL, report);
+}
+
+static void set_in_force(struct fhook_patch *patch)
+{
+	struct fhook_redirect *r;
+
+	for (r = patch->redirects; r < end_of(patch); r++)
+		r->in_force = r->table;
+}
+
+static void forget_new(struct fhook_patch *patch)
+{
+	struct fhook_redirect *r;
+
+	for (r = patch->redirects; r < end_of(patch); r++) {
+		if (is_new(r))
+			r->table = NULL;
+	}
+}
+
+/* Modules with replacements, other than the patch's own, are to stay. */
+static int hold_modules(struct fhook_patch *patch, struct fhook_report *report)
+{
+	struct fhook_redirect *r;
+	struct module *mod;
+	bool held;
+
+	for (r = patch->redirects; r < end_of(patch); r++) {
+		scoped_guard(preempt) {
+			mod = __module_address((unsigned long)r->replacement);
+			held = mod && mod != patch->owner &&
+			       try_module_get(mod);
+		}
+		r->held = held ? mod : NULL;
+		if (!mod || mod == patch->owner || held)
+			continue;
+
+		return fhook_fail(report, FHOOK_ERR_REDIRECT, -ENOENT, 0,
+				  "the module with the replacement of '%s' is going",
+				  r->func);
+	}
+
+	return 0;
+}
+
+static void release_modules(struct fhook_patch *patch)
+{
+	struct fhook_redirect *r;
+
+	for (r = patch->redirects; r < end_of(patch); r++) {
+		module_put(r->held);
+		r->held = NULL;
+	}
+}
+
+static int check_patch(const struct fhook_patch *patch,
+		       struct fhook_report *report)
+{
+	const struct fhook_patch *other;
+
+	if (!patch || !patch->name || !patch->redirects || !patch->num)
+		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
+				  "the patch has no redirects or no name");
+	if (patch->flags & ~FHOOK_PATCH_CONSISTENT)
+		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
+				  "the patch has flags that do not exist: %#x",
+				  patch->flags);
+	if (patch->flags & FHOOK_PATCH_CONSISTENT &&
+	    !IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
+		return fhook_fail(report, FHOOK_ERR_OPS, -EOPNOTSUPP, 0,
+				  "no stack can be unwound without doubt on this architecture, so that nobody can tell when no task is inside a function");
+	if (fhook_switched_off)
+		return fhook_fail(report, FHOOK_ERR_OFF, -ENODEV, 0,
+				  "fhook is switched off");
+
+	list_for_each_entry(other, &fhook_patches, list) {
+		if (other == patch)
+			return fhook_fail(report, FHOOK_ERR_BUSY, -EBUSY, 0,
+					  "the patch is in force already");
+	}
+
+	return 0;
+}
+
+static int put_in_force(struct fhook_patch *patch, struct fhook_report *report)
+{
+	struct fhook_redirect *r;
+	int err;
+
+	patch->in_force = false;
+	for (r = patch->redirects; r < end_of(patch); r++) {
+		r->table = NULL;
+		r->in_force = false;
+		r->held = NULL;
+	}
+
+	err = hold_modules(patch, report);
+	if (!err)
+		err = find_all(patch, NULL, report);
+	if (!err)
+		err = check_all(patch, report);
+	if (!err)
+		err = change(patch, true, report);
+	if (err) {
+		release_modules(patch);
+		return err;
+	}
+
+	set_in_force(patch);
+	patch->in_force = true;
+	patch->since = ktime_get_real_seconds();
+	list_add_tail(&patch->list, &fhook_patches);
+
+	return 0;
+}
+
+static void report_patch(const struct fhook_patch *patch,
+			 const struct fhook_report *report)
+{
+	fhook_report_out(patch ? patch->report : NULL,
+			 patch ? patch->name : NULL, report);
+}
+
+/**
+ * fhook_redirect() - replace functions
+ * @patch: which, by which
+ *
+ * Happens wholly or not at all: on error no function is replaced, and
+ * &fhook_patch.report or the log says what failed and where. Without
+ * %FHOOK_PATCH_CONSISTENT, functions are replaced one after the other, and who is
+ * inside one goes on there. May sleep; with that flag for half a second.
+ *
+ * The counterpart in mainline is klp_enable_patch().
+ *
+ * Return: 0; -EINVAL for a patch or a redirect that makes no sense, -ELOOP if it
+ * leads back; -ENOENT if there is no such function; -EOPNOTSUPP if it has no slot,
+ * or if no moment can be found on this architecture; -EBUSY if somebody else
+ * replaces the function, or a task is always in the way; -EFAULT if a slot does
+ * not hold what it should; -ENODEV if fhook is switched off; -ENOMEM or -ENOSPC.
+ */
+int fhook_redirect(struct fhook_patch *patch)
+{
+	struct fhook_report report;
+	int err;
+
+	mutex_lock(&fhook_mutex);
+	err = check_patch(patch, &report);
+	if (!err)
+		err = put_in_force(patch, &report);
+	mutex_unlock(&fhook_mutex);
+	if (err)
+		report_patch(patch, &report);
+	else
+		pr_info("patch %s is in force\n", patch->name);
+
+	return err;
+}
+EXPORT_SYMBOL_GPL(fhook_redirect);
+
+static bool is_in_force(const struct fhook_patch *patch)
+{
+	const struct fhook_patch *other;
+
+	list_for_each_entry(other, &fhook_patches, list) {
+		if (other == patch)
+			return true;
+	}
+
+	return false;
+}
+
+/* Nobody is on the way to a replacement any more: see that none is inside. */
+static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
+{
+	synchronize_rcu_tasks_rude();
+	synchronize_rcu_tasks();
+	fhook_wait_until_left(ranges, patch->name);
+	kfree(ranges);
+	release_modules(patch);
+	pr_info("patch %s is out of force\n", patch->name);
+}
+
+/**
+ * fhook_restore() - let functions be themselves again
+ * @patch: what replaced them
+ *
+ * When this returns, no task is in a replacement, and the patch and the module
+ * that has it may be freed; on an architecture without reliable stack traces, such
+ * as arm64, only if no replacement sleeps. So it may take as long as a call of a
+ * replacement, and is not to be called from one. May sleep.
+ *
+ * The counterpart in mainline is writing to a live patch's file "enabled".
+ *
+ * Return: 0; or, with all functions still replaced, -EINVAL if the patch is not in
+ * force; -EBUSY if it has %FHOOK_PATCH_CONSISTENT and a task is always in the way;
+ * -ENOMEM.
+ */
+int fhook_restore(struct fhook_patch *patch)
+{
+	struct fhook_ranges *ranges = NULL;
+	struct fhook_report report;
+	int err;
+
+	mutex_lock(&fhook_mutex);
+	if (!is_in_force(patch)) {
+		err = fhook_fail(&report, FHOOK_ERR_NOT_REGISTERED, -EINVAL, 0,
+				 "the patch is not in force");
+	} else {
+		ranges = fhook_patch_ranges(patch, true, &report);
+		err = PTR_ERR_OR_ZERO(ranges) ?: change(patch, false, &report);
+	}
+	if (!err)
+		list_del(&patch->list);
+	mutex_unlock(&fhook_mutex);
+
+	if (!err) {
+		leave(patch, ranges);
+	} else {
+		report_patch(patch, &report);
+		if (!IS_ERR(ranges))
+			kfree(ranges);
+	}
+
+	return err;
+}
+EXPORT_SYMBOL_GPL(fhook_restore);
+
+/**
+ * fhook_refuse_livepatch() - may this function be live-patched?
+ * @func: its address
+ *
+ * For livepatch, which would take the function away from who redirected it. It
+ * calls this when klp_replacement() already tells of its patch, so that of two
+ * who come at the same time at least one sees the other.
+ *
+ * Return: 0, or -EBUSY, which the log explains.
+ */
+int fhook_refuse_livepatch(unsigned long func)
+{
+	const struct fhook_table *table;
+	const struct fhook_patch *patch;
+	int site;
+
+	guard(mutex)(&fhook_mutex);
+	table = fhook_table_of(func);
+	site = table ? fhook_table_find(table, func) : -ENOENT;
+	patch = site < 0 ? NULL : fhook_patch_of(table, site);
+	if (!patch)
+		return 0;
+
+	pr_err("%ps is redirected by %s, and cannot be live-patched until that ends\n",
+	       (void *)func, patch->name);
+
+	return -EBUSY;
+}
+
+/**
+ * fhook_patches_attach() - redirect what was not there before
+ * @mod: in this module, which is coming; NULL for everything, when fhook is
+ *	switched on
+ * @report: says what went wrong
+ *
+ * Return: 0 or an error.
+ */
+int fhook_patches_attach(struct module *mod, struct fhook_report *report)
+{
+	struct fhook_patch *patch;
+	int err;
+
+	list_for_each_entry(patch, &fhook_patches, list) {
+		err = find_all(patch, mod, report);
+		if (!err)
+			err = check_all(patch, report);
+		if (!err)
+			err = change_all(patch, true, false, NULL, report);
+		if (err) {
+			forget_new(patch);
+			return err;
+		}
+		set_in_force(patch);
+	}
+
+	return 0;
+}
+
+/**
+ * fhook_patches_forget() - sites are going away
+ * @table: their table
+ * @first: the first of them
+ * @last: behind the last
+ */
+void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last)
+{
+	struct fhook_patch *patch;
+	struct fhook_redirect *r;
+
+	list_for_each_entry(patch, &fhook_patches, list) {
+		for (r = patch->redirects; r < end_of(patch); r++) {
+			if (r->table != table || r->site < first ||
+			    r->site >= last)
+				continue;
+			r->table = NULL;
+			r->in_force = false;
+		}
+	}
+}
+
+static struct fhook_patch *patch_owned_by(const struct module *mod)
+{
+	struct fhook_patch *patch;
+
+	list_for_each_entry(patch, &fhook_patches, list) {
+		if (patch->owner == mod)
+			return patch;
+	}
+
+	return NULL;
+}
+
+/**
+ * fhook_patches_of_going() - a module goes that may have patches in force
+ * @mod: the module
+ */
+void fhook_patches_of_going(struct module *mod)
+{
+	struct fhook_ranges *ranges;
+	struct fhook_report report;
+	struct fhook_patch *patch;
+
+	for (;;) {
+		mutex_lock(&fhook_mutex);
+		patch = patch_owned_by(mod);
+		if (patch) {
+			pr_err("module %s goes without restoring what %s replaces: restored\n",
+			       mod->name, patch->name);
+			while (IS_ERR(ranges = fhook_patch_ranges(patch, true,
+								  &report)))
+				msleep(100);
+			must_change_all(patch, false);
+			list_del(&patch->list);
+		}
+		mutex_unlock(&fhook_mutex);
+		if (!patch)
+			return;
+		leave(patch, ranges);
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Replace a function of the running kernel by another one, and take that back.
+ *
+ *	# cat /proc/cmdline
+ *	console=ttyS0
+ *	# insmod fhook-redirect.ko
+ *	# cat /proc/cmdline
+ *	fhook: this has been redirected
+ *	# cat /sys/kernel/tracing/fhook/redirects
+ *	cmdline_proc_show -> redirected_cmdline_show [fhook_redirect]	by fhook_redirect since 2026-11-21 22:50:17
+ *	# rmmod fhook-redirect
+ *	# cat /proc/cmdline
+ *	console=ttyS0
+ *
+ * With consistent=1, nobody is in the function at the moment when it is replaced,
+ * which makes no difference to this one. A table with more functions, whose old and
+ * new versions do not go together, needs it; so far x86_64 can do it.
+ *
+ * samples/livepatch/livepatch-sample.c does the same with a live patch.
+ */
+#include <linux/fhook_redirect.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+
+static bool consistent;
+module_param(consistent, bool, 0444);
+MODULE_PARM_DESC(consistent, "at a moment when no task is in the function");
+
+static int redirected_cmdline_show(struct seq_file *m, void *v)
+{
+	seq_puts(m, "fhook: this has been redirected\n");
+
+	return 0;
+}
+
+static struct fhook_redirect redirects[] = {
+	{
+		.func		= "cmdline_proc_show",
+		.replacement	= redirected_cmdline_show,
+	},
+};
+
+static struct fhook_patch patch = {
+	.name		= "fhook_redirect",
+	.owner		= THIS_MODULE,
+	.redirects	= redirects,
+	.num		= ARRAY_SIZE(redirects),
+};
+
+static int __init redirect_init(void)
+{
+	if (consistent)
+		patch.flags |= FHOOK_PATCH_CONSISTENT;
+
+	return fhook_redirect(&patch);
+}
+
+static void __exit redirect_exit(void)
+{
+	/* Its code goes: try until no task is in the way. */
+	while (fhook_restore(&patch))
+		cond_resched();
+}
+
+module_init(redirect_init);
+module_exit(redirect_exit);
+
+MODULE_DESCRIPTION("Sample: replace a kernel function");
+MODULE_LICENSE("GPL");
