@@ -630,8 +630,10 @@ static noinline void try_unwind(struct kunit *test, unsigned int flags)
 		"unwind_in_call+", "fhook_target_nest+", "nest_again",
 		"fhook_target_nest+", "try_unwind+",
 	};
-	static const char *const at_exit[] = {
-		"fhook_return_handler+", "fhook_", "try_unwind+",
+	const char *at_exit[] = {
+		flags & FHOOK_FL_REGS ? "fhook_regs_return_handler+" :
+					"fhook_return_handler+",
+		"fhook_", "try_unwind+",
 	};
 	struct exit_probe *first = exit_probe(test, "first");
 	struct exit_probe *second = exit_probe(test, "second");

@@ -54,11 +54,12 @@ struct fhook_frame *fhook_frame_push(const struct fhook_exits *exits,
 {
 	struct fhook_stack *stack = current->fhook_stack;
 	struct fhook_frame *frame;
+	u32 size = exits->size;
 
 	if (unlikely(!stack))
 		return NULL;
 
-	frame = stack->top - exits->size;
+	frame = stack->top - size;
 	if (unlikely((void *)frame < (void *)(stack + 1)))
 		return NULL;
 
@@ -67,10 +68,10 @@ struct fhook_frame *fhook_frame_push(const struct fhook_exits *exits,
 	 * taken. Before, an interrupt may have pushed frames of its own here.
 	 */
 	WRITE_ONCE(frame->key, 0);
-	WRITE_ONCE(frame->size, exits->size);
+	WRITE_ONCE(frame->size, size);
 	WRITE_ONCE(stack->top, frame);
 	WRITE_ONCE(frame->key, 0);
-	WRITE_ONCE(frame->size, exits->size);
+	WRITE_ONCE(frame->size, size);
 	frame->declined = 0;
 	frame->func = func;
 	frame->exits = exits;
@@ -89,14 +90,14 @@ void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs)
 {
 	const struct fhook_exits *exits = frame->exits;
 
-	if (frame->declined == exits->all) {
+	if (unlikely(frame->declined == exits->all)) {
 		WRITE_ONCE(current->fhook_stack->top, older(frame));
 		return;
 	}
 
 	this_cpu_inc(*exits->pending);
 	/* In this order: after a tail call, the key alone makes it be found. */
-	WRITE_ONCE(frame->ret, fhook_regs_get_parent(fregs));
+	WRITE_ONCE(frame->ret, fhook_regs_entry_parent(fregs));
 	WRITE_ONCE(frame->key, fhook_regs_key(fregs));
 	barrier();
 	fhook_regs_hijack(fregs, exits->stub);
@@ -106,8 +107,8 @@ void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs)
  * A function that was left without returning, as by a CPU that is suspended, has
  * its frame still there. Its callers have frames of their own below.
  */
-static struct fhook_frame *drop_until(struct fhook_stack *stack,
-				      unsigned long key)
+static noinline struct fhook_frame *drop_until(struct fhook_stack *stack,
+					       unsigned long key)
 {
 	struct fhook_frame *frame = stack->top;
 
@@ -143,20 +144,55 @@ static unsigned int guard_bit(void)
 	return FHOOK_GUARD_TASK << 1;
 }
 
-static void call_exits(struct fhook_frame *frame, struct fhook_regs *fregs)
+static __always_inline void call_exit(const struct fhook_exit *exit,
+				      struct fhook_frame *frame,
+				      struct fhook_regs *fregs)
+{
+	fhook_exit_t call = READ_ONCE(exit->hook->exit);
+
+	if (likely(call && !READ_ONCE(exit->dead)))
+		call(exit->hook->ops, frame->func, frame->ret, fregs,
+		     exit->data ? (void *)frame + exit->data : NULL);
+}
+
+static noinline void call_exits(struct fhook_frame *frame,
+				struct fhook_regs *fregs)
 {
 	const struct fhook_exits *exits = frame->exits;
-	const struct fhook_exit *exit = exits->exits;
-	const struct fhook_exit *end = exit + exits->num;
-	unsigned int declined = frame->declined;
-	fhook_exit_t call;
+	unsigned int i, declined = frame->declined;
 
-	for (; exit < end; exit++, declined >>= 1) {
-		call = READ_ONCE(exit->hook->exit);
-		if (likely(call && !READ_ONCE(exit->dead) && !(declined & 1)))
-			call(exit->hook->ops, frame->func, frame->ret, fregs,
-			     exit->data ? (void *)frame + exit->data : NULL);
+	for (i = 0; i < exits->num; i++, declined >>= 1) {
+		if (!(declined & 1))
+			call_exit(&exits->exits[i], frame, fregs);
 	}
+}
+
+static __always_inline void handle_return(struct fhook_regs *fregs, bool full)
+{
+	struct fhook_frame *frame = current->fhook_stack->top;
+	unsigned int held;
+
+	preempt_disable_notrace();
+	if (unlikely(frame->key != fhook_regs_key(fregs)))
+		frame = drop_until(current->fhook_stack, fhook_regs_key(fregs));
+	fhook_regs_set_ip(fregs, frame->ret);
+
+	/* Who interrupts this gives back its bits, so they are what they were. */
+	held = __this_cpu_read(fhook_guard);
+	__this_cpu_write(fhook_guard, held | guard_bit());
+	/* If there is only one, it has not declined, or there were no frame. */
+	if (likely(frame->exits->num == 1))
+		call_exit(frame->exits->exits, frame, fregs);
+	else
+		call_exits(frame, fregs);
+	__this_cpu_write(fhook_guard, held);
+
+	fhook_regs_unhijack(fregs, full);
+	this_cpu_dec(*frame->exits->pending);
+	barrier();
+	/* From here on, an interrupt may push frames of its own in its place. */
+	WRITE_ONCE(current->fhook_stack->top, older(frame));
+	preempt_enable_notrace();
 }
 
 /**
@@ -170,32 +206,18 @@ static void call_exits(struct fhook_frame *frame, struct fhook_regs *fregs)
  */
 void fhook_return_handler(struct fhook_regs *fregs)
 {
-	struct fhook_stack *stack = current->fhook_stack;
-	struct fhook_frame *frame = stack->top;
-	const struct fhook_exits *exits;
-	unsigned int bit, held;
+	handle_return(fregs, false);
+}
 
-	preempt_disable_notrace();
-	if (unlikely((void *)frame >= fhook_stack_end(stack) ||
-		     frame->key != fhook_regs_key(fregs)))
-		frame = drop_until(stack, fhook_regs_key(fregs));
-	exits = frame->exits;
-	fhook_regs_set_ip(fregs, frame->ret);
-
-	bit = guard_bit();
-	held = __this_cpu_read(fhook_guard);
-	__this_cpu_write(fhook_guard, held | bit);
-	call_exits(frame, fregs);
-	if (likely(!(held & bit)))
-		__this_cpu_write(fhook_guard,
-				 __this_cpu_read(fhook_guard) & ~bit);
-
-	fhook_regs_unhijack(fregs);
-	barrier();
-	/* From here on, an interrupt may push frames of its own in its place. */
-	WRITE_ONCE(stack->top, older(frame));
-	this_cpu_dec(*exits->pending);
-	preempt_enable_notrace();
+/**
+ * fhook_regs_return_handler() - the same, with full registers
+ * @fregs: the registers, wholly filled
+ *
+ * Called by fhook_regs_return.
+ */
+void fhook_regs_return_handler(struct fhook_regs *fregs)
+{
+	handle_return(fregs, true);
 }
 
 /**

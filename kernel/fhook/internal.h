@@ -242,9 +242,12 @@ struct fhook_stack {
 
 #define FHOOK_STACK_SIZE	SZ_4K
 
+/* There is a frame that belongs to no call, so that there is always one. */
+#define FHOOK_NO_KEY		ULONG_MAX
+
 static inline void *fhook_stack_end(struct fhook_stack *stack)
 {
-	return (void *)stack + FHOOK_STACK_SIZE;
+	return (void *)stack + FHOOK_STACK_SIZE - sizeof(struct fhook_frame);
 }
 
 /**
@@ -469,6 +472,7 @@ struct fhook_frame *fhook_frame_push(const struct fhook_exits *exits,
 				     unsigned long func);
 void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs);
 void fhook_return_handler(struct fhook_regs *fregs);
+void fhook_regs_return_handler(struct fhook_regs *fregs);
 void fhook_frames_drop(struct fhook_stack *stack);
 
 /* stack.c */

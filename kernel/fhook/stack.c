@@ -29,8 +29,15 @@ static struct fhook_stack *stack_alloc(gfp_t gfp)
 {
 	struct fhook_stack *stack = kmalloc(FHOOK_STACK_SIZE, gfp);
 
-	if (stack)
-		stack->top = fhook_stack_end(stack);
+	struct fhook_frame *none;
+
+	if (!stack)
+		return NULL;
+
+	none = fhook_stack_end(stack);
+	none->key = FHOOK_NO_KEY;
+	none->size = 0;
+	stack->top = none;
 
 	return stack;
 }

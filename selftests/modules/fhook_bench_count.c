@@ -8,6 +8,7 @@
 #include <linux/irqflags.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/string.h>
 #include <linux/timex.h>
@@ -69,6 +70,7 @@ u64 fhook_bench_instructions(u64 ticks)
 {
 	return mul_u64_u64_div_u64(ticks, KNOWN, known_ticks);
 }
+EXPORT_SYMBOL_GPL(fhook_bench_instructions);
 
 static void print_figure(char *text, size_t size, u64 value)
 {

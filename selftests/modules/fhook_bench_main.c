@@ -28,6 +28,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/timex.h>
 #include <linux/vmstat.h>
 
@@ -38,7 +39,7 @@
 #define RUNS		3
 
 /* What is measured, and a function beside it. Empty, but not to be inlined. */
-static noinline int bench_target(int arg)
+static noinline __noclone int bench_target(int arg)
 {
 	asm volatile("");
 	return arg + 1;
@@ -71,6 +72,19 @@ static u64 measure_calls(void)
 
 	return div_u64(fhook_bench_instructions(end - begin) + CALLS / 2, CALLS);
 }
+
+/* With hooks that others have put there: events, and patches. */
+static int call_cost_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%llu\n", measure_calls());
+}
+
+static const struct kernel_param_ops call_cost_ops = {
+	.get	= call_cost_get,
+};
+
+module_param_cb(call_cost, &call_cost_ops, NULL, 0400);
+MODULE_PARM_DESC(call_cost, "instructions of a call of bench_target(), as it is hooked now");
 
 /*
  * Both sides offer the same few operations

@@ -358,7 +358,7 @@ alternative_if ARM64_HAS_GIC_PRIO_MASKING
 	save_pmr
 alternative_else_nop_endif
 	add	x0, sp, #REGS
-	bl	fhook_return_handler
+	bl	fhook_regs_return_handler
 	restore_args
 	restore_others
 	ldr	x30, [sp, #CALLER + 8]

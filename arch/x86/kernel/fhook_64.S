@@ -321,7 +321,7 @@ SYM_CODE_START(fhook_regs_return)
 	save_others CALLER_SP
 	movq	$(FHOOK_REGS_FULL | FHOOK_REGS_EXIT), KIND
 	leaq	KIND, %rdi
-	call	fhook_return_handler
+	call	fhook_regs_return_handler
 	restore_others
 	restore_caller_saved
 	leaq	RETURN_FRAME(%rsp), %rsp

@@ -42,6 +42,13 @@ fhook_regs_key(const struct fhook_regs *fregs)
 	return fhook_regs_get_fp(fregs);
 }
 
+/* At the entry, where the function will return to. */
+static __always_inline unsigned long
+fhook_regs_entry_parent(const struct fhook_regs *fregs)
+{
+	return fregs->parent;
+}
+
 /* Let the function return to a stub; and what that was entered by, to its caller. */
 static __always_inline void
 fhook_regs_hijack(struct fhook_regs *fregs, void (*stub)(void))
@@ -50,9 +57,10 @@ fhook_regs_hijack(struct fhook_regs *fregs, void (*stub)(void))
 	WRITE_ONCE(fregs->parent, (unsigned long)stub);
 }
 
-static __always_inline void fhook_regs_unhijack(struct fhook_regs *fregs)
+static __always_inline void
+fhook_regs_unhijack(struct fhook_regs *fregs, bool full)
 {
-	unsigned long ip = fhook_regs_get_ip(fregs);
+	unsigned long ip = full ? fregs->regs.pc : fregs->ip;
 
 	WRITE_ONCE(fregs->ip, ip);
 	WRITE_ONCE(fregs->parent, ip);
