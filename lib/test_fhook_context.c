@@ -23,10 +23,11 @@
 enum context { IN_TASK, IN_SOFTIRQ, IN_HARDIRQ, IN_NMI, CONTEXTS };
 
 /*
- * Contexts: the callback in each of them brings about the next, so that at the
- * innermost one all guards are held.
+ * Contexts: the callback in each of them, at the entry or at the exit, brings
+ * about the next, so that at the innermost one all guards are held.
  */
 static unsigned int context_calls[CONTEXTS];
+static unsigned int context_exits[CONTEXTS];
 static bool context_left[CONTEXTS];
 static struct irq_work into_softirq;
 static struct irq_work into_hardirq;
@@ -107,7 +108,18 @@ static void act_next_context(struct fhook_probe *probe,
 	}
 }
 
-static void test_contexts(struct kunit *test)
+static void context_exit(struct fhook_ops *ops, unsigned long ip,
+			 unsigned long ret_ip, struct fhook_regs *fregs,
+			 void *data)
+{
+	struct fhook_probe *probe = container_of(ops, struct fhook_probe, ops);
+
+	context_exits[this_context()]++;
+	if (!probe->act)
+		act_next_context(probe, fregs);
+}
+
+static void try_contexts(struct kunit *test, bool at_exit)
 {
 	struct fhook_probe *probe = fhook_probe(test, "contexts");
 	struct fhook_probe *refused = fhook_probe(test, "refused");
@@ -115,19 +127,23 @@ static void test_contexts(struct kunit *test)
 	int i, contexts;
 
 	memset(context_calls, 0, sizeof(context_calls));
+	memset(context_exits, 0, sizeof(context_exits));
 	memset(context_left, 0, sizeof(context_left));
 	into_softirq = IRQ_WORK_INIT_HARD(into_softirq_fn);
 	into_hardirq = IRQ_WORK_INIT_HARD(into_hardirq_fn);
 	tasklet_setup(&softirq_tasklet, softirq_fn);
 	contexts = fhook_test_nmi_on(nmi_fn) ? CONTEXTS : IN_NMI;
 
-	probe->act = act_next_context;
+	probe->act = at_exit ? NULL : act_next_context;
+	probe->ops.exit = context_exit;
 	fhook_probe_register(probe, "fhook_target_a");
 	fhook_probe_register(refused, "fhook_target_b");
 	fhook_target_a(IN_TASK);
 
-	for (i = 0; i < contexts; i++)
+	for (i = 0; i < contexts; i++) {
 		KUNIT_EXPECT_EQ_MSG(test, 1, context_calls[i], "context %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, 1, context_exits[i], "context %d", i);
+	}
 	kunit_info(test, "%d of %d contexts\n", contexts, CONTEXTS);
 	KUNIT_EXPECT_EQ(test, contexts, probe->calls);
 	KUNIT_EXPECT_EQ(test, 0, refused->calls);
@@ -142,6 +158,16 @@ static void test_contexts(struct kunit *test)
 	irq_work_sync(&into_softirq);
 	irq_work_sync(&into_hardirq);
 	tasklet_kill(&softirq_tasklet);
+}
+
+static void test_contexts(struct kunit *test)
+{
+	try_contexts(test, false);
+}
+
+static void test_contexts_exit(struct kunit *test)
+{
+	try_contexts(test, true);
 }
 
 /*
@@ -516,6 +542,7 @@ static void test_unwind(struct kunit *test)
 
 static struct kunit_case fhook_context_cases[] = {
 	KUNIT_CASE(test_contexts),
+	KUNIT_CASE(test_contexts_exit),
 	KUNIT_CASE_SLOW(test_churn),
 	KUNIT_CASE(test_count_all_cpus),
 	KUNIT_CASE(test_async),

@@ -382,6 +382,14 @@ static void test_circle(struct kunit *test)
 
 	add(circle, "fhook_target_b", fhook_target_a);
 	expect_refused(circle, -ELOOP, FHOOK_ERR_REDIRECT, "leads back");
+	/* Behind the one that is looked at first. */
+	circle = a_to_b(test, "circle behind");
+	add(circle, "fhook_target_b", fhook_target_c);
+	add(circle, "fhook_target_c", fhook_target_b);
+	expect_refused(circle, -ELOOP, FHOOK_ERR_REDIRECT, "leads back");
+	circle = a_to_b(test, "itself behind");
+	add(circle, "fhook_target_b", fhook_target_b);
+	expect_refused(circle, -ELOOP, FHOOK_ERR_REDIRECT, "itself");
 
 	expect_applied(first);
 	add(second, "fhook_target_b", fhook_target_c);
@@ -429,6 +437,36 @@ static void test_twins(struct kunit *test)
 static unsigned long not_sqrt(unsigned long value)
 {
 	return value + 1;
+}
+
+static struct redirection *waiting(struct kunit *test, const char *name)
+{
+	struct redirection *r = redirection(test, name);
+
+	add(r, "whatever", fhook_target_b);
+	r->table[0].module = "no_such_module";
+
+	return r;
+}
+
+/* Who waits for a function has it. */
+static void test_waiting(struct kunit *test)
+{
+	struct redirection *first = waiting(test, "waits");
+	struct redirection *second = waiting(test, "waits, too");
+
+	expect_applied(first);
+	expect_refused(second, -EBUSY, FHOOK_ERR_TAKEN, "by waits");
+	expect_restored(first);
+	expect_applied(second);
+	expect_restored(second);
+
+	first->table[1] = first->table[0];
+	first->patch.num = 2;
+	expect_refused(first, -EINVAL, FHOOK_ERR_REDIRECT, "twice");
+	first->patch.num = 1;
+	first->table[0].module = "no-such-module";
+	expect_refused(first, -EINVAL, FHOOK_ERR_REDIRECT, "no module is named");
 }
 
 /* A function of the kernel, and a module that is not there. */
@@ -558,7 +596,7 @@ static void test_restore_waits(struct kunit *test)
 	restored = false;
 	restorer = kthread_run(restore_fn, r, "fhook_restores");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(restorer));
-	while (fhook_target_nest(1, do_not_stay) != 3)
+	while (fhook_target_nest(1, do_not_stay) != 3 && !READ_ONCE(restored))
 		schedule_timeout_interruptible(1);
 	/* Time enough to be over, if it did not wait. */
 	schedule_timeout_interruptible(HZ / 2);
@@ -642,8 +680,10 @@ static int apply_fn(void *data)
 /* Before the moment comes, trampolines look, and go on in the function. */
 static void test_moment_gate(struct kunit *test)
 {
+	unsigned long slot = fhook_test_slot(test, fhook_target_a);
 	struct redirection *r = redirection(test, "gate");
 	struct task_struct *task, *applier;
+	unsigned int gated = 0;
 	u32 result = 0;
 
 	if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
@@ -655,18 +695,26 @@ static void test_moment_gate(struct kunit *test)
 	task = stay_begin(test, &result);
 	applier = kthread_run(apply_fn, &r->patch, "fhook_tries");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(applier));
-	while (!READ_ONCE(r->report.error))
-		KUNIT_ASSERT_EQ(test, FHOOK_A(4), fhook_target_a(4));
+	while (!READ_ONCE(r->report.error)) {
+		gated += !fhook_test_jumps(slot, NULL) &&
+			 !fhook_test_jumps(slot, fhook_target_b);
+		KUNIT_EXPECT_EQ(test, FHOOK_A(4), fhook_target_a(4));
+		/* Or what it waits for in the end would never be over. */
+		schedule_timeout_interruptible(1);
+	}
+	KUNIT_EXPECT_GT(test, gated, 0);
 	KUNIT_EXPECT_EQ(test, -EBUSY, kthread_stop(applier));
+	KUNIT_EXPECT_TRUE(test, fhook_test_jumps(slot, NULL));
 	stay_end(task);
 }
 
 /* What somebody else has written to the slot stays, and nothing is lost. */
-static void test_overwritten(struct kunit *test)
+static void try_overwritten(struct kunit *test, unsigned int flags)
 {
 	unsigned long slot = fhook_test_slot(test, fhook_target_lost4);
 	struct redirection *r = redirection(test, "overwritten");
 
+	r->patch.flags = flags;
 	add(r, "fhook_target_lost4", fhook_target_b);
 	add(r, "fhook_target_a", fhook_target_b);
 	expect_applied(r);
@@ -674,12 +722,20 @@ static void test_overwritten(struct kunit *test)
 	expect_restored(r);
 	KUNIT_EXPECT_EQ(test, FHOOK_C(1), fhook_target_lost4(1));
 	KUNIT_EXPECT_EQ(test, FHOOK_A(1), fhook_target_a(1));
-	expect_refused(r, -EFAULT, FHOOK_ERR_BYTES, "overwritten");
-	/* Put back what fhook left there, and it goes on. */
-	KUNIT_ASSERT_TRUE(test, fhook_test_jump(slot, fhook_target_b));
+	expect_refused(r, -EFAULT, FHOOK_ERR_BYTES, "not what fhook left there");
+	KUNIT_EXPECT_EQ(test, FHOOK_C(1), fhook_target_lost4(1));
+
+	KUNIT_ASSERT_TRUE(test, fhook_test_jump(slot, NULL));
 	expect_applied(r);
 	expect_restored(r);
 	KUNIT_EXPECT_EQ(test, FHOOK_LOST4(1), fhook_target_lost4(1));
+}
+
+static void test_overwritten(struct kunit *test)
+{
+	try_overwritten(test, 0);
+	if (IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
+		try_overwritten(test, FHOOK_PATCH_CONSISTENT);
 }
 
 static struct kunit_case fhook_redirect_cases[] = {
@@ -694,6 +750,7 @@ static struct kunit_case fhook_redirect_cases[] = {
 	KUNIT_CASE(test_bad_patches),
 	KUNIT_CASE(test_circle),
 	KUNIT_CASE(test_twins),
+	KUNIT_CASE(test_waiting),
 	KUNIT_CASE(test_modules),
 	KUNIT_CASE(test_task_inside),
 	KUNIT_CASE(test_restore_waits),

@@ -52,6 +52,17 @@ title "ftrace on the same function, at the same time:"
 run "echo vfs_read > set_ftrace_filter; echo function > current_tracer"
 run "cat fhook/enabled_functions fhook/stat"
 
+title "Replace a function of the running kernel, and take that back:"
+run "cat /proc/cmdline"
+run "modprobe fhook-redirect"
+run "cat /proc/cmdline"
+run "cat fhook/redirects"
+grep -q redirected /proc/cmdline || {
+	echo "It was not replaced, which is a mistake."
+	status=1
+}
+run "rmmod fhook-redirect; cat /proc/cmdline"
+
 # Were all hooks there, and hit?
 for hook in fhooks/reads fhooks/opens fhook_sample; do
 	awk -v h="$hook" '$1 == h && $3 > 0 { hit = 1 } END { exit !hit }' fhook/stat || {

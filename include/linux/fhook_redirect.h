@@ -41,7 +41,8 @@ struct fhook_table;
  * struct fhook_redirect - one function, and what runs instead of it
  * @func: its name; where several functions have it, "name,2" is the second of
  *	them in the order of kallsyms (livepatch: old_name and old_sympos)
- * @module: the module that it is in, NULL for the kernel. It need not be loaded:
+ * @module: the module that it is in, as lsmod has it, NULL for the kernel. It need
+ *	not be loaded:
  *	whenever it is, the function is redirected before the module's init runs
  * @replacement: the function that runs instead, of the same type
  */
@@ -53,6 +54,7 @@ struct fhook_redirect {
 	struct fhook_table	*table;
 	u32			site;
 	bool			in_force;
+	bool			gone;
 	struct module		*held;
 };
 
@@ -78,8 +80,8 @@ enum fhook_patch_flags {
  * @flags: of &enum fhook_patch_flags
  * @report: if not NULL, a call that fails fills it and leaves the log alone
  *
- * From fhook_redirect() until fhook_restore() has returned, all of it stays in
- * place and only @report may be changed. The counterparts are struct klp_patch
+ * From the call of fhook_redirect() until that has failed, or fhook_restore() has
+ * returned 0, all of it stays in place and only @report may be changed. The counterparts are struct klp_patch
  * and struct klp_func.
  */
 struct fhook_patch {

@@ -308,15 +308,21 @@ static void patch_all(struct fhook_txn *txn)
 }
 
 /*
- * A foreign site keeps its set, for its trampoline may be called for ever. No
- * set is left before all are taken: one site may leave what another takes.
+ * A foreign site has what it had, for its trampoline may be called for ever; but
+ * of one that has no trampoline, and is to have nothing, nothing is left to keep.
  */
+static bool keeps_set(const struct fhook_change *c)
+{
+	return is_foreign(c) && (c->new || c->old->text);
+}
+
+/* No set is left before all are taken: one site may leave what another takes. */
 static void remember_all(struct fhook_txn *txn)
 {
 	struct fhook_change *c;
 
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {
-		if (is_foreign(c))
+		if (keeps_set(c))
 			continue;
 
 		fhook_set_get(c->new);
@@ -325,7 +331,7 @@ static void remember_all(struct fhook_txn *txn)
 	}
 
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {
-		if (is_foreign(c))
+		if (keeps_set(c))
 			continue;
 
 		if (!c->new)

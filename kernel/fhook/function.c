@@ -29,45 +29,6 @@ struct finder {
 	unsigned long	addr;
 };
 
-typedef int (*found_t)(void *data, unsigned long addr);
-
-/**
- * struct search - for module_kallsyms_on_each_symbol()
- * @name: the name
- * @found: called with the address of each symbol of that name
- * @data: for @found
- */
-struct search {
-	const char	*name;
-	found_t		found;
-	void		*data;
-};
-
-static int same_name(void *data, const char *name, unsigned long addr)
-{
-	struct search *search = data;
-
-	return strcmp(name, search->name) ? 0 :
-					    search->found(search->data, addr);
-}
-
-/* In the order of kallsyms; @module is NULL for the kernel. */
-static int for_each_named(const char *module, const char *name, found_t found,
-			  void *data)
-{
-	struct search search = {
-		.name	= name,
-		.found	= found,
-		.data	= data,
-	};
-
-	if (module)
-		return module_kallsyms_on_each_symbol(module, same_name,
-						      &search);
-
-	return kallsyms_on_each_match_symbol(found, name, data);
-}
-
 static int count_found(void *data, unsigned long addr)
 {
 	struct finder *finder = data;
@@ -76,6 +37,23 @@ static int count_found(void *data, unsigned long addr)
 		finder->addr = addr;
 
 	return 0;
+}
+
+static int count_same_name(void *data, const char *name, unsigned long addr)
+{
+	struct finder *finder = data;
+
+	return strcmp(name, finder->name) ? 0 : count_found(finder, addr);
+}
+
+/* In the order of kallsyms; @module is NULL for the kernel. */
+static void count_named(const char *module, struct finder *finder)
+{
+	if (module)
+		module_kallsyms_on_each_symbol(module, count_same_name, finder);
+	else
+		kallsyms_on_each_match_symbol(count_found, finder->name,
+					      finder);
 }
 
 /* "name" or "name,2". */
@@ -168,10 +146,14 @@ int fhook_redirect_find(struct fhook_redirect *redirect,
 	err = parse_name(redirect->func, &finder, report);
 	if (err)
 		return err;
+	if (module && strchr(module, '-'))
+		return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL, 0,
+				  "no module is named '%s': it is '_' where its file may have '-'",
+				  module);
 	if (module && !coming && !has_table(module) && !has_no_slots(module))
 		return 0;
 
-	for_each_named(module, finder.name, count_found, &finder);
+	count_named(module, &finder);
 	err = check_found(&finder, module, report);
 	if (err)
 		return err;
@@ -190,71 +172,99 @@ int fhook_redirect_find(struct fhook_redirect *redirect,
 	return 0;
 }
 
-static int add_code(void *data, unsigned long addr)
+/**
+ * struct parts - a search for what belongs to a function
+ * @ranges: what has been found
+ * @name: its name, and a full stop
+ * @len: of @name
+ */
+struct parts {
+	struct fhook_ranges	*ranges;
+	char			name[KSYM_NAME_LEN + 1];
+	size_t			len;
+};
+
+static int add_code(struct parts *parts, unsigned long addr)
 {
-	struct fhook_ranges **ranges = data, *more;
-	unsigned int num = (*ranges)->num;
+	struct fhook_ranges *more;
+	unsigned int num = parts->ranges->num;
 	unsigned long size, offset;
 
 	if (!kallsyms_lookup_size_offset(addr, &size, &offset))
 		return 0;
 
-	more = krealloc(*ranges, struct_size(more, range, num + 1), GFP_KERNEL);
+	more = krealloc(parts->ranges, struct_size(more, range, num + 1),
+			GFP_KERNEL);
 	if (!more)
 		return -ENOMEM;
 
 	more->num = num + 1;
 	more->range[num].start = addr - offset;
 	more->range[num].end = addr - offset + size;
-	*ranges = more;
+	parts->ranges = more;
 
 	return 0;
 }
 
-/* A function, and what the compiler has put aside of it as unlikely. */
-static int add_function_code(struct fhook_ranges **ranges, unsigned long addr)
+static int add_part(void *data, const char *name, unsigned long addr)
 {
-	static char name[KSYM_NAME_LEN], cold[KSYM_NAME_LEN];
+	struct parts *parts = data;
+
+	return strncmp(name, parts->name, parts->len) ? 0 :
+							add_code(parts, addr);
+}
+
+/* A function, and what the compiler has put aside of it: NAME.cold, NAME.part.0. */
+static int add_function_code(struct parts *parts, unsigned long addr)
+{
 	char *module = NULL;
 	int err;
 
-	err = add_code(ranges, addr);
-	if (err || !kallsyms_lookup(addr, NULL, NULL, &module, name))
+	err = add_code(parts, addr);
+	if (err || !kallsyms_lookup(addr, NULL, NULL, &module, parts->name))
 		return err;
-	if (snprintf(cold, sizeof(cold), "%s.cold", name) >= sizeof(cold))
-		return 0;
 
-	return for_each_named(module, cold, add_code, ranges);
+	parts->len = strlen(strcat(parts->name, "."));
+	if (module)
+		return module_kallsyms_on_each_symbol(module, add_part, parts);
+
+	return kallsyms_on_each_prefix_symbol(add_part, parts->name, parts->len,
+					      parts);
 }
 
 /**
  * fhook_patch_ranges() - where the functions of a patch have their code
  * @patch: the patch
- * @replacements: that of the replacements, rather than of what is replaced
+ * @functions: what is replaced
+ * @replacements: what replaces it
  * @report: says what went wrong
  *
  * Return: the ranges, to be freed by kfree(), or an ERR_PTR.
  */
 struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
-					bool replacements,
+					bool functions, bool replacements,
 					struct fhook_report *report)
 {
-	struct fhook_ranges *ranges = kzalloc(sizeof(*ranges), GFP_KERNEL);
+	/* Under fhook_mutex; it is large for a stack. */
+	static struct parts parts;
 	const struct fhook_redirect *r = patch->redirects;
-	int err = ranges ? 0 : -ENOMEM;
+	int err;
 
+	parts.ranges = kzalloc(sizeof(*parts.ranges), GFP_KERNEL);
+	err = parts.ranges ? 0 : -ENOMEM;
 	for (; r < patch->redirects + patch->num && !err; r++) {
-		if (replacements)
-			err = add_function_code(&ranges,
-					   (unsigned long)r->replacement);
-		else if (r->table)
-			err = add_function_code(&ranges,
-					   fhook_site_func(r->table, r->site));
+		if (functions && r->table)
+			err = add_function_code(&parts,
+						fhook_site_func(r->table,
+								r->site));
+		if (replacements && !err)
+			err = add_function_code(&parts,
+						(unsigned long)r->replacement);
 	}
 	if (!err)
-		return ranges;
+		return parts.ranges;
 
-	kfree(ranges);
+	kfree(parts.ranges);
 	err = fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
 			 "no memory to list the functions of a patch");
 

@@ -505,7 +505,8 @@ extern struct list_head fhook_patches;
 const struct fhook_patch *fhook_patch_of(const struct fhook_table *table,
 					 u32 site);
 int fhook_patches_attach(struct module *mod, struct fhook_report *report);
-void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last);
+void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last,
+			  bool init);
 void fhook_patches_of_going(struct module *mod);
 
 /* function.c */
@@ -513,7 +514,7 @@ int fhook_redirect_find(struct fhook_redirect *redirect,
 			const struct module *coming,
 			struct fhook_report *report);
 struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
-					bool replacements,
+					bool functions, bool replacements,
 					struct fhook_report *report);
 
 /* moment.c */

@@ -130,7 +130,7 @@ static void span_forget(struct fhook_span *span, u32 first, u32 last)
 }
 
 /* Forget sites [first, last) of a table, whose text is going away. */
-static void forget(struct fhook_table *table, u32 first, u32 last)
+static void forget(struct fhook_table *table, u32 first, u32 last, bool init)
 {
 	struct fhook_hook *hook;
 	struct fhook_span *span;
@@ -148,7 +148,7 @@ static void forget(struct fhook_table *table, u32 first, u32 last)
 		}
 	}
 
-	fhook_patches_forget(table, first, last);
+	fhook_patches_forget(table, first, last, init);
 	if (first == last)
 		return;
 
@@ -164,7 +164,7 @@ static void forget_init(struct fhook_table *table)
 
 	first = fhook_table_first(table, table->init_start);
 	last = fhook_table_first(table, table->init_end);
-	forget(table, first, last);
+	forget(table, first, last, true);
 	table->init_gone = true;
 }
 
@@ -222,7 +222,7 @@ void fhook_module_going(struct module *mod)
 		if (!list_empty(&table->list)) {
 			/* What others wrote there goes with the text. */
 			fhook_table_clear(table);
-			forget(table, 0, table->num);
+			forget(table, 0, table->num, false);
 			list_del(&table->list);
 		}
 		xa_destroy(&table->used);

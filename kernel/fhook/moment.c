@@ -4,8 +4,10 @@
  *
  * All CPUs are stopped, and the stack of every task is unwound; what is told of
  * them is sure, or it counts as a task in the way. If there is none, a word is
- * written that trampolines look at, and so all of a table is in force at once,
- * for NMIs too. Otherwise the CPUs go on, and it is tried again a little later.
+ * written that trampolines look at, and so all of a table is in force at once.
+ * Otherwise the CPUs go on, and it is tried again a little later. What it does not
+ * see are NMIs that happen at that moment, and tasks that are past the end of
+ * their lists, in do_exit().
  *
  * klp_try_complete_transition() is the mainline counterpart, which takes task by
  * task to the new functions, and needs both to be right meanwhile.
@@ -13,6 +15,7 @@
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/delay.h>
+#include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/stacktrace.h>
@@ -24,8 +27,9 @@
 #define TRIES		20
 #define WAIT_MS		25
 
-/* Before the log says who is waited for. */
-#define PATIENCE_MS	5000
+/* To wait without end, look less and less often, and say so now and then. */
+#define MAX_WAIT_MS	1000
+#define PATIENCE_MS	10000
 
 #define MAX_ENTRIES	256
 
@@ -146,12 +150,12 @@ int fhook_at_moment(const struct fhook_ranges *ranges, u32 *gate, u32 value,
 
 	if (attempt.addr)
 		return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, attempt.addr,
-				  "task %s (%d) is in %ps, at each of %u looks",
+				  "task %s (%d) is in %ps, at the last of %u looks",
 				  attempt.comm, attempt.pid,
 				  (void *)attempt.addr, TRIES);
 
 	return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, 0,
-			  "task %s (%d) has a stack that cannot be unwound without doubt, at each of %u looks",
+			  "task %s (%d) has a stack that cannot be unwound without doubt, at the last of %u looks",
 			  attempt.comm, attempt.pid, TRIES);
 }
 
@@ -163,14 +167,21 @@ int fhook_at_moment(const struct fhook_ranges *ranges, u32 *gate, u32 value,
 void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 {
 	struct attempt attempt = { .ranges = ranges };
-	unsigned int waited = 0;
+	unsigned int wait = WAIT_MS, waited = 0;
 
 	while (stop_machine(stopped, &attempt, NULL)) {
-		msleep(WAIT_MS);
-		waited += WAIT_MS;
-		if (waited == PATIENCE_MS)
-			pr_info("%s: waiting for task %s (%d), which may be in %ps\n",
+		msleep(wait);
+		waited += wait;
+		wait = min(2 * wait, MAX_WAIT_MS);
+		if (waited < PATIENCE_MS)
+			continue;
+		waited = 0;
+		if (attempt.addr)
+			pr_info("%s: waiting for task %s (%d) to leave %ps\n",
 				name, attempt.comm, attempt.pid,
 				(void *)attempt.addr);
+		else
+			pr_info("%s: waiting for task %s (%d), whose stack cannot be unwound without doubt\n",
+				name, attempt.comm, attempt.pid);
 	}
 }

@@ -71,26 +71,65 @@ const struct fhook_patch *fhook_patch_of(const struct fhook_table *table,
 	return NULL;
 }
 
-/* What replaces the function that begins here, in this patch or in others. */
+/*
+ * What replaces the function that begins here: in patches that are in force, and
+ * in what has been checked of this one, which is all before @end. So there is no
+ * circle in what is followed, other than one that @end closes.
+ */
 static const void *replacement_of(const struct fhook_patch *patch,
+				  const struct fhook_redirect *end,
 				  const void *func)
 {
 	const struct fhook_table *table = fhook_table_of((unsigned long)func);
-	const struct fhook_redirect *r = NULL;
+	const struct fhook_redirect *r;
 	int site;
 
 	site = table ? fhook_table_find(table, (unsigned long)func) : -ENOENT;
 	if (site < 0)
 		return NULL;
 
-	if (patch)
-		r = find_in(patch, end_of(patch), table, site);
+	r = find_in(patch, end, table, site);
 	if (!r) {
 		patch = fhook_patch_of(table, site);
 		r = patch ? find_in(patch, end_of(patch), table, site) : NULL;
 	}
 
-	return r ? r->replacement : NULL;
+	return r && (r < end || r->in_force) ? r->replacement : NULL;
+}
+
+/* Two that wait for the same function of a module that is not there? */
+static bool wait_alike(const struct fhook_redirect *a,
+		       const struct fhook_redirect *b)
+{
+	return a != b && !a->table && !b->table && a->module && b->module &&
+	       !strcmp(a->module, b->module) && !strcmp(a->func, b->func);
+}
+
+static int check_waiting(const struct fhook_patch *patch,
+			 const struct fhook_redirect *r,
+			 struct fhook_report *report)
+{
+	const struct fhook_redirect *other;
+	const struct fhook_patch *owner;
+
+	for (other = patch->redirects; other < r; other++) {
+		if (wait_alike(other, r))
+			return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL, 0,
+					  "%s [%s] is redirected twice by the same table",
+					  r->func, r->module);
+	}
+
+	list_for_each_entry(owner, &fhook_patches, list) {
+		for (other = owner->redirects; other < end_of(owner); other++) {
+			if (owner == patch || !wait_alike(other, r))
+				continue;
+			return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, 0,
+					  "%s [%s] is redirected already, by %s, when the module comes",
+					  r->func, r->module, owner->name);
+		}
+	}
+
+	return 0;
 }
 
 static int check_taken(const struct fhook_patch *patch,
@@ -148,7 +187,8 @@ static int check_replacement(const struct fhook_patch *patch,
 				  "what is to replace %ps (%pS) is no function, or one that is freed after init",
 				  (void *)func, r->replacement);
 
-	for (next = r->replacement; next; next = replacement_of(patch, next)) {
+	for (next = r->replacement; next;
+	     next = replacement_of(patch, r, next)) {
 		if (next == (void *)func)
 			break;
 	}
@@ -174,7 +214,7 @@ static int find_all(struct fhook_patch *patch, struct module *mod,
 	int err = 0;
 
 	for (r = patch->redirects; r < end_of(patch) && !err; r++) {
-		if (r->table ||
+		if (r->table || r->gone ||
 		    (mod && (!r->module || strcmp(r->module, mod->name))))
 			continue;
 		err = fhook_redirect_find(r, mod, report);
@@ -189,6 +229,8 @@ static int check_all(struct fhook_patch *patch, struct fhook_report *report)
 	int err = 0;
 
 	for (r = patch->redirects; r < end_of(patch) && !err; r++) {
+		if (!r->table && !r->gone)
+			err = check_waiting(patch, r, report);
 		if (!is_new(r))
 			continue;
 		err = check_taken(patch, r, report);
@@ -199,7 +241,10 @@ static int check_all(struct fhook_patch *patch, struct fhook_report *report)
 	return err;
 }
 
-/* Let the functions of a patch go on in their replacements, or in themselves. */
+/*
+ * Let the functions of a patch go on in their replacements, or in themselves. If
+ * it must, it does not fail for a slot that somebody else has overwritten.
+ */
 static int change_all(struct fhook_patch *patch, bool redirect, bool must,
 		      const u32 *gate, struct fhook_report *report)
 {
@@ -240,7 +285,8 @@ static void must_change_all(struct fhook_patch *patch, bool redirect)
 
 /*
  * One step at one moment. The gate says what is so while it is tried; what it
- * becomes need not be looked at any more.
+ * becomes need not be looked at any more. On the way back, who is in a trampoline,
+ * and so in the function, may have been sent to the replacement already.
  */
 static int change_at_moment(struct fhook_patch *patch, bool redirect,
 			    struct fhook_report *report)
@@ -248,12 +294,12 @@ static int change_at_moment(struct fhook_patch *patch, bool redirect,
 	struct fhook_ranges *ranges;
 	int err;
 
-	ranges = fhook_patch_ranges(patch, !redirect, report);
+	ranges = fhook_patch_ranges(patch, true, !redirect, report);
 	if (IS_ERR(ranges))
 		return PTR_ERR(ranges);
 
 	WRITE_ONCE(patch->gate, !redirect);
-	err = change_all(patch, true, false, &patch->gate, report);
+	err = change_all(patch, true, !redirect, &patch->gate, report);
 	if (!err) {
 		err = fhook_at_moment(ranges, &patch->gate, redirect, report);
 		must_change_all(patch, err ? !redirect : redirect);
@@ -363,6 +409,7 @@ static int put_in_force(struct fhook_patch *patch, struct fhook_report *report)
 	for (r = patch->redirects; r < end_of(patch); r++) {
 		r->table = NULL;
 		r->in_force = false;
+		r->gone = false;
 		r->held = NULL;
 	}
 
@@ -384,6 +431,13 @@ static int put_in_force(struct fhook_patch *patch, struct fhook_report *report)
 	list_add_tail(&patch->list, &fhook_patches);
 
 	return 0;
+}
+
+/* Who was on the way to a replacement, or to the gate, has arrived. */
+static void wait_on_the_way(void)
+{
+	synchronize_rcu_tasks_rude();
+	synchronize_rcu_tasks();
 }
 
 static void report_patch(const struct fhook_patch *patch,
@@ -420,6 +474,8 @@ int fhook_redirect(struct fhook_patch *patch)
 	if (!err)
 		err = put_in_force(patch, &report);
 	mutex_unlock(&fhook_mutex);
+	if (err == -EBUSY && report.error == FHOOK_ERR_TASK)
+		wait_on_the_way();
 	if (err)
 		report_patch(patch, &report);
 	else
@@ -444,8 +500,7 @@ static bool is_in_force(const struct fhook_patch *patch)
 /* Nobody is on the way to a replacement any more: see that none is inside. */
 static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
 {
-	synchronize_rcu_tasks_rude();
-	synchronize_rcu_tasks();
+	wait_on_the_way();
 	fhook_wait_until_left(ranges, patch->name);
 	kfree(ranges);
 	release_modules(patch);
@@ -478,7 +533,7 @@ int fhook_restore(struct fhook_patch *patch)
 		err = fhook_fail(&report, FHOOK_ERR_NOT_REGISTERED, -EINVAL, 0,
 				 "the patch is not in force");
 	} else {
-		ranges = fhook_patch_ranges(patch, true, &report);
+		ranges = fhook_patch_ranges(patch, false, true, &report);
 		err = PTR_ERR_OR_ZERO(ranges) ?: change(patch, false, &report);
 	}
 	if (!err)
@@ -555,24 +610,39 @@ int fhook_patches_attach(struct module *mod, struct fhook_report *report)
 	return 0;
 }
 
+static bool is_of(const struct fhook_redirect *r,
+		  const struct fhook_table *table)
+{
+	if (!r->module || !table->mod)
+		return !r->module && !table->mod;
+
+	return !strcmp(r->module, table->mod->name);
+}
+
 /**
  * fhook_patches_forget() - sites are going away
  * @table: their table
  * @first: the first of them
  * @last: behind the last
+ * @init: they are in init text, and the others of the table stay
  */
-void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last)
+void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last,
+			  bool init)
 {
 	struct fhook_patch *patch;
 	struct fhook_redirect *r;
 
 	list_for_each_entry(patch, &fhook_patches, list) {
 		for (r = patch->redirects; r < end_of(patch); r++) {
+			/* Nobody is to look for it until the module is back. */
+			if (!init && is_of(r, table))
+				r->gone = false;
 			if (r->table != table || r->site < first ||
 			    r->site >= last)
 				continue;
 			r->table = NULL;
 			r->in_force = false;
+			r->gone = init;
 		}
 	}
 }
@@ -605,7 +675,8 @@ void fhook_patches_of_going(struct module *mod)
 		if (patch) {
 			pr_err("module %s goes without restoring what %s replaces: restored\n",
 			       mod->name, patch->name);
-			while (IS_ERR(ranges = fhook_patch_ranges(patch, true,
+			while (IS_ERR(ranges = fhook_patch_ranges(patch, false,
+								  true,
 								  &report)))
 				msleep(100);
 			must_change_all(patch, false);

@@ -345,6 +345,7 @@ static int redirects_show(struct seq_file *m, void *v)
 				   r->module);
 		seq_printf(m, " -> %ps\tby %s since %ptTs%s\n", r->replacement,
 			   patch->name, &patch->since,
+			   r->gone ? ", freed after init" :
 			   r->table ? "" : ", waits for the module");
 	}
 
