@@ -21,7 +21,15 @@
 /* fhook_guard: a bit a context; softirq, interrupt and NMI are this, doubled. */
 #define FHOOK_GUARD_TASK	1
 
-/* Where struct fhook_frame has declined; frame.c checks it. */
+/*
+ * Where struct fhook_frame has what trampolines write; frame.c checks it. The size
+ * and the word for who has declined are written as one.
+ */
+#define FHOOK_FRAME_RET		0
+#define FHOOK_FRAME_KEY		8
+#define FHOOK_FRAME_FUNC	16
+#define FHOOK_FRAME_EXITS	24
+#define FHOOK_FRAME_SIZE	32
 #define FHOOK_FRAME_DECLINED	36
 
 #ifdef __ASSEMBLY__

@@ -7,7 +7,9 @@
  * their data in it. If one of them wants the exit, the frame takes the return
  * address and the function gets the address of fhook_return instead, which
  * comes here, calls the exit callbacks, pops the frame and goes on where the
- * function was called.
+ * function was called. Pushing and taking the address are a few instructions of
+ * the trampoline; size and key are written before the frame counts as taken, and
+ * again behind that, because an interrupt may have pushed frames of its own there.
  *
  * A stack belongs to its task: nobody else pushes and pops, and interrupts and
  * NMIs do so in between in pairs, so there is no lock. Two things make a frame
@@ -27,7 +29,15 @@
 
 #include "internal.h"
 
+static_assert(offsetof(struct fhook_frame, ret) == FHOOK_FRAME_RET);
+static_assert(offsetof(struct fhook_frame, key) == FHOOK_FRAME_KEY);
+static_assert(offsetof(struct fhook_frame, func) == FHOOK_FRAME_FUNC);
+static_assert(offsetof(struct fhook_frame, exits) == FHOOK_FRAME_EXITS);
+static_assert(offsetof(struct fhook_frame, size) == FHOOK_FRAME_SIZE);
 static_assert(offsetof(struct fhook_frame, declined) == FHOOK_FRAME_DECLINED);
+static_assert(!IS_ENABLED(CONFIG_CPU_BIG_ENDIAN));
+/* That there is room is seen by the frame being behind the stack's own head. */
+static_assert(sizeof(struct fhook_stack) <= sizeof(u64));
 
 static bool is_return(unsigned long addr)
 {
@@ -41,66 +51,14 @@ static struct fhook_frame *older(const struct fhook_frame *frame)
 }
 
 /**
- * fhook_frame_push() - make room for a call
- * @exits: the exits of the set that is being entered
- * @func: address of the function
- *
- * Called by trampolines, in any context.
- *
- * Return: the frame, on which nothing waits yet; NULL if there is no room.
- */
-struct fhook_frame *fhook_frame_push(const struct fhook_exits *exits,
-				     unsigned long func)
-{
-	struct fhook_stack *stack = current->fhook_stack;
-	struct fhook_frame *frame;
-	u32 size = exits->size;
-
-	if (unlikely(!stack))
-		return NULL;
-
-	frame = stack->top - size;
-	if (unlikely((void *)frame < (void *)(stack + 1)))
-		return NULL;
-
-	/*
-	 * Who unwinds from an NMI goes by size and key as soon as the frame is
-	 * taken. Before, an interrupt may have pushed frames of its own here.
-	 */
-	WRITE_ONCE(frame->key, 0);
-	WRITE_ONCE(frame->size, size);
-	WRITE_ONCE(stack->top, frame);
-	WRITE_ONCE(frame->key, 0);
-	WRITE_ONCE(frame->size, size);
-	frame->declined = 0;
-	frame->func = func;
-	frame->exits = exits;
-
-	return frame;
-}
-
-/**
- * fhook_frame_enter() - the entry callbacks have run: see who wants the exit
- * @frame: the frame of this call
- * @fregs: the registers at the entry
+ * fhook_frame_pop() - nobody wants the exit of a call
+ * @frame: the frame, of the call that is being entered
  *
  * Called by trampolines, in any context.
  */
-void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs)
+void fhook_frame_pop(struct fhook_frame *frame)
 {
-	const struct fhook_exits *exits = frame->exits;
-
-	if (unlikely(frame->declined == exits->all)) {
-		WRITE_ONCE(current->fhook_stack->top, older(frame));
-		return;
-	}
-
-	this_cpu_inc(*exits->pending);
-	/* In this order: after a tail call, the key alone makes it be found. */
-	WRITE_ONCE(frame->ret, fhook_regs_entry_parent(fregs));
-	WRITE_ONCE(frame->key, fhook_regs_key(fregs));
-	barrier();
-	fhook_regs_hijack(fregs, exits->stub);
+	WRITE_ONCE(current->fhook_stack->top, older(frame));
 }
 
 /*
@@ -130,7 +88,7 @@ static noinline struct fhook_frame *drop_until(struct fhook_stack *stack,
 }
 
 /* The bit of fhook_guard that stands for this context, as in fhook_caller. */
-static unsigned int guard_bit(void)
+static __always_inline unsigned int guard_bit(void)
 {
 	unsigned int count = preempt_count();
 

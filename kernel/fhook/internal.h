@@ -468,9 +468,7 @@ void fhook_exits_reap(void);
 unsigned int fhook_exits_dying(void);
 
 /* frame.c */
-struct fhook_frame *fhook_frame_push(const struct fhook_exits *exits,
-				     unsigned long func);
-void fhook_frame_enter(struct fhook_frame *frame, struct fhook_regs *fregs);
+void fhook_frame_pop(struct fhook_frame *frame);
 void fhook_return_handler(struct fhook_regs *fregs);
 void fhook_regs_return_handler(struct fhook_regs *fregs);
 void fhook_frames_drop(struct fhook_stack *stack);

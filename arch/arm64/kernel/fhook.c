@@ -28,6 +28,7 @@
 #include <linux/fhook.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
@@ -57,9 +58,13 @@ DEFINE_PER_CPU(unsigned int, fhook_guard);
 enum {
 	LITERAL_GUARD,
 	LITERAL_RESCHED,
+	LITERAL_STACK,
+	LITERAL_SIZE,
 	LITERAL_EXITS,
-	LITERAL_PUSH,
-	LITERAL_ENTER,
+	LITERAL_ALL,
+	LITERAL_PENDING,
+	LITERAL_STUB,
+	LITERAL_POP,
 	LITERAL_TARGET,
 	LITERALS,
 };
@@ -84,6 +89,40 @@ struct assembly {
 	unsigned int	pos;
 	unsigned int	literals;
 };
+
+/**
+ * struct branches - where in a trampoline what leads to, and where from
+ * @guard_try: where the guard is asked
+ * @framed: where it is settled whether there is a frame
+ * @entered: behind what is done for exits
+ * @preempt_out: where preemption is enabled
+ * @restore: where registers are restored
+ * @context: the branch taken by what is no task
+ * @miss: that taken when the guard refuses
+ * @no_stack: that taken when the task has no shadow stack
+ * @no_room: that taken when it is full
+ * @declined: that taken when nobody wants the exit
+ * @resched: those taken to reschedule
+ */
+struct branches {
+	unsigned int	guard_try;
+	unsigned int	framed;
+	unsigned int	entered;
+	unsigned int	preempt_out;
+	unsigned int	restore;
+	unsigned int	context;
+	unsigned int	miss;
+	unsigned int	no_stack;
+	unsigned int	no_room;
+	unsigned int	declined;
+	unsigned int	resched[2];
+};
+
+/* The one hook of this set wants exits: then there is less to find out. */
+static bool is_single(const struct fhook_set *set)
+{
+	return set->exits && set->num == 1;
+}
 
 static void add_insn(struct assembly *as, u32 insn)
 {
@@ -130,13 +169,31 @@ static void set_insn(struct assembly *as, unsigned int pos, u32 insn)
 	*(__le32 *)(as->code + pos) = cpu_to_le32(insn);
 }
 
-/* From @pos to here, if not equal. */
-static void set_bne(struct assembly *as, unsigned int pos)
+/* From @pos to here, on a condition. */
+static void set_bcond(struct assembly *as, unsigned int pos,
+		      enum aarch64_insn_condition condition)
 {
 	set_insn(as, pos,
 		 aarch64_insn_gen_cond_branch_imm(addr_of(as, pos),
 						  addr_of(as, as->pos),
-						  AARCH64_INSN_COND_NE));
+						  condition));
+}
+
+static void set_bne(struct assembly *as, unsigned int pos)
+{
+	set_bcond(as, pos, AARCH64_INSN_COND_NE);
+}
+
+/* From @pos to here, by what the callback has returned. */
+static void set_cb_result(struct assembly *as, unsigned int pos,
+			  enum aarch64_insn_branch_type type)
+{
+	set_insn(as, pos,
+		 aarch64_insn_gen_comp_branch_imm(addr_of(as, pos),
+						  addr_of(as, as->pos),
+						  AARCH64_INSN_REG_0,
+						  AARCH64_INSN_VARIANT_32BIT,
+						  type));
 }
 
 /* From @pos to here, if x11 is zero, or is not. */
@@ -173,6 +230,13 @@ static unsigned int hook_literal(int nr, unsigned int which)
 	return LITERALS + nr * LITERALS_HOOK + which;
 }
 
+/* Count in what x10 says, of this CPU. */
+static void add_count_piece(struct assembly *as)
+{
+	add_piece(as, cpus_have_cap(ARM64_HAS_LSE_ATOMICS) ? PIECE_COUNT_LSE :
+							     PIECE_COUNT);
+}
+
 /* Count in a member of the statistics of this CPU. */
 static void add_count(struct assembly *as, struct fhook_set *set, int nr,
 		      bool missed)
@@ -183,8 +247,7 @@ static void add_count(struct assembly *as, struct fhook_set *set, int nr,
 		 (__force unsigned long)stat);
 	if (missed)
 		add_piece(as, PIECE_COUNT_MISSED);
-	add_piece(as, cpus_have_cap(ARM64_HAS_LSE_ATOMICS) ? PIECE_COUNT_LSE :
-							     PIECE_COUNT);
+	add_count_piece(as);
 }
 
 static bool is_far(const struct assembly *as, const void *dest)
@@ -218,32 +281,82 @@ static void add_args(struct assembly *as, struct fhook_set *set)
 						  AARCH64_INSN_VARIANT_64BIT,
 						  AARCH64_INSN_ADSB_SUB));
 	add_piece(as, PIECE_ARGS);
-	if (set->num > 1 || set->exits)
+	if (set->num > 1)
 		add_piece(as, PIECE_ARGS_KEEP);
 }
 
-/* Have a frame, or NULL, for the exits of this call. */
-static void add_frame(struct assembly *as, const struct fhook_exits *exits)
+/* Have a frame for the exits of this call. */
+static void add_frame(struct assembly *as, const struct fhook_exits *exits,
+		      struct branches *branches)
 {
-	add_load(as, AARCH64_INSN_REG_0, LITERAL_EXITS, (unsigned long)exits);
-	add_call(as, LITERAL_PUSH, fhook_frame_push);
-	add_piece(as, PIECE_FRAME_KEEP);
+	add_load(as, AARCH64_INSN_REG_12, LITERAL_STACK,
+		 offsetof(struct task_struct, fhook_stack));
+	add_piece(as, PIECE_FRAME_STACK);
+	branches->no_stack = add_room(as);
+	add_load(as, AARCH64_INSN_REG_13, LITERAL_SIZE, exits->size);
+	add_load(as, AARCH64_INSN_REG_14, LITERAL_EXITS, (unsigned long)exits);
+	add_piece(as, PIECE_FRAME_TAKE);
+	branches->no_room = add_room(as);
+	add_piece(as, PIECE_FRAME_FILL);
+	branches->framed = as->pos;
 }
 
-static void add_frame_enter(struct assembly *as)
+/* Take the return address, if somebody wants the exit. */
+static void add_frame_enter(struct assembly *as, const struct fhook_set *set,
+			    struct branches *branches)
 {
-	unsigned int none;
+	const struct fhook_exits *exits = set->exits;
+	unsigned int none = 0;
 
-	add_piece(as, PIECE_FRAME_TEST);
-	none = add_room(as);
+	if (!is_single(set)) {
+		add_piece(as, PIECE_FRAME_TEST);
+		none = add_room(as);
+		add_load(as, AARCH64_INSN_REG_12, LITERAL_ALL, exits->all);
+		add_piece(as, PIECE_FRAME_ALL);
+		branches->declined = add_room(as);
+	}
+	add_load(as, AARCH64_INSN_REG_10, LITERAL_PENDING,
+		 (__force unsigned long)exits->pending);
+	add_count_piece(as);
 	add_piece(as, PIECE_FRAME_ENTER);
-	add_call(as, LITERAL_ENTER, fhook_frame_enter);
-	set_cbz(as, none);
+	add_load(as, AARCH64_INSN_REG_13, LITERAL_STUB,
+		 (unsigned long)exits->stub);
+	add_piece(as, PIECE_FRAME_STUB);
+	if (none)
+		set_cbz(as, none);
+	branches->entered = as->pos;
 }
 
-/* The data of a call, in its frame, which is in x11. */
+/* No room for the return address, or nobody wants to see it. */
+static void add_no_frame(struct assembly *as, struct fhook_set *set,
+			 const struct branches *branches)
+{
+	set_cbz(as, branches->no_stack);
+	set_bcond(as, branches->no_room, AARCH64_INSN_COND_LS);
+	if (is_single(set)) {
+		add_count(as, set, 0, true);
+		add_jump(as, branches->entered);
+	} else {
+		add_piece(as, PIECE_FRAME_NONE);
+		add_jump(as, branches->framed);
+	}
+
+	if (!branches->declined)
+		return;
+	if (is_single(set))
+		set_cb_result(as, branches->declined,
+			      AARCH64_INSN_BRANCH_COMP_NONZERO);
+	else
+		set_bcond(as, branches->declined, AARCH64_INSN_COND_EQ);
+	add_piece(as, PIECE_FRAME_POP);
+	add_call(as, LITERAL_POP, fhook_frame_pop);
+	add_jump(as, branches->entered);
+}
+
+/* The data of a call, in its frame. */
 static void add_data(struct assembly *as, const struct fhook_exit *exit)
 {
+	add_piece(as, PIECE_FRAME_TEST);
 	add_piece(as, PIECE_DATA);
 	add_insn(as, aarch64_insn_gen_add_sub_imm(AARCH64_INSN_REG_4,
 						  AARCH64_INSN_REG_4,
@@ -279,37 +392,35 @@ static void add_decline(struct assembly *as, unsigned int bit)
 							AARCH64_INSN_REG_11,
 							BIT(bit)));
 	add_piece(as, PIECE_DECLINE_STORE);
-	set_insn(as, wanted,
-		 aarch64_insn_gen_comp_branch_imm(addr_of(as, wanted),
-						  addr_of(as, as->pos),
-						  AARCH64_INSN_REG_0,
-						  AARCH64_INSN_VARIANT_32BIT,
-						  AARCH64_INSN_BRANCH_COMP_ZERO));
+	set_cb_result(as, wanted, AARCH64_INSN_BRANCH_COMP_ZERO);
 }
 
-static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
+static void add_hook(struct assembly *as, struct fhook_set *set, int nr,
+		     struct branches *branches)
 {
 	struct fhook_member *member = &set->members[nr];
 	unsigned int has_frame, next = 0;
 
-	if (nr || set->exits)
+	if (nr)
 		add_piece(as, PIECE_ARGS_AGAIN);
 
 	/* Without room for the exit there is no entry either. */
-	if (member->exit) {
+	if (member->exit && !is_single(set)) {
 		add_piece(as, PIECE_FRAME_TEST);
 		has_frame = add_room(as);
 		add_count(as, set, nr, true);
 		next = add_room(as);
 		set_cb(as, has_frame, AARCH64_INSN_BRANCH_COMP_NONZERO);
-		if (member->exit->data)
-			add_data(as, member->exit);
 	}
+	if (member->exit && member->exit->data)
+		add_data(as, member->exit);
 
 	add_count(as, set, nr, false);
 	if (member->hook->ops->entry) {
 		add_entry(as, member, nr);
-		if (member->exit)
+		if (is_single(set))
+			branches->declined = add_room(as);
+		else if (member->exit)
 			add_decline(as, member->exit - set->exits->exits);
 	}
 
@@ -389,10 +500,17 @@ static unsigned int code_size(const struct fhook_set *set)
 			    fhook_pieces[PIECE_ARGS_AGAIN].len +
 			    5 * AARCH64_INSN_SIZE);
 
-	/* Those with exits: whether there is a frame, the data, and what to do. */
+	/*
+	 * A frame is counted, with four loads and four conditional branches, and
+	 * two plain ones and a call where it is not there or not wanted. Those with
+	 * exits: whether there is a frame, the data, and what to do.
+	 */
 	if (set->exits)
-		size += set->exits->num *
-			(fhook_pieces[PIECE_FRAME_TEST].len +
+		size += fhook_pieces[PIECE_COUNT].len +
+			fhook_pieces[PIECE_COUNT_MISSED].len +
+			16 * AARCH64_INSN_SIZE +
+			set->exits->num *
+			(2 * fhook_pieces[PIECE_FRAME_TEST].len +
 			 fhook_pieces[PIECE_COUNT].len +
 			 fhook_pieces[PIECE_COUNT_MISSED].len +
 			 fhook_pieces[PIECE_DATA].len +
@@ -401,10 +519,10 @@ static unsigned int code_size(const struct fhook_set *set)
 			 6 * AARCH64_INSN_SIZE);
 
 	/*
-	 * Four loads, the address of the function, five conditional branches,
-	 * four others, and two calls of what may be far.
+	 * Four loads, the address of the function, five conditional branches, and
+	 * four others.
 	 */
-	return ALIGN(size + 18 * AARCH64_INSN_SIZE, sizeof(long));
+	return ALIGN(size + 14 * AARCH64_INSN_SIZE, sizeof(long));
 }
 
 /**
@@ -418,16 +536,6 @@ unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
 	return code_size(set) +
 	       (LITERALS + set->num * LITERALS_HOOK) * sizeof(long);
 }
-
-/* Where the branches stand that lead to what is rarely done. */
-struct branches {
-	unsigned int	context;
-	unsigned int	guard_try;
-	unsigned int	miss;
-	unsigned int	resched[2];
-	unsigned int	preempt_out;
-	unsigned int	restore;
-};
 
 static void add_guard(struct assembly *as, struct branches *branches)
 {
@@ -473,6 +581,9 @@ static void add_slow_paths(struct assembly *as, struct fhook_set *set,
 			add_count(as, set, i, true);
 		add_jump(as, branches->preempt_out);
 	}
+
+	if (set->exits)
+		add_no_frame(as, set, branches);
 
 	if (branches->resched[0]) {
 		set_cbz(as, branches->resched[0]);
@@ -524,11 +635,11 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 
 	add_args(&as, set);
 	if (set->exits)
-		add_frame(&as, set->exits);
+		add_frame(&as, set->exits, &branches);
 	for (i = 0; i < set->num; i++)
-		add_hook(&as, set, i);
+		add_hook(&as, set, i, &branches);
 	if (set->exits)
-		add_frame_enter(&as);
+		add_frame_enter(&as, set, &branches);
 
 	if (has_guard(set))
 		add_piece(&as, PIECE_GUARD_OUT);

@@ -195,12 +195,37 @@ SYM_CODE_START(fhook_caller)
 	ldp	x3, x4, [sp, #ARGS + 16]
 	piece_end args_again
 
-	/* Room for the return address, and for what goes from entry to exit. */
-	// ldr	x0, =exits
-	// bl	fhook_frame_push
-	piece frame_keep
-	str	x0, [sp, #EXIT_FRAME]
-	piece_end frame_keep
+	/*
+	 * Room for the return address, and for what goes from entry to exit: see
+	 * frame.c. The function is in x1.
+	 */
+	// ldr	x12, =offset of fhook_stack
+	piece frame_stack
+	mrs	x10, sp_el0
+	ldr	x11, [x10, x12]
+	piece_end frame_stack
+	// cbz	x11, no_frame
+	// ldr	x13, =size
+	// ldr	x14, =exits
+	piece frame_take
+	ldr	x12, [x11]
+	sub	x12, x12, x13
+	cmp	x12, x11
+	piece_end frame_take
+	// b.ls	no_frame
+	piece frame_fill
+	str	xzr, [x12, #FHOOK_FRAME_KEY]
+	str	x13, [x12, #FHOOK_FRAME_SIZE]
+	str	x12, [x11]
+	/* Now it is this call's. */
+	str	xzr, [x12, #FHOOK_FRAME_KEY]
+	str	x13, [x12, #FHOOK_FRAME_SIZE]
+	stp	x1, x14, [x12, #FHOOK_FRAME_FUNC]
+	str	x12, [sp, #EXIT_FRAME]
+	piece_end frame_fill
+	piece frame_none
+	str	xzr, [sp, #EXIT_FRAME]
+	piece_end frame_none
 	piece frame_test
 	ldr	x11, [sp, #EXIT_FRAME]
 	piece_end frame_test
@@ -246,11 +271,29 @@ SYM_CODE_START(fhook_caller)
 	piece_end decline_store
 	// wanted:
 
+	/* Does nobody want the exit? */
+	// ldr	x12, =all
+	piece frame_all
+	ldr	w10, [x11, #FHOOK_FRAME_DECLINED]
+	cmp	w10, w12
+	piece_end frame_all
+	// b.eq	declined
+	/* In this order: after a tail call, the key alone makes it be found. */
 	piece frame_enter
-	mov	x0, x11
-	add	x1, sp, #REGS
+	ldr	x11, [sp, #EXIT_FRAME]
+	ldp	x10, x12, [sp, #CALLER]
+	str	x12, [x11, #FHOOK_FRAME_RET]
+	str	x10, [x11, #FHOOK_FRAME_KEY]
 	piece_end frame_enter
-	// bl	fhook_frame_enter
+	// ldr	x13, =stub
+	piece frame_stub
+	str	x13, REG(LR)
+	str	x13, [sp, #CALLER + 8]
+	piece_end frame_stub
+	piece frame_pop
+	ldr	x0, [sp, #EXIT_FRAME]
+	piece_end frame_pop
+	// bl	fhook_frame_pop
 
 	piece guard_out
 	ldp	x13, x12, [sp, #GUARD]
@@ -371,9 +414,11 @@ NOKPROBE(fhook_regs_return)
 	.balign	4
 SYM_DATA_START(fhook_pieces)
 	.irp	name, save, redirect, regs_redirect, jump, preempt_in, guard_in, guard_try, guard_take, \
-		      args, args_keep, args_again, frame_keep, frame_test, \
+		      args, args_keep, args_again, frame_stack, frame_take, \
+		      frame_fill, frame_none, frame_test, \
 		      data, count_missed, count, count_lse, decline_load, \
-		      decline_store, frame_enter, guard_out, preempt_out, \
+		      decline_store, frame_all, frame_enter, frame_stub, \
+		      frame_pop, guard_out, preempt_out, \
 		      preempt_again, restore, context, regs_save, regs_pmr, \
 		      regs_restore
 	piece_entry	\name

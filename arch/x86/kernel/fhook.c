@@ -21,6 +21,7 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
@@ -53,6 +54,7 @@ DEFINE_PER_CPU(unsigned int, fhook_guard);
 #define JCC32_SIZE	6
 #define JNZ		0x85
 #define JZ		0x84
+#define JBE		0x86
 
 /* The most that accounting of a call can take, see callthunks.c. */
 #define ACCOUNT_SIZE	32
@@ -68,6 +70,36 @@ struct assembly {
 	u8		*text;
 	unsigned int	pos;
 };
+
+/**
+ * struct branches - where in a trampoline what leads to, and where from
+ * @guard_try: where the guard is asked
+ * @framed: where it is settled whether there is a frame
+ * @entered: behind what is done for exits
+ * @preempt_out: where preemption is enabled
+ * @context: end of the branch taken by what is no task
+ * @miss: end of that taken when the guard refuses
+ * @no_frame: ends of those taken when there is no room
+ * @declined: end of that taken when nobody wants the exit
+ * @resched: end of that taken to reschedule
+ */
+struct branches {
+	unsigned int	guard_try;
+	unsigned int	framed;
+	unsigned int	entered;
+	unsigned int	preempt_out;
+	unsigned int	context;
+	unsigned int	miss;
+	unsigned int	no_frame[2];
+	unsigned int	declined;
+	unsigned int	resched;
+};
+
+/* The one hook of this set wants exits: then there is less to find out. */
+static bool is_single(const struct fhook_set *set)
+{
+	return set->exits && set->num == 1;
+}
 
 static const u8 *piece_start(enum fhook_piece_id id)
 {
@@ -169,7 +201,7 @@ static void add_func(struct assembly *as, struct fhook_set *set)
 	u8 *end = add_piece(as, PIECE_FUNC_FIRST);
 
 	end[-1] = set->func_offset;
-	if (set->num > 1 || set->exits || set->target)
+	if (set->num > 1 || set->target)
 		add_piece(as, PIECE_FUNC_KEEP);
 }
 
@@ -197,25 +229,55 @@ static void add_redirect(struct assembly *as, struct fhook_set *set)
 		set_target(as, closed, as->pos);
 }
 
-/* Have a frame, or NULL, for the exits of this call. */
-static void add_frame(struct assembly *as, const struct fhook_exits *exits)
+/* Append a piece that ends in a number of 32 bits. */
+static void add_numbered(struct assembly *as, enum fhook_piece_id id, u32 number)
 {
-	u8 *end = add_piece(as, PIECE_FRAME_NEW);
+	u8 *end = add_piece(as, id);
 
-	put_unaligned((unsigned long)exits, (unsigned long *)end - 1);
-	add_call(as, fhook_frame_push);
-	add_piece(as, PIECE_FRAME_KEEP);
+	put_unaligned(number, (u32 *)end - 1);
 }
 
-static void add_frame_enter(struct assembly *as)
+/* Have a frame for the exits of this call, whose function is in rsi. */
+static void add_frame(struct assembly *as, const struct fhook_exits *exits,
+		      struct branches *branches)
 {
-	unsigned int none;
+	u8 *end;
 
-	add_piece(as, PIECE_FRAME_TEST);
-	none = add_jcc(as, JZ);
+	add_numbered(as, PIECE_FRAME_STACK,
+		     offsetof(struct task_struct, fhook_stack));
+	add_piece(as, PIECE_FRAME_HAS_STACK);
+	branches->no_frame[0] = add_jcc(as, JZ);
+	add_numbered(as, PIECE_FRAME_TAKE, exits->size);
+	add_piece(as, PIECE_FRAME_HAS_ROOM);
+	branches->no_frame[1] = add_jcc(as, JBE);
+	add_numbered(as, PIECE_FRAME_SIZE, exits->size);
+	add_piece(as, PIECE_FRAME_TOP);
+	add_numbered(as, PIECE_FRAME_SIZE, exits->size);
+	end = add_piece(as, PIECE_FRAME_EXITS);
+	put_unaligned((unsigned long)exits, (unsigned long *)end - 1);
+	add_piece(as, PIECE_FRAME_KEEP);
+	branches->framed = as->pos;
+}
+
+/* Take the return address, if somebody wants the exit. */
+static void add_frame_enter(struct assembly *as, const struct fhook_set *set,
+			    struct branches *branches)
+{
+	const struct fhook_exits *exits = set->exits;
+	unsigned int none = 0;
+
+	if (!is_single(set)) {
+		add_piece(as, PIECE_FRAME_TEST);
+		none = add_jcc(as, JZ);
+		add_numbered(as, PIECE_FRAME_ALL, exits->all);
+		branches->declined = add_jcc(as, JZ);
+	}
+	add_count(as, (__force u64 __percpu *)exits->pending);
 	add_piece(as, PIECE_FRAME_ENTER);
-	add_call(as, fhook_frame_enter);
-	set_target(as, none, as->pos);
+	add_numbered(as, PIECE_FRAME_STUB, (unsigned long)exits->stub);
+	if (none)
+		set_target(as, none, as->pos);
+	branches->entered = as->pos;
 }
 
 /* The call of an entry callback; its function is in rsi. */
@@ -246,14 +308,15 @@ static void add_decline(struct assembly *as, unsigned int bit)
 	set_target(as, wanted, as->pos);
 }
 
-static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
+static void add_hook(struct assembly *as, struct fhook_set *set, int nr,
+		     struct branches *branches)
 {
 	struct fhook_member *member = &set->members[nr];
 	struct fhook_hook *hook = member->hook;
 	unsigned int has_frame, next = 0;
 
 	/* Without room for the exit there is no entry either. */
-	if (member->exit) {
+	if (member->exit && !is_single(set)) {
 		add_piece(as, PIECE_FRAME_TEST);
 		has_frame = add_jcc(as, JNZ);
 		add_count(as, &hook->stat->missed);
@@ -263,11 +326,15 @@ static void add_hook(struct assembly *as, struct fhook_set *set, int nr)
 
 	add_count(as, &hook->stat->hits);
 	if (hook->ops->entry) {
-		if (nr || set->exits)
+		if (nr)
 			add_piece(as, PIECE_FUNC_AGAIN);
 		add_entry(as, member);
-		if (member->exit)
+		if (is_single(set)) {
+			add_piece(as, PIECE_DECLINE_TEST);
+			branches->declined = add_jcc(as, JNZ);
+		} else if (member->exit) {
 			add_decline(as, member->exit - set->exits->exits);
+		}
 	}
 
 	if (next)
@@ -296,6 +363,18 @@ static const void *resched_function(void)
 #endif
 }
 
+static bool is_for_exits(enum fhook_piece_id id)
+{
+	return (id >= PIECE_FRAME_STACK && id <= PIECE_FRAME_TEST) ||
+	       id == PIECE_DATA ||
+	       (id >= PIECE_DECLINE_TEST && id <= PIECE_FRAME_POP);
+}
+
+static bool is_for_redirect(enum fhook_piece_id id)
+{
+	return id >= PIECE_GATE && id <= PIECE_REGS_REDIRECT;
+}
+
 /**
  * fhook_arch_tramp_size() - room that a trampoline needs
  * @set: the set, with its hooks and flags
@@ -307,8 +386,12 @@ unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
 	unsigned int size = 0;
 	int id;
 
-	for (id = 0; id < PIECE_MAX; id++)
+	for (id = 0; id < PIECE_MAX; id++) {
+		if ((is_for_exits(id) && !set->exits) ||
+		    (is_for_redirect(id) && !set->target))
+			continue;
 		size += fhook_pieces[id].len;
+	}
 
 	/* One of the two ways to save and restore is not used. */
 	if (set->flags & FHOOK_FL_REGS)
@@ -323,45 +406,102 @@ unsigned int fhook_arch_tramp_size(const struct fhook_set *set)
 			    fhook_pieces[PIECE_ARGS].len + ACCOUNT_SIZE +
 			    CALL_INSN_SIZE);
 
-	/* Those with exits have two conditional branches more, and a plain one. */
+	/*
+	 * The size of a frame is written twice, and it is counted. Those with exits
+	 * have two conditional branches more, and a plain one.
+	 */
 	if (set->exits)
-		size += set->exits->num * (fhook_pieces[PIECE_COUNT_FAR].len +
+		size += fhook_pieces[PIECE_FRAME_SIZE].len +
+			fhook_pieces[PIECE_COUNT_FAR].len + 4 * JCC32_SIZE +
+			2 * JMP32_INSN_SIZE + CALL_INSN_SIZE + ACCOUNT_SIZE +
+			set->exits->num * (fhook_pieces[PIECE_COUNT_FAR].len +
 					   fhook_pieces[PIECE_FRAME_TEST].len +
 					   fhook_pieces[PIECE_DATA].len +
 					   fhook_pieces[PIECE_DECLINE_TEST].len +
 					   fhook_pieces[PIECE_DECLINE].len +
 					   2 * JCC32_SIZE + JMP32_INSN_SIZE);
 
-	/* Five conditional branches, seven plain ones, three more accountings. */
-	return size + 5 * JCC32_SIZE + 7 * JMP32_INSN_SIZE + 3 * ACCOUNT_SIZE;
+	/* Five conditional branches, five plain ones, another accounting. */
+	return size + 5 * JCC32_SIZE + 5 * JMP32_INSN_SIZE + ACCOUNT_SIZE;
+}
+
+/* No room for the return address, or nobody wants to see it. */
+static void add_no_frame(struct assembly *as, struct fhook_set *set,
+			 const struct branches *branches)
+{
+	set_target(as, branches->no_frame[0], as->pos);
+	set_target(as, branches->no_frame[1], as->pos);
+	if (is_single(set)) {
+		add_count(as, &set->members[0].hook->stat->missed);
+		add_branch(as, JMP32_INSN_OPCODE, as->text + branches->entered);
+	} else {
+		add_piece(as, PIECE_FRAME_NONE);
+		add_branch(as, JMP32_INSN_OPCODE, as->text + branches->framed);
+	}
+
+	if (branches->declined) {
+		set_target(as, branches->declined, as->pos);
+		add_piece(as, PIECE_FRAME_POP);
+		add_call(as, fhook_frame_pop);
+		add_branch(as, JMP32_INSN_OPCODE, as->text + branches->entered);
+	}
 }
 
 /* What stands behind the return: the ways that are rarely taken. */
 static void add_slow_paths(struct assembly *as, struct fhook_set *set,
-			   unsigned int context, unsigned int miss,
-			   unsigned int resched, unsigned int guard_try,
-			   unsigned int preempt_out)
+			   const struct branches *branches)
 {
-	const void *function = resched_function();
 	int i;
 
 	if (has_guard(set)) {
-		set_target(as, context, as->pos);
+		set_target(as, branches->context, as->pos);
 		add_piece(as, PIECE_CONTEXT);
-		add_branch(as, JMP32_INSN_OPCODE, as->text + guard_try);
+		add_branch(as, JMP32_INSN_OPCODE,
+			   as->text + branches->guard_try);
 
-		set_target(as, miss, as->pos);
+		set_target(as, branches->miss, as->pos);
 		for (i = 0; i < set->num; i++)
 			add_count(as, &set->members[i].hook->stat->missed);
-		add_branch(as, JMP32_INSN_OPCODE, as->text + preempt_out);
+		add_branch(as, JMP32_INSN_OPCODE,
+			   as->text + branches->preempt_out);
 	}
 
-	if (resched) {
-		set_target(as, resched, as->pos);
-		add_branch(as, CALL_INSN_OPCODE, function);
+	if (set->exits)
+		add_no_frame(as, set, branches);
+
+	if (branches->resched) {
+		set_target(as, branches->resched, as->pos);
+		add_branch(as, CALL_INSN_OPCODE, resched_function());
 		add_branch(as, JMP32_INSN_OPCODE,
 			   as->text + set->arch.restore);
 	}
+}
+
+static void add_guard(struct assembly *as, struct branches *branches)
+{
+	add_piece(as, PIECE_GUARD_IN);
+	branches->context = add_jcc(as, JNZ);
+	branches->guard_try = as->pos;
+	add_piece(as, PIECE_GUARD_TRY);
+	branches->miss = add_jcc(as, JNZ);
+	add_piece(as, PIECE_GUARD_TAKE);
+}
+
+static void add_hooks(struct assembly *as, struct fhook_set *set,
+		      struct branches *branches)
+{
+	int i;
+
+	if (set->target)
+		add_piece(as, PIECE_FUNC_AGAIN);
+	else
+		add_func(as, set);
+	if (set->exits)
+		add_frame(as, set->exits, branches);
+	for (i = 0; i < set->num; i++)
+		add_hook(as, set, i, branches);
+	if (set->exits)
+		add_frame_enter(as, set, branches);
 }
 
 /**
@@ -376,57 +516,37 @@ static void add_slow_paths(struct assembly *as, struct fhook_set *set,
 unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 {
 	bool regs = set->flags & FHOOK_FL_REGS;
-	enum fhook_piece_id save = regs ? PIECE_REGS_SAVE : PIECE_SAVE;
-	enum fhook_piece_id restore = regs ? PIECE_REGS_RESTORE : PIECE_RESTORE;
 	struct assembly as = { .code = code, .text = set->text };
-	unsigned int context = 0, miss = 0, resched = 0;
-	unsigned int guard_try = 0, preempt_out;
-	int i;
+	struct branches branches = {};
 
-	add_piece(&as, save);
+	add_piece(&as, regs ? PIECE_REGS_SAVE : PIECE_SAVE);
 	set->arch.save = as.pos;
 	add_accounting(&as);
 	if (set->target)
 		add_redirect(&as, set);
 	if (has_preempt(set))
 		add_piece(&as, PIECE_PREEMPT_IN);
-	if (has_guard(set)) {
-		add_piece(&as, PIECE_GUARD_IN);
-		context = add_jcc(&as, JNZ);
-		guard_try = as.pos;
-		add_piece(&as, PIECE_GUARD_TRY);
-		miss = add_jcc(&as, JNZ);
-		add_piece(&as, PIECE_GUARD_TAKE);
-	}
+	if (has_guard(set))
+		add_guard(&as, &branches);
 
-	if (set->target)
-		add_piece(&as, PIECE_FUNC_AGAIN);
-	else
-		add_func(&as, set);
-	if (set->exits)
-		add_frame(&as, set->exits);
-	for (i = 0; i < set->num; i++)
-		add_hook(&as, set, i);
-	if (set->exits)
-		add_frame_enter(&as);
+	add_hooks(&as, set, &branches);
 
 	if (has_guard(set))
 		add_piece(&as, PIECE_GUARD_OUT);
-	preempt_out = as.pos;
+	branches.preempt_out = as.pos;
 	if (has_preempt(set)) {
 		add_piece(&as, PIECE_PREEMPT_OUT);
 		if (resched_function())
-			resched = add_jcc(&as, JZ);
+			branches.resched = add_jcc(&as, JZ);
 	}
 
 	set->arch.restore = as.pos;
-	add_piece(&as, restore);
+	add_piece(&as, regs ? PIECE_REGS_RESTORE : PIECE_RESTORE);
 	set->arch.restore_len = as.pos - set->arch.restore;
 	add_return(&as);
 	set->arch.slow = as.pos;
 
-	add_slow_paths(&as, set, context, miss, resched, guard_try,
-		       preempt_out);
+	add_slow_paths(&as, set, &branches);
 
 	return as.pos;
 }

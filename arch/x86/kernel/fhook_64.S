@@ -54,6 +54,9 @@
 #endif
 #define PREEMPT_COUNT	PCPU(pcpu_hot + X86_preempt_count)
 
+/* To be replaced; it takes 32 bits. */
+#define NUMBER		0x7fffffff
+
 .macro save_caller_saved
 	movq	%rax, REG(RAX)
 	movq	%rcx, REG(RCX)
@@ -165,14 +168,45 @@ SYM_FUNC_START(fhook_caller)
 	movq	FUNC_IP, %rsi
 	piece_end func_again
 
-	/* Room for the return address, and for what goes from entry to exit. */
-	piece frame_new
-	movabsq	$0, %rdi
-	piece_end frame_new
-	call	fhook_just_return
+	/*
+	 * Room for the return address, and for what goes from entry to exit: see
+	 * frame.c. Numbers are put in where the copy is made.
+	 */
+	piece frame_stack
+	movq	PCPU(pcpu_hot + X86_current_task), %rax
+	movq	NUMBER(%rax), %rcx
+	piece_end frame_stack
+	piece frame_has_stack
+	testq	%rcx, %rcx
+	piece_end frame_has_stack
+	jz	.Lmiss
+	piece frame_take
+	movq	(%rcx), %rax
+	subq	$NUMBER, %rax
+	piece_end frame_take
+	piece frame_has_room
+	cmpq	%rcx, %rax
+	piece_end frame_has_room
+	jbe	.Lmiss
+	piece frame_size
+	movq	$0, FHOOK_FRAME_KEY(%rax)
+	movq	$NUMBER, FHOOK_FRAME_SIZE(%rax)
+	piece_end frame_size
+	piece frame_top
+	movq	%rax, (%rcx)
+	piece_end frame_top
+	/* Again frame_size, and then it is this call's. */
+	piece frame_exits
+	movq	%rsi, FHOOK_FRAME_FUNC(%rax)
+	movabsq	$0, %rdx
+	piece_end frame_exits
 	piece frame_keep
+	movq	%rdx, FHOOK_FRAME_EXITS(%rax)
 	movq	%rax, EXIT_FRAME
 	piece_end frame_keep
+	piece frame_none
+	movq	$0, EXIT_FRAME
+	piece_end frame_none
 	piece frame_test
 	cmpq	$0, EXIT_FRAME
 	piece_end frame_test
@@ -186,7 +220,7 @@ SYM_FUNC_START(fhook_caller)
 	piece_end args
 	piece data
 	movq	EXIT_FRAME, %r8
-	addq	$0x7fffffff, %r8
+	addq	$NUMBER, %r8
 	piece_end data
 
 	piece count_near
@@ -212,10 +246,26 @@ SYM_FUNC_START(fhook_caller)
 	btsl	$0, FHOOK_FRAME_DECLINED(%rax)
 	piece_end decline
 1:
+	/* Does nobody want the exit? */
+	piece frame_all
+	movq	EXIT_FRAME, %rax
+	cmpl	$NUMBER, FHOOK_FRAME_DECLINED(%rax)
+	piece_end frame_all
+	jz	.Lmiss
+	/* In this order: after a tail call, the key alone makes it be found. */
 	piece frame_enter
-	movq	EXIT_FRAME, %rdi
-	leaq	KIND, %rsi
+	movq	EXIT_FRAME, %rax
+	movq	PARENT, %rdx
+	movq	%rdx, FHOOK_FRAME_RET(%rax)
+	leaq	PARENT, %rdx
+	movq	%rdx, FHOOK_FRAME_KEY(%rax)
 	piece_end frame_enter
+	piece frame_stub
+	movq	$NUMBER, PARENT
+	piece_end frame_stub
+	piece frame_pop
+	movq	EXIT_FRAME, %rdi
+	piece_end frame_pop
 	call	fhook_just_return
 
 	piece guard_out
@@ -333,9 +383,12 @@ _ASM_NOKPROBE(fhook_regs_return)
 	.balign	4
 SYM_DATA_START(fhook_pieces)
 	.irp	name, save, gate, redirect, regs_redirect, preempt_in, guard_in, guard_try, guard_take, \
-		      func_first, func_keep, func_again, frame_new, \
-		      frame_keep, frame_test, args, data, count_near, \
-		      count_far, decline_test, decline, frame_enter, \
+		      func_first, func_keep, func_again, frame_stack, \
+		      frame_has_stack, frame_take, frame_has_room, \
+		      frame_size, frame_top, frame_exits, frame_keep, \
+		      frame_none, frame_test, args, data, count_near, \
+		      count_far, decline_test, decline, frame_all, \
+		      frame_enter, frame_stub, frame_pop, \
 		      guard_out, preempt_out, restore, context, regs_save, \
 		      regs_restore
 	piece_entry	\name
