@@ -630,10 +630,11 @@ static noinline void try_unwind(struct kunit *test, unsigned int flags)
 		"unwind_in_call+", "fhook_target_nest+", "nest_again",
 		"fhook_target_nest+", "try_unwind+",
 	};
-	const char *at_exit[] = {
-		flags & FHOOK_FL_REGS ? "fhook_regs_return_handler+" :
-					"fhook_return_handler+",
-		"fhook_", "try_unwind+",
+	static const char *const at_exit[] = {
+		"fhook_return_handler+", "fhook_", "try_unwind+",
+	};
+	static const char *const at_regs_exit[] = {
+		"fhook_regs_return_handler+", "fhook_", "try_unwind+",
 	};
 	struct exit_probe *first = exit_probe(test, "first");
 	struct exit_probe *second = exit_probe(test, "second");
@@ -646,7 +647,10 @@ static noinline void try_unwind(struct kunit *test, unsigned int flags)
 
 	first->at_exit = unwind_at_exit;
 	fhook_target_nest(1, fhook_target_b);
-	expect_frames(test, at_exit, ARRAY_SIZE(at_exit));
+	if (flags & FHOOK_FL_REGS)
+		expect_frames(test, at_regs_exit, ARRAY_SIZE(at_regs_exit));
+	else
+		expect_frames(test, at_exit, ARRAY_SIZE(at_exit));
 	probe_unregister(first);
 	probe_unregister(second);
 }

@@ -81,8 +81,8 @@ enum fhook_patch_flags {
  * @report: if not NULL, a call that fails fills it and leaves the log alone
  *
  * From the call of fhook_redirect() until that has failed, or fhook_restore() has
- * returned 0, all of it stays in place and only @report may be changed. The counterparts are struct klp_patch
- * and struct klp_func.
+ * returned 0, all of it stays in place and only @report may be changed. The
+ * counterparts are struct klp_patch and struct klp_func.
  */
 struct fhook_patch {
 	const char		*name;

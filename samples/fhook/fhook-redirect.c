@@ -7,8 +7,8 @@
  *	# insmod fhook-redirect.ko
  *	# cat /proc/cmdline
  *	fhook: this has been redirected
- *	# cat /sys/kernel/tracing/fhook/redirects
- *	cmdline_proc_show -> redirected_cmdline_show [fhook_redirect]	by fhook_redirect since 2026-11-21 22:50:17
+ *	# cut -f1 /sys/kernel/tracing/fhook/redirects
+ *	cmdline_proc_show -> redirected_cmdline_show [fhook_redirect]
  *	# rmmod fhook-redirect
  *	# cat /proc/cmdline
  *	console=ttyS0

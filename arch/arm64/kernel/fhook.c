@@ -90,20 +90,7 @@ struct assembly {
 	unsigned int	literals;
 };
 
-/**
- * struct branches - where in a trampoline what leads to, and where from
- * @guard_try: where the guard is asked
- * @framed: where it is settled whether there is a frame
- * @entered: behind what is done for exits
- * @preempt_out: where preemption is enabled
- * @restore: where registers are restored
- * @context: the branch taken by what is no task
- * @miss: that taken when the guard refuses
- * @no_stack: that taken when the task has no shadow stack
- * @no_room: that taken when it is full
- * @declined: that taken when nobody wants the exit
- * @resched: those taken to reschedule
- */
+/* Where branches lead to in a trampoline; and, from context on, where they are. */
 struct branches {
 	unsigned int	guard_try;
 	unsigned int	framed;
@@ -700,26 +687,6 @@ void fhook_arch_text_write(void *text, const void *code, unsigned int size)
 void fhook_arch_text_clear(void *text, unsigned int size)
 {
 	aarch64_insn_set(text, AARCH64_BREAK_FAULT, size);
-}
-
-/**
- * fhook_arch_func_offset() - how far behind the function its slot returns to
- * @site: address of the slot
- *
- * Return: the distance in bytes.
- */
-unsigned int fhook_arch_func_offset(unsigned long site)
-{
-	unsigned int offset = FHOOK_SLOT_SIZE * CONFIG_FHOOK_SLOTS_NR;
-	unsigned long entry = site + FHOOK_SLOT_SIZE - offset;
-	u32 before;
-
-	if (IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) &&
-	    !aarch64_insn_read((void *)entry - AARCH64_INSN_SIZE, &before) &&
-	    aarch64_insn_is_bti(before))
-		offset += AARCH64_INSN_SIZE;
-
-	return offset;
 }
 
 static u32 slot_insn(unsigned long site, enum fhook_state state,

@@ -413,7 +413,8 @@ NOKPROBE(fhook_regs_return)
 	.section .rodata
 	.balign	4
 SYM_DATA_START(fhook_pieces)
-	.irp	name, save, redirect, regs_redirect, jump, preempt_in, guard_in, guard_try, guard_take, \
+	.irp	name, save, redirect, regs_redirect, jump, preempt_in, \
+		      guard_in, guard_try, guard_take, \
 		      args, args_keep, args_again, frame_stack, frame_take, \
 		      frame_fill, frame_none, frame_test, \
 		      data, count_missed, count, count_lse, decline_load, \

@@ -140,3 +140,23 @@ static int __init protect_sites(void)
 			     PAGE_SIZE);
 }
 early_initcall(protect_sites);
+
+/**
+ * fhook_arch_func_offset() - how far behind the function its slot returns to
+ * @site: address of the slot
+ *
+ * Return: the distance in bytes.
+ */
+unsigned int fhook_arch_func_offset(unsigned long site)
+{
+	unsigned int offset = FHOOK_SLOT_SIZE * CONFIG_FHOOK_SLOTS_NR;
+	unsigned long entry = site + FHOOK_SLOT_SIZE - offset;
+	u32 before;
+
+	if (IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) &&
+	    !aarch64_insn_read((void *)entry - AARCH64_INSN_SIZE, &before) &&
+	    aarch64_insn_is_bti(before))
+		offset += AARCH64_INSN_SIZE;
+
+	return offset;
+}

@@ -71,18 +71,7 @@ struct assembly {
 	unsigned int	pos;
 };
 
-/**
- * struct branches - where in a trampoline what leads to, and where from
- * @guard_try: where the guard is asked
- * @framed: where it is settled whether there is a frame
- * @entered: behind what is done for exits
- * @preempt_out: where preemption is enabled
- * @context: end of the branch taken by what is no task
- * @miss: end of that taken when the guard refuses
- * @no_frame: ends of those taken when there is no room
- * @declined: end of that taken when nobody wants the exit
- * @resched: end of that taken to reschedule
- */
+/* Where branches lead to in a trampoline; and, from context on, where they are. */
 struct branches {
 	unsigned int	guard_try;
 	unsigned int	framed;

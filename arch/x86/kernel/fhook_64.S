@@ -382,7 +382,8 @@ _ASM_NOKPROBE(fhook_regs_return)
 	.section .rodata
 	.balign	4
 SYM_DATA_START(fhook_pieces)
-	.irp	name, save, gate, redirect, regs_redirect, preempt_in, guard_in, guard_try, guard_take, \
+	.irp	name, save, gate, redirect, regs_redirect, preempt_in, \
+		      guard_in, guard_try, guard_take, \
 		      func_first, func_keep, func_again, frame_stack, \
 		      frame_has_stack, frame_take, frame_has_room, \
 		      frame_size, frame_top, frame_exits, frame_keep, \
