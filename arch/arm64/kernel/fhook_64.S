@@ -41,12 +41,8 @@
 #define CALLER		(RECORD + 16)
 #define FRAME		(CALLER + 16)
 
-/* In the u64 that says whether to reschedule, too. */
-#ifdef CONFIG_CPU_BIG_ENDIAN
-#define PREEMPT_COUNT	(TSK_TI_PREEMPT + 4)
-#else
+/* In the u64 that says whether to reschedule, too: in its lower half. */
 #define PREEMPT_COUNT	TSK_TI_PREEMPT
-#endif
 
 /*
  * Two frame records, so that a stack trace from here on has the function and
