@@ -42,8 +42,8 @@ struct fhook_table;
  * @func: its name; where several functions have it, "name,2" is the second of
  *	them in the order of kallsyms (livepatch: old_name and old_sympos)
  * @module: the module that it is in, as lsmod has it, NULL for the kernel. It need
- *	not be loaded:
- *	whenever it is, the function is redirected before the module's init runs
+ *	not be loaded: whenever it is, the function is redirected before its init
+ *	runs
  * @replacement: the function that runs instead, of the same type
  */
 struct fhook_redirect {

@@ -328,6 +328,12 @@ static inline enum fhook_state fhook_set_state(const struct fhook_set *set)
 	return set->num || set->gate ? FHOOK_CALL : FHOOK_JUMP;
 }
 
+/* Does the only hook want exits? Then a trampoline has less to find out. */
+static inline bool fhook_set_one_exit(const struct fhook_set *set)
+{
+	return set->exits && set->num == 1;
+}
+
 static inline const void *fhook_set_dest(const struct fhook_set *set)
 {
 	return set ? set->dest : NULL;

@@ -6,11 +6,11 @@
  * Sites with equal hooks, in equal order, and with the same replacement, with the
  * slot at the same distance from the function and within reach of the trampoline
  * share a set: it is found by hashing these. A site that is replaced and has no
- * hooks needs no trampoline: it jumps, if the jump reaches. A set
- * is made before the first site uses it and never changes. Its users are the
- * sites that have it; when the last one leaves, it is retired: a task may still
- * be running in its trampoline, so that it is freed after a grace period. One
- * that no site ever had can be freed at once.
+ * hooks needs no trampoline: it jumps, if the jump reaches. A set is made before the
+ * first site uses it and never changes. Its users are the sites that have it; when
+ * the last one leaves, it is retired: a task may still be running in its trampoline,
+ * so that it is freed after a grace period. One that no site ever had can be freed at
+ * once.
  *
  * All under fhook_mutex, except fhook_set_free(), which takes it.
  */

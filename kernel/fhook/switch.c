@@ -3,10 +3,10 @@
  * fhook: switching everything off, and on again.
  *
  * Off takes every hook and every redirect from every site, at once and without
- * memory; hooks keep
- * their spans, so that on gives them back, in their order. While it is off nothing
- * can be registered, but unregistered; modules that are loaded meanwhile get
- * their hooks when it is switched on. Mainline has ftrace_enabled for this.
+ * memory; hooks keep their spans, and patches their sites, so that on gives them
+ * back, in their order. While it is off nothing can be registered, but unregistered;
+ * modules that are loaded meanwhile get their hooks when it is switched on. Mainline
+ * has ftrace_enabled for this.
  *
  * fhook_switched_off is written under fhook_mutex.
  */

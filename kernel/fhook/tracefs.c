@@ -304,11 +304,16 @@ static const struct seq_operations stat_ops = {
 	.show	= stat_show,
 };
 
-static int stat_open(struct inode *inode, struct file *file)
+static int open_list(struct file *file, const struct seq_operations *ops)
 {
 	int err = security_locked_down(LOCKDOWN_TRACEFS);
 
-	return err ?: seq_open(file, &stat_ops);
+	return err ?: seq_open(file, ops);
+}
+
+static int stat_open(struct inode *inode, struct file *file)
+{
+	return open_list(file, &stat_ops);
 }
 
 static const struct file_operations stat_fops = {
@@ -361,9 +366,7 @@ static const struct seq_operations redirects_ops = {
 
 static int redirects_open(struct inode *inode, struct file *file)
 {
-	int err = security_locked_down(LOCKDOWN_TRACEFS);
-
-	return err ?: seq_open(file, &redirects_ops);
+	return open_list(file, &redirects_ops);
 }
 
 static const struct file_operations redirects_fops = {

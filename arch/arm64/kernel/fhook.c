@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook on arm64: patching the slot, and assembling trampolines.
+ * fhook on arm64: trampolines.
  *
  * A trampoline is put together from the pieces of fhook_64.S in a buffer and
  * then written to its place through the patching alias; from then on it is
- * only executed. Behind its code stand the literals that it loads: the address
- * of the guard, and for each hook its ops, its counters and its callback.
+ * only executed, but for its calls, each of which may be made to go nowhere
+ * when the hook is gone before the trampoline. Behind its code stand the
+ * literals that it loads: the address of the guard, and for each hook its ops,
+ * its counters and its callback.
  *
- * Of a slot, only the second word changes while it can be executed, between a
- * no-op, a branch and a branch with link. These are among the instructions that
- * the architecture allows to be replaced by each other under execution: a CPU
- * does what the old word said or what the new one does, with nothing in
- * between. What has to be ordered is that x9 was set before a branch with link
- * is met: fhook_sites.c wrote the first word when nobody could be between the
- * two yet. What a new branch leads to was written, and flush_icache_range()
- * has let all CPUs know, before the branch. aarch64_insn_patch_texts_nosync()
- * cleans the data cache and invalidates the instruction caches, of all CPUs, to
- * the point of unification; a CPU may still have prefetched the old word, which
- * the interrupt of fhook_arch_site_flush() ends.
- *
- * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
- * text_mutex too.
+ * Callers hold fhook_mutex, and text_mutex too where they change a call.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -29,7 +18,6 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
-#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 #include <asm/fhook_pieces.h>
@@ -105,12 +93,6 @@ struct branches {
 	unsigned int	resched[2];
 };
 
-/* The one hook of this set wants exits: then there is less to find out. */
-static bool is_single(const struct fhook_set *set)
-{
-	return set->exits && set->num == 1;
-}
-
 static void add_insn(struct assembly *as, u32 insn)
 {
 	*(__le32 *)(as->code + as->pos) = cpu_to_le32(insn);
@@ -171,33 +153,35 @@ static void set_bne(struct assembly *as, unsigned int pos)
 	set_bcond(as, pos, AARCH64_INSN_COND_NE);
 }
 
-/* From @pos to here, by what the callback has returned. */
-static void set_cb_result(struct assembly *as, unsigned int pos,
-			  enum aarch64_insn_branch_type type)
-{
-	set_insn(as, pos,
-		 aarch64_insn_gen_comp_branch_imm(addr_of(as, pos),
-						  addr_of(as, as->pos),
-						  AARCH64_INSN_REG_0,
-						  AARCH64_INSN_VARIANT_32BIT,
-						  type));
-}
-
-/* From @pos to here, if x11 is zero, or is not. */
+/* From @pos to here, if a register is zero, or is not. */
 static void set_cb(struct assembly *as, unsigned int pos,
+		   enum aarch64_insn_register reg,
+		   enum aarch64_insn_variant variant,
 		   enum aarch64_insn_branch_type type)
 {
 	set_insn(as, pos,
 		 aarch64_insn_gen_comp_branch_imm(addr_of(as, pos),
-						  addr_of(as, as->pos),
-						  AARCH64_INSN_REG_11,
-						  AARCH64_INSN_VARIANT_64BIT,
-						  type));
+						  addr_of(as, as->pos), reg,
+						  variant, type));
+}
+
+/* By what the callback has returned. */
+static void set_cb_result(struct assembly *as, unsigned int pos,
+			  enum aarch64_insn_branch_type type)
+{
+	set_cb(as, pos, AARCH64_INSN_REG_0, AARCH64_INSN_VARIANT_32BIT, type);
 }
 
 static void set_cbz(struct assembly *as, unsigned int pos)
 {
-	set_cb(as, pos, AARCH64_INSN_BRANCH_COMP_ZERO);
+	set_cb(as, pos, AARCH64_INSN_REG_11, AARCH64_INSN_VARIANT_64BIT,
+	       AARCH64_INSN_BRANCH_COMP_ZERO);
+}
+
+static void set_cbnz(struct assembly *as, unsigned int pos)
+{
+	set_cb(as, pos, AARCH64_INSN_REG_11, AARCH64_INSN_VARIANT_64BIT,
+	       AARCH64_INSN_BRANCH_COMP_NONZERO);
 }
 
 /* Append a load of a literal, whose value is given, too. */
@@ -295,7 +279,7 @@ static void add_frame_enter(struct assembly *as, const struct fhook_set *set,
 	const struct fhook_exits *exits = set->exits;
 	unsigned int none = 0;
 
-	if (!is_single(set)) {
+	if (!fhook_set_one_exit(set)) {
 		add_piece(as, PIECE_FRAME_TEST);
 		none = add_room(as);
 		add_load(as, AARCH64_INSN_REG_12, LITERAL_ALL, exits->all);
@@ -320,7 +304,7 @@ static void add_no_frame(struct assembly *as, struct fhook_set *set,
 {
 	set_cbz(as, branches->no_stack);
 	set_bcond(as, branches->no_room, AARCH64_INSN_COND_LS);
-	if (is_single(set)) {
+	if (fhook_set_one_exit(set)) {
 		add_count(as, set, 0, true);
 		add_jump(as, branches->entered);
 	} else {
@@ -330,7 +314,7 @@ static void add_no_frame(struct assembly *as, struct fhook_set *set,
 
 	if (!branches->declined)
 		return;
-	if (is_single(set))
+	if (fhook_set_one_exit(set))
 		set_cb_result(as, branches->declined,
 			      AARCH64_INSN_BRANCH_COMP_NONZERO);
 	else
@@ -392,12 +376,12 @@ static void add_hook(struct assembly *as, struct fhook_set *set, int nr,
 		add_piece(as, PIECE_ARGS_AGAIN);
 
 	/* Without room for the exit there is no entry either. */
-	if (member->exit && !is_single(set)) {
+	if (member->exit && !fhook_set_one_exit(set)) {
 		add_piece(as, PIECE_FRAME_TEST);
 		has_frame = add_room(as);
 		add_count(as, set, nr, true);
 		next = add_room(as);
-		set_cb(as, has_frame, AARCH64_INSN_BRANCH_COMP_NONZERO);
+		set_cbnz(as, has_frame);
 	}
 	if (member->exit && member->exit->data)
 		add_data(as, member->exit);
@@ -405,7 +389,7 @@ static void add_hook(struct assembly *as, struct fhook_set *set, int nr,
 	add_count(as, set, nr, false);
 	if (member->hook->ops->entry) {
 		add_entry(as, member, nr);
-		if (is_single(set))
+		if (fhook_set_one_exit(set))
 			branches->declined = add_room(as);
 		else if (member->exit)
 			add_decline(as, member->exit - set->exits->exits);
@@ -461,13 +445,21 @@ static const void *resched_function(void)
 #endif
 }
 
+static bool is_for_exits(enum fhook_piece_id id)
+{
+	return (id >= PIECE_FRAME_STACK && id <= PIECE_DATA) ||
+	       (id >= PIECE_DECLINE_LOAD && id <= PIECE_FRAME_POP);
+}
+
 static unsigned int code_size(const struct fhook_set *set)
 {
 	unsigned int size = 0;
 	int id;
 
-	for (id = 0; id < PIECE_MAX; id++)
-		size += fhook_pieces[id].len;
+	for (id = 0; id < PIECE_MAX; id++) {
+		if (set->exits || !is_for_exits(id))
+			size += fhook_pieces[id].len;
+	}
 
 	/* One of the two ways to save and restore is not used. */
 	if (set->flags & FHOOK_FL_REGS)
@@ -488,14 +480,14 @@ static unsigned int code_size(const struct fhook_set *set)
 			    5 * AARCH64_INSN_SIZE);
 
 	/*
-	 * A frame is counted, with four loads and four conditional branches, and
-	 * two plain ones and a call where it is not there or not wanted. Those with
-	 * exits: whether there is a frame, the data, and what to do.
+	 * A frame is counted, with six loads, four conditional branches and two
+	 * plain ones, and a call of what may be far. Those with exits: whether there
+	 * is a frame, the data, and what to do.
 	 */
 	if (set->exits)
 		size += fhook_pieces[PIECE_COUNT].len +
 			fhook_pieces[PIECE_COUNT_MISSED].len +
-			16 * AARCH64_INSN_SIZE +
+			14 * AARCH64_INSN_SIZE +
 			set->exits->num *
 			(2 * fhook_pieces[PIECE_FRAME_TEST].len +
 			 fhook_pieces[PIECE_COUNT].len +
@@ -689,73 +681,6 @@ void fhook_arch_text_clear(void *text, unsigned int size)
 	aarch64_insn_set(text, AARCH64_BREAK_FAULT, size);
 }
 
-static u32 slot_insn(unsigned long site, enum fhook_state state,
-		     const void *dest)
-{
-	unsigned long at = site + AARCH64_INSN_SIZE;
-
-	switch (state) {
-	case FHOOK_CALL:
-		return branch_insn(at, (unsigned long)dest,
-				   AARCH64_INSN_BRANCH_LINK);
-	case FHOOK_JUMP:
-		return branch_insn(at, (unsigned long)dest,
-				   AARCH64_INSN_BRANCH_NOLINK);
-	case FHOOK_NOP:
-		break;
-	}
-
-	return aarch64_insn_gen_nop();
-}
-
-/**
- * fhook_arch_site_has() - is this what the slot holds?
- * @site: address of the slot
- * @state: what it should do
- * @dest: where it should branch to, if it should
- */
-bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
-			 const void *dest)
-{
-	u32 first, second;
-
-	if (aarch64_insn_read((void *)site, &first) ||
-	    aarch64_insn_read((void *)site + AARCH64_INSN_SIZE, &second))
-		return false;
-
-	return first == FHOOK_SLOT_FIRST &&
-	       second == slot_insn(site, state, dest);
-}
-
-/* Changes of slots that have not been written yet. */
-static struct {
-	unsigned int	num;
-	void		*addrs[64];
-	u32		insns[64];
-} queue;
-
-static void write_queue(void)
-{
-	WARN_ON_ONCE(aarch64_insn_patch_texts_nosync(queue.addrs, queue.insns,
-						     queue.num));
-	queue.num = 0;
-}
-
-/**
- * fhook_arch_site_queue() - change a slot, at the next flush at the latest
- * @site: address of the slot
- * @state: what it is to do
- * @dest: where it is to branch to, if it is; fhook_arch_reaches() it
- */
-void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
-			   const void *dest)
-{
-	queue.addrs[queue.num] = (void *)site + AARCH64_INSN_SIZE;
-	queue.insns[queue.num] = slot_insn(site, state, dest);
-	if (++queue.num == ARRAY_SIZE(queue.addrs))
-		write_queue();
-}
-
 /**
  * fhook_arch_call_kill() - let a call in a trampoline go nowhere
  * @call: address of the call; a flush has to follow
@@ -764,18 +689,6 @@ void fhook_arch_call_kill(void *call)
 {
 	WARN_ON_ONCE(aarch64_insn_patch_text_nosync(call,
 						    aarch64_insn_gen_nop()));
-}
-
-/**
- * fhook_arch_site_flush() - let all CPUs see the queued changes
- *
- * An interrupt synchronizes the context of the CPU that takes it: behind it,
- * nothing runs that was fetched before.
- */
-void fhook_arch_site_flush(void)
-{
-	write_queue();
-	kick_all_cpus_sync();
 }
 
 /**

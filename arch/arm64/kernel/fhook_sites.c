@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook on arm64: where the slots are, and their first word.
+ * fhook on arm64: where the slots are, and patching them.
  *
  * The compiler says in __patchable_function_entries where it has put its
  * no-ops; objtool, which writes the tables on x86, does not know arm64. So the
@@ -12,6 +12,19 @@
  *
  * A record is of no use when its function is not in the image under any name,
  * as weak functions are that were overridden.
+ *
+ * From then on only the second word changes, between a no-op, a branch and a
+ * branch with link. These are among the instructions that the architecture
+ * allows to be replaced by each other under execution: a CPU does what the old
+ * word said or what the new one does, with nothing in between. What a new branch
+ * leads to was written, and flush_icache_range() has let all CPUs know, before
+ * the branch. aarch64_insn_patch_texts_nosync() cleans the data cache and
+ * invalidates the instruction caches, of all CPUs, to the point of unification;
+ * a CPU may still have prefetched the old word, which the interrupt of
+ * fhook_arch_site_flush() ends.
+ *
+ * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
+ * text_mutex too. A module that is not formed has one user, its loader.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -21,6 +34,7 @@
 #include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/set_memory.h>
+#include <linux/smp.h>
 #include <linux/vmalloc.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
@@ -159,4 +173,83 @@ unsigned int fhook_arch_func_offset(unsigned long site)
 		offset += AARCH64_INSN_SIZE;
 
 	return offset;
+}
+
+static u32 slot_insn(unsigned long site, enum fhook_state state,
+		     const void *dest)
+{
+	unsigned long at = site + AARCH64_INSN_SIZE;
+
+	switch (state) {
+	case FHOOK_CALL:
+		return aarch64_insn_gen_branch_imm(at, (unsigned long)dest,
+						   AARCH64_INSN_BRANCH_LINK);
+	case FHOOK_JUMP:
+		return aarch64_insn_gen_branch_imm(at, (unsigned long)dest,
+						   AARCH64_INSN_BRANCH_NOLINK);
+	case FHOOK_NOP:
+		break;
+	}
+
+	return aarch64_insn_gen_nop();
+}
+
+/**
+ * fhook_arch_site_has() - is this what the slot holds?
+ * @site: address of the slot
+ * @state: what it should do
+ * @dest: where it should branch to, if it should
+ */
+bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
+			 const void *dest)
+{
+	u32 first, second;
+
+	if (aarch64_insn_read((void *)site, &first) ||
+	    aarch64_insn_read((void *)site + AARCH64_INSN_SIZE, &second))
+		return false;
+
+	return first == FHOOK_SLOT_FIRST &&
+	       second == slot_insn(site, state, dest);
+}
+
+/* Changes of slots that have not been written yet. */
+static struct {
+	unsigned int	num;
+	void		*addrs[64];
+	u32		insns[64];
+} queue;
+
+static void write_queue(void)
+{
+	WARN_ON_ONCE(aarch64_insn_patch_texts_nosync(queue.addrs, queue.insns,
+						     queue.num));
+	queue.num = 0;
+}
+
+/**
+ * fhook_arch_site_queue() - change a slot, at the next flush at the latest
+ * @site: address of the slot
+ * @state: what it is to do
+ * @dest: where it is to branch to, if it is; fhook_arch_reaches() it
+ */
+void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
+			   const void *dest)
+{
+	queue.addrs[queue.num] = (void *)site + AARCH64_INSN_SIZE;
+	queue.insns[queue.num] = slot_insn(site, state, dest);
+	if (++queue.num == ARRAY_SIZE(queue.addrs))
+		write_queue();
+}
+
+/**
+ * fhook_arch_site_flush() - let all CPUs see the queued changes
+ *
+ * An interrupt synchronizes the context of the CPU that takes it: behind it,
+ * nothing runs that was fetched before.
+ */
+void fhook_arch_site_flush(void)
+{
+	write_queue();
+	kick_all_cpus_sync();
 }

@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook on x86_64: patching the slot, and assembling trampolines.
+ * fhook on x86_64: trampolines.
  *
  * A trampoline is put together from the pieces of fhook_64.S in a buffer and
  * then written to its place through the patching alias; from then on it is
- * only executed. A slot holds a 5-byte no-op, a call of a trampoline or a jump,
- * and is changed by text_poke_queue(), which lets other CPUs see one or the
- * other.
+ * only executed, but for its calls, each of which may be made to go nowhere
+ * when the hook is gone before the trampoline.
  *
- * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
- * text_mutex too. fhook_template_ip() may be called from anywhere.
+ * Callers hold fhook_mutex, and text_mutex too where they change a call.
+ * fhook_template_ip() may be called from anywhere.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/execmem.h>
 #include <linux/fhook.h>
-#include <linux/init.h>
 #include <linux/limits.h>
 #include <linux/memory.h>
-#include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
-#include <asm/alternative.h>
 #include <asm/fhook_pieces.h>
-#include <asm/ibt.h>
 #include <asm/nospec-branch.h>
 #include <asm/processor-flags.h>
 #include <asm/text-patching.h>
@@ -83,12 +78,6 @@ struct branches {
 	unsigned int	declined;
 	unsigned int	resched;
 };
-
-/* The one hook of this set wants exits: then there is less to find out. */
-static bool is_single(const struct fhook_set *set)
-{
-	return set->exits && set->num == 1;
-}
 
 static const u8 *piece_start(enum fhook_piece_id id)
 {
@@ -255,7 +244,7 @@ static void add_frame_enter(struct assembly *as, const struct fhook_set *set,
 	const struct fhook_exits *exits = set->exits;
 	unsigned int none = 0;
 
-	if (!is_single(set)) {
+	if (!fhook_set_one_exit(set)) {
 		add_piece(as, PIECE_FRAME_TEST);
 		none = add_jcc(as, JZ);
 		add_numbered(as, PIECE_FRAME_ALL, exits->all);
@@ -305,7 +294,7 @@ static void add_hook(struct assembly *as, struct fhook_set *set, int nr,
 	unsigned int has_frame, next = 0;
 
 	/* Without room for the exit there is no entry either. */
-	if (member->exit && !is_single(set)) {
+	if (member->exit && !fhook_set_one_exit(set)) {
 		add_piece(as, PIECE_FRAME_TEST);
 		has_frame = add_jcc(as, JNZ);
 		add_count(as, &hook->stat->missed);
@@ -318,7 +307,7 @@ static void add_hook(struct assembly *as, struct fhook_set *set, int nr,
 		if (nr)
 			add_piece(as, PIECE_FUNC_AGAIN);
 		add_entry(as, member);
-		if (is_single(set)) {
+		if (fhook_set_one_exit(set)) {
 			add_piece(as, PIECE_DECLINE_TEST);
 			branches->declined = add_jcc(as, JNZ);
 		} else if (member->exit) {
@@ -420,7 +409,7 @@ static void add_no_frame(struct assembly *as, struct fhook_set *set,
 {
 	set_target(as, branches->no_frame[0], as->pos);
 	set_target(as, branches->no_frame[1], as->pos);
-	if (is_single(set)) {
+	if (fhook_set_one_exit(set)) {
 		add_count(as, &set->members[0].hook->stat->missed);
 		add_branch(as, JMP32_INSN_OPCODE, as->text + branches->entered);
 	} else {
@@ -613,113 +602,6 @@ void fhook_arch_text_clear(void *text, unsigned int size)
 }
 
 /**
- * fhook_arch_func_offset() - how far behind the function its slot returns to
- * @site: address of the slot
- *
- * Return: the distance in bytes.
- */
-unsigned int fhook_arch_func_offset(unsigned long site)
-{
-	unsigned int offset = FHOOK_SLOT_SIZE * CONFIG_FHOOK_SLOTS_NR;
-	unsigned long entry = site + FHOOK_SLOT_SIZE - offset;
-	u32 before;
-
-	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
-		return offset;
-
-	/* ENDBR, or what replaced it when nothing took the address */
-	if (!copy_from_kernel_nofault(&before, (void *)entry - ENDBR_INSN_SIZE,
-				      sizeof(before)) && is_endbr(before))
-		offset += ENDBR_INSN_SIZE;
-
-	return offset;
-}
-
-/**
- * fhook_arch_sites() - where the slots of vmlinux are
- * @table: gets its sites, and how many there are
- *
- * Return: 0.
- */
-int __init fhook_arch_sites(struct fhook_table *table)
-{
-	unsigned int num = __stop_fhook_sites - __start_fhook_sites;
-
-	/* sorttable moved those of overridden weak functions to the end. */
-	while (num && __start_fhook_sites[num - 1] == S32_MAX)
-		num--;
-
-	table->sites = __start_fhook_sites;
-	table->num = num;
-
-	return 0;
-}
-
-/**
- * fhook_arch_module_sites() - where the slots of a module are
- * @mod: the module, not formed, with offsets relative to themselves
- * @base: what offsets are to count from
- *
- * Return: how many sites mod->fhook_sites has then.
- */
-unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base)
-{
-	s32 *sites = mod->fhook_sites;
-	unsigned int i;
-
-	for (i = 0; i < mod->num_fhook_sites; i++)
-		sites[i] += (unsigned long)&sites[i] - base;
-	fhook_sites_sort(sites, mod->num_fhook_sites);
-
-	return mod->num_fhook_sites;
-}
-
-static const void *slot_code(unsigned long site, enum fhook_state state,
-			     const void *dest)
-{
-	switch (state) {
-	case FHOOK_CALL:
-		return text_gen_insn(CALL_INSN_OPCODE, (void *)site, dest);
-	case FHOOK_JUMP:
-		return text_gen_insn(JMP32_INSN_OPCODE, (void *)site, dest);
-	case FHOOK_NOP:
-		break;
-	}
-
-	return x86_nops[FHOOK_SLOT_SIZE];
-}
-
-/**
- * fhook_arch_site_has() - is this what the slot holds?
- * @site: address of the slot
- * @state: what it should do
- * @dest: where it should branch to, if it should
- */
-bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
-			 const void *dest)
-{
-	u8 bytes[FHOOK_SLOT_SIZE];
-
-	if (copy_from_kernel_nofault(bytes, (void *)site, sizeof(bytes)))
-		return false;
-
-	return !memcmp(bytes, slot_code(site, state, dest), sizeof(bytes));
-}
-
-/**
- * fhook_arch_site_queue() - change a slot, at the next flush at the latest
- * @site: address of the slot; ascending from call to call is fastest
- * @state: what it is to do
- * @dest: where it is to branch to, if it is
- */
-void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
-			   const void *dest)
-{
-	text_poke_queue((void *)site, slot_code(site, state, dest),
-			FHOOK_SLOT_SIZE, NULL);
-}
-
-/**
  * fhook_arch_call_kill() - let a call in a trampoline go nowhere
  * @call: address of the call; a flush has to follow
  *
@@ -730,14 +612,6 @@ void fhook_arch_call_kill(void *call)
 	text_poke_queue(call, text_gen_insn(CALL_INSN_OPCODE, call,
 					    fhook_just_return),
 			CALL_INSN_SIZE, NULL);
-}
-
-/**
- * fhook_arch_site_flush() - let all CPUs see the queued changes
- */
-void fhook_arch_site_flush(void)
-{
-	text_poke_finish();
 }
 
 /**

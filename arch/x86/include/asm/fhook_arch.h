@@ -41,20 +41,7 @@ fhook_regs_key(const struct fhook_regs *fregs)
 	return (unsigned long)&fregs->parent;
 }
 
-/* At the entry, where the function will return to. */
-static __always_inline unsigned long
-fhook_regs_entry_parent(const struct fhook_regs *fregs)
-{
-	return fregs->parent;
-}
-
-/* Let the function return to a stub; and what that was entered by, to its caller. */
-static __always_inline void
-fhook_regs_hijack(struct fhook_regs *fregs, void (*stub)(void))
-{
-	WRITE_ONCE(fregs->parent, (unsigned long)stub);
-}
-
+/* Let the stub that a function has returned to go on at its caller. */
 static __always_inline void
 fhook_regs_unhijack(struct fhook_regs *fregs, bool full)
 {

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook on x86_64: where the slots are, and patching them.
+ *
+ * objtool has written where they are, see tools/objtool/slots.c, and sorttable
+ * has sorted the table of vmlinux; that of a module is sorted when it is loaded.
+ * A slot holds a 5-byte no-op, a call of a trampoline or a jump, and is changed
+ * by text_poke_queue(), which lets other CPUs see one or the other.
+ *
+ * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
+ * text_mutex too. A module that is not formed has one user, its loader.
+ */
+#include <linux/fhook.h>
+#include <linux/init.h>
+#include <linux/limits.h>
+#include <linux/memory.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/alternative.h>
+#include <asm/ibt.h>
+#include <asm/text-patching.h>
+
+#include "../../../kernel/fhook/internal.h"
+
+/**
+ * fhook_arch_func_offset() - how far behind the function its slot returns to
+ * @site: address of the slot
+ *
+ * Return: the distance in bytes.
+ */
+unsigned int fhook_arch_func_offset(unsigned long site)
+{
+	unsigned int offset = FHOOK_SLOT_SIZE * CONFIG_FHOOK_SLOTS_NR;
+	unsigned long entry = site + FHOOK_SLOT_SIZE - offset;
+	u32 before;
+
+	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		return offset;
+
+	/* ENDBR, or what replaced it when nothing took the address */
+	if (!copy_from_kernel_nofault(&before, (void *)entry - ENDBR_INSN_SIZE,
+				      sizeof(before)) && is_endbr(before))
+		offset += ENDBR_INSN_SIZE;
+
+	return offset;
+}
+
+/**
+ * fhook_arch_sites() - where the slots of vmlinux are
+ * @table: gets its sites, and how many there are
+ *
+ * Return: 0.
+ */
+int __init fhook_arch_sites(struct fhook_table *table)
+{
+	unsigned int num = __stop_fhook_sites - __start_fhook_sites;
+
+	/* sorttable moved those of overridden weak functions to the end. */
+	while (num && __start_fhook_sites[num - 1] == S32_MAX)
+		num--;
+
+	table->sites = __start_fhook_sites;
+	table->num = num;
+
+	return 0;
+}
+
+/**
+ * fhook_arch_module_sites() - where the slots of a module are
+ * @mod: the module, not formed, with offsets relative to themselves
+ * @base: what offsets are to count from
+ *
+ * Return: how many sites mod->fhook_sites has then.
+ */
+unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base)
+{
+	s32 *sites = mod->fhook_sites;
+	unsigned int i;
+
+	for (i = 0; i < mod->num_fhook_sites; i++)
+		sites[i] += (unsigned long)&sites[i] - base;
+	fhook_sites_sort(sites, mod->num_fhook_sites);
+
+	return mod->num_fhook_sites;
+}
+
+static const void *slot_code(unsigned long site, enum fhook_state state,
+			     const void *dest)
+{
+	switch (state) {
+	case FHOOK_CALL:
+		return text_gen_insn(CALL_INSN_OPCODE, (void *)site, dest);
+	case FHOOK_JUMP:
+		return text_gen_insn(JMP32_INSN_OPCODE, (void *)site, dest);
+	case FHOOK_NOP:
+		break;
+	}
+
+	return x86_nops[FHOOK_SLOT_SIZE];
+}
+
+/**
+ * fhook_arch_site_has() - is this what the slot holds?
+ * @site: address of the slot
+ * @state: what it should do
+ * @dest: where it should branch to, if it should
+ */
+bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
+			 const void *dest)
+{
+	u8 bytes[FHOOK_SLOT_SIZE];
+
+	if (copy_from_kernel_nofault(bytes, (void *)site, sizeof(bytes)))
+		return false;
+
+	return !memcmp(bytes, slot_code(site, state, dest), sizeof(bytes));
+}
+
+/**
+ * fhook_arch_site_queue() - change a slot, at the next flush at the latest
+ * @site: address of the slot; ascending from call to call is fastest
+ * @state: what it is to do
+ * @dest: where it is to branch to, if it is
+ */
+void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
+			   const void *dest)
+{
+	text_poke_queue((void *)site, slot_code(site, state, dest),
+			FHOOK_SLOT_SIZE, NULL);
+}
+
+/**
+ * fhook_arch_site_flush() - let all CPUs see the queued changes
+ */
+void fhook_arch_site_flush(void)
+{
+	text_poke_finish();
+}
