@@ -41,6 +41,10 @@ enum trace_fhook_kind {
  * @pattern: which functions, as the user wrote it, without the suffix that says
  *	@kind; never changes
  * @name: GROUP/EVENT, by which fhook/stat names @ops; never changes
+ * @head_size: length of what a record has in front of the arguments, in bytes;
+ *	never changes
+ * @is_plain: the arguments are values in registers, or were that at the entry,
+ *	so that fetching them cannot fail; set before @ops is registered
  * @retiring: @ops was unregistered without waiting, so that a callback may
  *	still run; under event_mutex
  * @tp: fetch arguments, and the event, which several probes may share; must be
@@ -54,6 +58,8 @@ struct trace_fhook {
 	enum trace_fhook_kind	kind;
 	char			*pattern;
 	char			*name;
+	unsigned int		head_size;
+	bool			is_plain;
 	bool			retiring;
 	struct trace_probe	tp;
 };

@@ -60,6 +60,13 @@ static unsigned long fetch_arg(struct fhook_regs *fregs, unsigned int n)
 	return fhook_regs_get_arg(fregs, n);
 }
 
+/* Out of line, for it has a large frame. */
+static noinline int fetch_rest(struct fetch_insn *code, unsigned long val,
+			       void *dest, void *base)
+{
+	return process_fetch_insn_bottom(code, val, dest, base);
+}
+
 /* Called back by trace_probe_tmpl.h. The instructions are the parser's. */
 static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
 			      void *dest, void *base)
@@ -94,7 +101,13 @@ static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
 			return ret;
 	}
 
-	return process_fetch_insn_bottom(code + 1, val, dest, base);
+	code++;
+	/* As most are: nothing else is to be done with the value. */
+	if (code[0].op == FETCH_OP_ST_RAW && code[1].op == FETCH_OP_END) {
+		fetch_store_raw(val, code, dest);
+		return 0;
+	}
+	return fetch_rest(code, val, dest, base);
 }
 
 /* Registers from which to unwind, and for perf to sample. */
@@ -111,19 +124,6 @@ static struct pt_regs *hit_regs(struct fhook_regs *fregs, struct pt_regs *space)
 	fhook_fill_perf_regs(fregs, space);
 
 	return space;
-}
-
-static size_t head_size(const struct trace_fhook *tfh)
-{
-	switch (tfh->kind) {
-	case TRACE_FHOOK_RETURN:
-		return sizeof(struct fexit_trace_entry_head);
-	case TRACE_FHOOK_SPAN:
-		return sizeof(struct span_trace_entry_head);
-	case TRACE_FHOOK_ENTRY:
-		break;
-	}
-	return sizeof(struct fentry_trace_entry_head);
 }
 
 static void fill_head(void *record, const struct trace_fhook *tfh,
@@ -145,37 +145,55 @@ static void fill_head(void *record, const struct trace_fhook *tfh,
 static void fill_record(void *record, struct trace_fhook *tfh,
 			const struct hit *hit, int dsize)
 {
-	size_t head = head_size(tfh);
+	void *args = record + tfh->head_size;
 
 	fill_head(record, tfh, hit);
 	/* What cannot be fetched reads as 0, and not as an older record. */
-	memset(record + head, 0, tfh->tp.size + dsize);
-	store_trace_args(record + head, &tfh->tp, hit->fregs, hit->edata, head,
+	if (!tfh->is_plain)
+		memset(args, 0, tfh->tp.size + dsize);
+	store_trace_args(args, &tfh->tp, hit->fregs, hit->edata, tfh->head_size,
 			 dsize);
+}
+
+/* Of strings, which follow the arguments. */
+static int dynamic_size(struct trace_fhook *tfh, const struct hit *hit)
+{
+	if (tfh->is_plain)
+		return 0;
+	return __get_data_size(&tfh->tp, hit->fregs, hit->edata);
+}
+
+/* With registers, a stack trace begins at the hooked function. */
+static noinline void commit_with_regs(struct trace_event_buffer *fbuffer,
+				      const struct hit *hit)
+{
+	struct pt_regs space;
+
+	fbuffer->regs = hit_regs(hit->fregs, &space);
+	trace_event_buffer_commit(fbuffer);
 }
 
 static void trace_hit(struct trace_fhook *tfh, const struct hit *hit,
 		      struct trace_event_file *file)
 {
 	struct trace_event_buffer fbuffer;
-	struct pt_regs space;
 	void *record;
 	int dsize;
 
 	if (trace_trigger_soft_disabled(file))
 		return;
 
-	dsize = __get_data_size(&tfh->tp, hit->fregs, hit->edata);
-	record = trace_event_buffer_reserve(&fbuffer, file, head_size(tfh) +
+	dsize = dynamic_size(tfh, hit);
+	record = trace_event_buffer_reserve(&fbuffer, file, tfh->head_size +
 					    tfh->tp.size + dsize);
 	if (!record)
 		return;
 
 	fill_record(record, tfh, hit, dsize);
-	/* With registers, a stack trace begins at the hooked function. */
 	if (file->tr->trace_flags & TRACE_ITER_STACKTRACE)
-		fbuffer.regs = hit_regs(hit->fregs, &space);
-	trace_event_buffer_commit(&fbuffer);
+		commit_with_regs(&fbuffer, hit);
+	else
+		trace_event_buffer_commit(&fbuffer);
 }
 
 #ifdef CONFIG_PERF_EVENTS
@@ -190,9 +208,9 @@ static void perf_hit(struct trace_fhook *tfh, const struct hit *hit)
 	if (hlist_empty(head))
 		return;
 
-	dsize = __get_data_size(&tfh->tp, hit->fregs, hit->edata);
+	dsize = dynamic_size(tfh, hit);
 	/* perf puts a u32 before the record, and wants 8-byte alignment. */
-	size = ALIGN(head_size(tfh) + tfh->tp.size + dsize + sizeof(u32),
+	size = ALIGN(tfh->head_size + tfh->tp.size + dsize + sizeof(u32),
 		     sizeof(u64)) - sizeof(u32);
 	record = perf_trace_buf_alloc(size, NULL, &rctx);
 	if (!record)
@@ -249,12 +267,13 @@ static int on_call(struct fhook_ops *ops, unsigned long ip,
 	struct trace_fhook *tfh = container_of(ops, struct trace_fhook, ops);
 	struct probe_entry_arg *args = tfh->tp.entry_arg;
 	void *edata = data + start_size(tfh);
-	int i;
+	struct fetch_insn *code;
 
 	/* Pairs of: fetch this, store it there. The parser made them. */
-	for (i = 0; args && args->code[i].op != FETCH_OP_END; i += 2)
-		*(unsigned long *)(edata + args->code[i + 1].offset) =
-			fetch_arg(fregs, args->code[i].param);
+	for (code = args ? args->code : NULL;
+	     code && code->op != FETCH_OP_END; code += 2)
+		*(unsigned long *)(edata + code[1].offset) =
+			fetch_arg(fregs, code->param);
 
 	if (tfh->kind == TRACE_FHOOK_SPAN)
 		*(u64 *)data = trace_clock_local();
@@ -279,12 +298,34 @@ static void on_return(struct fhook_ops *ops, unsigned long ip,
 	dispatch(tfh, &hit);
 }
 
+/* Can this argument always be fetched? */
+static bool is_plain(const struct probe_arg *arg)
+{
+	switch (arg->code[0].op) {
+	case FETCH_OP_ARG:
+		return arg->code[0].param < FHOOK_REG_ARGS &&
+		       arg->code[1].op == FETCH_OP_ST_RAW;
+	case FETCH_OP_RETVAL:
+	case FETCH_OP_EDATA:
+	case FETCH_OP_STACKP:
+		return arg->code[1].op == FETCH_OP_ST_RAW;
+	default:
+		return false;
+	}
+}
+
 /**
  * trace_fhook_set_callbacks() - let the ops of a probe record its hits
  * @tfh: the probe, with its arguments, not registered
  */
 void trace_fhook_set_callbacks(struct trace_fhook *tfh)
 {
+	int i;
+
+	tfh->is_plain = true;
+	for (i = 0; i < tfh->tp.nr_args; i++)
+		tfh->is_plain &= is_plain(&tfh->tp.args[i]);
+
 	if (tfh->kind == TRACE_FHOOK_ENTRY) {
 		tfh->ops.entry = on_entry;
 		return;
@@ -336,7 +377,7 @@ static enum print_line_t print_hit(struct trace_iterator *iter, int flags,
 		trace_seq_printf(s, " " FIELD_STRING_DURATION "=%llu",
 				 span->duration);
 	if (!trace_probe_print_args(s, tp->args, tp->nr_args,
-				    record + head_size(tfh), record))
+				    record + tfh->head_size, record))
 		trace_seq_putc(s, '\n');
 	return trace_handle_return(s);
 }
@@ -381,7 +422,7 @@ static int define_fields(struct trace_event_call *call)
 
 	tfh = container_of(tp, struct trace_fhook, tp);
 	return define_head(call, tfh) ?:
-	       traceprobe_define_arg_fields(call, head_size(tfh), tp);
+	       traceprobe_define_arg_fields(call, tfh->head_size, tp);
 }
 
 static struct trace_event_functions hit_funcs = {
@@ -393,14 +434,21 @@ static struct trace_event_fields hit_fields[] = {
 	{}
 };
 
+static const unsigned int head_sizes[] = {
+	[TRACE_FHOOK_ENTRY]	= sizeof(struct fentry_trace_entry_head),
+	[TRACE_FHOOK_RETURN]	= sizeof(struct fexit_trace_entry_head),
+	[TRACE_FHOOK_SPAN]	= sizeof(struct span_trace_entry_head),
+};
+
 /**
  * trace_fhook_set_event() - let the event of a probe know its records
- * @tfh: the probe
+ * @tfh: the probe, whose kind is known
  */
 void trace_fhook_set_event(struct trace_fhook *tfh)
 {
 	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
 
+	tfh->head_size = head_sizes[tfh->kind];
 	call->event.funcs = &hit_funcs;
 	call->class->fields_array = hit_fields;
 }
