@@ -33,7 +33,7 @@ help:
 	@echo "make clean     remove what was built, but no work that is not in patches/"
 
 deps:
-	@scripts/deps tests lint
+	@scripts/deps tests all lint
 
 tree:
 	@scripts/deps
@@ -54,7 +54,7 @@ test:
 	@scripts/test "$(T)"
 
 test-all:
-	@scripts/deps tests
+	@scripts/deps tests all
 	@scripts/test -a "$(T)"
 
 bench:

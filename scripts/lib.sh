@@ -20,9 +20,9 @@ esac
 tree=$BUILD/linux
 JOBS=${JOBS:-$(nproc)}
 
-# The overlay: what lives here at the path it has in a kernel tree, and the
-# two directories that are renamed on the way.
-overlay_dirs="include kernel arch lib mm samples Documentation tools"
+# The overlay: what lives here at the path it has in a kernel tree, and
+# selftests, which is renamed on the way.
+overlay_dirs="include kernel arch lib mm samples Documentation tools scripts/gdb"
 
 # A make above us has its own ideas of jobs and variables; the kernel's make
 # is to hear of none of them.
