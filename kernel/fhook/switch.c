@@ -3,10 +3,11 @@
  * fhook: switching everything off, and on again.
  *
  * Off takes every hook and every redirect from every site, at once and without
- * memory; hooks keep their spans, and patches their sites, so that on gives them
- * back, in their order. While it is off nothing can be registered, but unregistered;
- * modules that are loaded meanwhile get their hooks when it is switched on. Mainline
- * has ftrace_enabled for this.
+ * memory, and calls that are under way return without telling anybody; hooks keep
+ * their spans, and patches their sites, so that on gives them back, in their order.
+ * While it is off nothing can be registered, but unregistered; modules that are
+ * loaded meanwhile get their hooks when it is switched on. Mainline has
+ * ftrace_enabled for this.
  *
  * fhook_switched_off is written under fhook_mutex.
  */
@@ -43,9 +44,10 @@ static void switch_off(void)
 
 	list_for_each_entry(table, &fhook_tables, list)
 		all &= fhook_table_clear(table);
-	if (!all) {
-		list_for_each_entry(hook, &fhook_hooks, list)
+	list_for_each_entry(hook, &fhook_hooks, list) {
+		if (!all)
 			fhook_set_kill(hook);
+		WRITE_ONCE(hook->exit, NULL);
 	}
 
 	list_for_each_entry(table, &fhook_tables, list) {
@@ -89,6 +91,8 @@ static int switch_on(struct fhook_report *report)
 	int err = 0;
 
 	list_for_each_entry(hook, &fhook_hooks, list) {
+		/* First, or there would be entries whose exit is missing. */
+		WRITE_ONCE(hook->exit, hook->ops->exit);
 		err = renew(hook, report);
 		if (err)
 			return err;
