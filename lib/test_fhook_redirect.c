@@ -473,6 +473,10 @@ static void test_waiting(struct kunit *test)
 	first->patch.num = 1;
 	first->table[0].module = "no-such-module";
 	expect_refused(first, -EINVAL, FHOOK_ERR_REDIRECT, "no module is named");
+
+	/* Now, and not when the module comes: it is not to suffer for it. */
+	second->table[0].replacement = &square;
+	expect_refused(second, -EINVAL, FHOOK_ERR_REDIRECT, "is no function");
 }
 
 /* A function of the kernel, and a module that is not there. */

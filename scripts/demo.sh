@@ -62,6 +62,10 @@ grep -q redirected /proc/cmdline || {
 	status=1
 }
 run "rmmod fhook-redirect; cat /proc/cmdline"
+! grep -q redirected /proc/cmdline || {
+	echo "It is still replaced, which is a mistake."
+	status=1
+}
 
 # Were all hooks there, and hit?
 for hook in fhooks/reads fhooks/opens fhook_sample; do

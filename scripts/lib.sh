@@ -39,6 +39,11 @@ say()
 	echo "$me: $*" >&2
 }
 
+case $ARCH in
+x86_64 | arm64) ;;
+*) die "ARCH=$ARCH is not known here: it is x86_64 or arm64." ;;
+esac
+
 now()
 {
 	date +%s

@@ -75,7 +75,7 @@ typedef int (*fhook_entry_t)(struct fhook_ops *ops, unsigned long ip,
  * Runs with preemption disabled and with fhook's recursion guard of this context
  * held. Must not sleep. Called exactly once for each call of the entry callback
  * that did not decline it, except for functions that never return and for what
- * returns after the ops was unregistered.
+ * returns after the ops was unregistered, or while fhook is switched off.
  */
 typedef void (*fhook_exit_t)(struct fhook_ops *ops, unsigned long ip,
 			     unsigned long ret_ip, struct fhook_regs *fregs,
@@ -101,7 +101,7 @@ enum fhook_ops_flags {
 /**
  * enum fhook_error - what went wrong, for a program
  * @FHOOK_ERR_NONE: nothing
- * @FHOOK_ERR_OFF: fhook was switched off at boot
+ * @FHOOK_ERR_OFF: fhook is switched off, by fhook=off or tracefs' fhook/enabled
  * @FHOOK_ERR_OPS: the ops is incomplete, or has flags that do not exist
  * @FHOOK_ERR_BUSY: the ops is registered already, or is still being retired
  * @FHOOK_ERR_NOT_REGISTERED: the ops is not registered

@@ -150,7 +150,7 @@ struct fhook_retired {
 
 /**
  * struct fhook_hook - what fhook keeps of a registered ops
- * @list: in fhook_hooks, in the order in which hooks of a site run
+ * @list: in fhook_hooks, in the order of their registration
  * @ops: the ops
  * @stat: its counters
  * @spans: its sites

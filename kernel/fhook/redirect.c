@@ -175,17 +175,24 @@ static bool is_function(void *addr)
 					   &offset) && !offset;
 }
 
-static int check_replacement(const struct fhook_patch *patch,
-			     const struct fhook_redirect *r,
+static int check_replacement(const struct fhook_redirect *r,
 			     struct fhook_report *report)
+{
+	if (is_function(r->replacement))
+		return 0;
+
+	return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL,
+			  r->table ? func_of(r) : 0,
+			  "what is to replace %s (%pS) is no function, or one that is freed after init",
+			  r->func, r->replacement);
+}
+
+static int check_circle(const struct fhook_patch *patch,
+			const struct fhook_redirect *r,
+			struct fhook_report *report)
 {
 	unsigned long func = func_of(r);
 	const void *next;
-
-	if (!is_function(r->replacement))
-		return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL, func,
-				  "what is to replace %ps (%pS) is no function, or one that is freed after init",
-				  (void *)func, r->replacement);
 
 	for (next = r->replacement; next;
 	     next = replacement_of(patch, r, next)) {
@@ -230,12 +237,12 @@ static int check_all(struct fhook_patch *patch, struct fhook_report *report)
 
 	for (r = patch->redirects; r < end_of(patch) && !err; r++) {
 		if (!r->table && !r->gone)
-			err = check_waiting(patch, r, report);
-		if (!is_new(r))
-			continue;
-		err = check_taken(patch, r, report);
-		if (!err)
-			err = check_replacement(patch, r, report);
+			err = check_waiting(patch, r, report) ?:
+			      check_replacement(r, report);
+		else if (is_new(r))
+			err = check_taken(patch, r, report) ?:
+			      check_replacement(r, report) ?:
+			      check_circle(patch, r, report);
 	}
 
 	return err;

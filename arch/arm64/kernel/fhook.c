@@ -635,6 +635,7 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 	branches.restore = as.pos;
 	add_piece(&as, regs ? PIECE_REGS_RESTORE : PIECE_RESTORE);
 	add_slow_paths(&as, set, &branches);
+	WARN_ON_ONCE(as.pos > as.literals);
 
 	return size;
 }

@@ -31,6 +31,11 @@ def spans_of(hook):
         hook["spans"], span_type.get_type().pointer(), "list")
 
 
+def turn(hook):
+    """When a hook runs, among those of a function."""
+    return -int(hook["ops"]["priority"]), int(hook["seq"])
+
+
 def function_at(address, module=0):
     """The name of the function that an address is in."""
     words = gdb.execute("info symbol {:#x}".format(int(address)),
@@ -64,14 +69,14 @@ def warn_if_off():
 
 
 class LxFhookEnabled(gdb.Command):
-    """List the functions that fhook hooks, and by whom, in call order."""
+    """List the functions that fhook hooks, and by whom, in the order of calls."""
 
     def __init__(self):
         super().__init__("lx-fhook-enabled", gdb.COMMAND_DATA)
 
     def invoke(self, _arg, _from_tty):
         names = {}
-        for hook in each("&fhook_hooks", hook_type):
+        for hook in sorted(each("&fhook_hooks", hook_type), key=turn):
             name = hook["ops"]["name"].string()
             for span in spans_of(hook):
                 for i in range(int(span["num"])):
@@ -116,7 +121,7 @@ class LxFhookStat(gdb.Command):
                               "struct fhook_ops"))
         for hook in each("&fhook_hooks", hook_type):
             stats = [cpus.per_cpu(hook["stat"], cpu)
-                     for cpu in cpus.each_present_cpu()]
+                     for cpu in cpus.cpu_list("__cpu_possible_mask")]
             gdb.write(form.format(
                 hook["ops"]["name"].string(),
                 sum(int(span["num"]) for span in spans_of(hook)),
