@@ -3,15 +3,15 @@
  * Replace a function of the running kernel by another one, and take that back.
  *
  *	# cat /proc/cmdline
- *	console=ttyS0
- *	# insmod fhook-redirect.ko
+ *	console=ttyS0 panic=-1 oops=panic
+ *	# modprobe fhook-redirect
  *	# cat /proc/cmdline
  *	fhook: this has been redirected
  *	# cut -f1 /sys/kernel/tracing/fhook/redirects
  *	cmdline_proc_show -> redirected_cmdline_show [fhook_redirect]
  *	# rmmod fhook-redirect
  *	# cat /proc/cmdline
- *	console=ttyS0
+ *	console=ttyS0 panic=-1 oops=panic
  *
  * With consistent=1, nobody is in the function at the moment when it is replaced,
  * which makes no difference to this one. A table with more functions, whose old and

@@ -2,13 +2,17 @@
 /*
  * Hook functions from a module, and say who calls them.
  *
- *	# insmod fhook-sample.ko func=vfs_read
- *	# cat /etc/hostname
- *	# dmesg | tail -3
- *	fhook_sample: hooked vfs_read
- *	fhook_sample: vfs_read+0x0/0x... by ksys_read+0x.../0x... in cat (71): arguments ...
+ *	# modprobe fhook-sample func=version_proc_show
+ *	# cat /proc/version
+ *	Linux version 6.12...
+ *	# dmesg -t | grep fhook_sample | tail -n 2
+ *	fhook_sample: hooked version_proc_show
+ *	fhook_sample: version_proc_show+0x0/0x40 by seq_read_iter+... in cat (82): arguments ...
  *	# cat /sys/kernel/tracing/fhook/enabled_functions
+ *	version_proc_show (1)	tramp: fhook_trampoline_... [__builtin__fhook]	hooks: fhook_sample
  *	# rmmod fhook-sample
+ *	# dmesg -t | grep fhook_sample | tail -n 1
+ *	fhook_sample: unhooked version_proc_show after 1 hits, 0 missed
  *
  * func= takes what fhook_events takes: a name, a glob ('vfs_*'), either with
  * ':mod:MODULE' behind it, or ':mod:MODULE' for a whole module; several with

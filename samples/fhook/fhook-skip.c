@@ -2,11 +2,13 @@
 /*
  * Let a function return a value of your choice instead of running.
  *
- *	# insmod fhook-skip.ko comm=hostname value=-5
+ *	# modprobe fhook-skip comm=hostname value=-5
  *	# hostname elsewhere
- *	hostname: sethostname: Input/output error
+ *	hostname: ...Input/output error
  *	# rmmod fhook-skip
  *	# hostname elsewhere
+ *	# hostname
+ *	elsewhere
  *
  * Whoever skips a function answers for all that it should have done. System
  * calls, of which this is one, and other functions that the kernel marks with

@@ -2,12 +2,13 @@
 /*
  * How long do calls of a function take? A histogram, in powers of two.
  *
- *	# insmod fhook-span.ko func=vfs_read
- *	# cat /etc/hostname
+ *	# modprobe fhook-span func=vfs_read
+ *	# cat /proc/uptime
+ *	4.55 3.46
  *	# cat /sys/module/fhook_span/parameters/histogram
- *	       ns     calls
- *	     2048         1
- *	     4096         3
+ *	        ns     calls
+ *	      2048         2
+ *	...
  *	# rmmod fhook-span
  *
  * Each line counts calls that took that long or longer, but less than the next
