@@ -17,9 +17,9 @@ export BUILD ARCH JOBS KVM V
 
 help:
 	@echo "make demo      from Debian's kernel source to hooked functions, in one go (ARCH=)"
-	@echo "make shell     boot to a prompt, with modules and tools at hand"
+	@echo "make shell     boot to a prompt, with modules and tools at hand (ARCH=, FLAVOUR=)"
 	@echo "make test      host tests and the guest's, on both architectures (T=pattern, ARCH=)"
-	@echo "make test-all  every flavour, and mainline's own tests: nothing may be lost"
+	@echo "make test-all  every flavour, and mainline's own tests: nothing may be lost (ARCH=)"
 	@echo "make bench     count instructions per hook, mainline and fhook side by side (ARCH=)"
 	@echo "make lint      static checks"
 	@echo "make check     prove the series: same tree by both routes, every commit builds, lint"
@@ -31,6 +31,9 @@ help:
 	@echo "make refresh   write patches/ from the commits of the work tree"
 	@echo "make baseline  run mainline's tests unpatched and write the list of results"
 	@echo "make clean     remove what was built, but no work that is not in patches/"
+	@echo
+	@echo "ARCH is x86_64 or arm64, FLAVOUR a line of scripts/config/flavours; BUILD= builds"
+	@echo "elsewhere, JOBS= with so many compilers, V=1 shows them, KVM=1 lets QEMU use KVM"
 
 deps:
 	@scripts/deps tests all lint

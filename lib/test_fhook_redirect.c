@@ -651,16 +651,20 @@ static void test_moment(struct kunit *test)
 }
 
 /* Hooks stay in place through all of its steps. */
-static void try_moment_hooked(struct kunit *test, unsigned int flags)
+static void try_moment_hooked(struct kunit *test, unsigned int flags,
+			      fhook_exit_t exit)
 {
 	struct fhook_probe *probe = fhook_probe(test, "hooked");
 	struct redirection *r = a_to_b(test, "at one moment");
 
 	r->patch.flags = FHOOK_PATCH_CONSISTENT;
 	probe->ops.flags = flags;
+	probe->ops.exit = exit;
 	fhook_probe_register(probe, "fhook_target_a");
 	expect_applied(r);
 	expect_hooked(probe, FHOOK_B(11));
+	if (exit)
+		KUNIT_EXPECT_EQ(test, FHOOK_B(11), exit_value);
 	expect_restored(r);
 	expect_hooked(probe, FHOOK_A(11));
 	fhook_probe_unregister(probe);
@@ -671,8 +675,10 @@ static void test_moment_hooked(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
 		kunit_skip(test, "no reliable stack traces here");
 
-	try_moment_hooked(test, 0);
-	try_moment_hooked(test, FHOOK_FL_REGS);
+	try_moment_hooked(test, 0, NULL);
+	try_moment_hooked(test, FHOOK_FL_REGS, NULL);
+	try_moment_hooked(test, 0, note_exit);
+	try_moment_hooked(test, FHOOK_FL_REGS, note_exit);
 }
 
 static int apply_fn(void *data)
