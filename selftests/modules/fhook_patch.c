@@ -6,7 +6,8 @@
  *	# cat /sys/module/fhook_patch/parameters/calls
  *	# rmmod fhook_patch
  *
- * With a second function, both are replaced or none is.
+ * With a second function, both are replaced or none is. by=SYMBOL replaces the first
+ * by what another module exports.
  */
 #define pr_fmt(fmt) "fhook_patch: " fmt
 
@@ -28,6 +29,10 @@ MODULE_PARM_DESC(in, "the module that it is in");
 static char *also;
 module_param(also, charp, 0400);
 MODULE_PARM_DESC(also, "another function to replace");
+
+static char *by;
+module_param(by, charp, 0400);
+MODULE_PARM_DESC(by, "an exported function that replaces it, instead of the one that counts");
 
 static long value;
 module_param(value, long, 0600);
@@ -84,6 +89,8 @@ static struct fhook_patch patch = {
 
 static int __init patch_init(void)
 {
+	int err;
+
 	redirects[0].func = func;
 	redirects[0].module = in;
 	redirects[0].replacement = replacement;
@@ -95,8 +102,18 @@ static int __init patch_init(void)
 	}
 	if (consistent)
 		patch.flags |= FHOOK_PATCH_CONSISTENT;
+	if (by) {
+		redirects[0].replacement = __symbol_get(by);
+		if (!redirects[0].replacement)
+			return -ENOENT;
+	}
 
-	return fhook_redirect(&patch);
+	err = fhook_redirect(&patch);
+	/* From now on the patch alone holds the module. */
+	if (by)
+		__symbol_put(by);
+
+	return err;
 }
 
 static void __exit patch_exit(void)
