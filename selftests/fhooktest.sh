@@ -18,7 +18,8 @@ shift
 exec insmod "\$ko" "\$@"
 EOF
 chmod +x "$bin/modprobe"
-PATH=$bin:$PATH
+# The programs that have probes put into them are here as well.
+PATH=$bin:$here:$PATH
 export PATH
 
 "$here/../ftrace/ftracetest" -K -v "$here/test.d"

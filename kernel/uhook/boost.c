@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: boost, going on in a slot, and what others see of it.
+ *
+ * A task is in a slot for one instruction and a jump, but it may be interrupted
+ * there. Before its registers become visible they are made those of a program
+ * without slots:
+ *  - a signal, a tracer's stop or a core dump, all of which pass
+ *    get_signal(): once the copy has run the task is behind the site. Before,
+ *    the hit goes on as a single step, during which uprobes hold signals back:
+ *    going back to the site would count it twice;
+ *  - a fault of the copy is a fault at the site, as it is when it is stepped;
+ *  - who only looks (samples, stack traces, rseq, /proc) translates.
+ * A task that is stepped by a debugger does not enter slots.
+ *
+ * The booster of kprobes is mainline's counterpart; US9336001 returns from the
+ * trampoline to the next instruction likewise.
+ */
+#include <linux/mm_types.h>
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uprobes.h>
+#include <asm/uhook.h>
+
+#include "internal.h"
+
+bool uhook_boost_enabled __read_mostly = true;
+
+static DEFINE_PER_CPU(unsigned long, hits[UHOOK_KINDS]);
+
+/* A hit ended so. */
+void uhook_count(enum uhook_kind kind)
+{
+	this_cpu_inc(hits[kind]);
+}
+
+/* How many hits ended so, of all processes. */
+unsigned long uhook_hits(enum uhook_kind kind)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu(hits[kind], cpu));
+
+	return sum;
+}
+
+static enum uhook_verdict verdict_of(long error)
+{
+	switch (error) {
+	case -EOPNOTSUPP:
+		return UHOOK_IN_PLACE;
+	case -ERANGE:
+		return UHOOK_NO_GAP;
+	case -ENOSPC:
+		return UHOOK_FULL;
+	default:
+		return UHOOK_NO_MEMORY;
+	}
+}
+
+/* Is it worth another try? */
+static bool may_have_slot(const struct uhook_site *site)
+{
+	enum uhook_verdict verdict = READ_ONCE(site->verdict);
+
+	return verdict == UHOOK_UNDECIDED || verdict == UHOOK_BY_TASK ||
+	       verdict == UHOOK_NO_MEMORY;
+}
+
+static unsigned long make_slot(struct uhook_site *site, struct arch_uprobe *auprobe)
+{
+	struct uhook_mm *um = uhook_mm_of(current->mm);
+	long addr;
+
+	if (mutex_lock_killable(&um->lock))
+		return 0;
+
+	addr = site->slot;
+	if (addr || !may_have_slot(site))
+		goto unlock;
+
+	addr = uhook_take_slot(um, site->vaddr, &auprobe->insn, sizeof(auprobe->insn));
+	if (IS_ERR_VALUE(addr)) {
+		WRITE_ONCE(site->verdict, verdict_of(addr));
+		addr = 0;
+		goto unlock;
+	}
+	WRITE_ONCE(site->verdict, UHOOK_HAS_SLOT);
+	/* Whoever sees the address sees what is there: uhook_boost(). */
+	smp_store_release(&site->slot, addr);
+unlock:
+	mutex_unlock(&um->lock);
+
+	return addr;
+}
+
+/**
+ * uhook_boost - let a task go on in a slot
+ * @site: what it hit, or NULL
+ * @auprobe: the uprobe's, with the instruction
+ * @regs: its registers, at the site, after the consumers
+ *
+ * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace() of the hit;
+ * sleeps when the slot has to be made.
+ * Return: true if the task will go on in a slot, false if the instruction has to
+ * be stepped.
+ */
+bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt_regs *regs)
+{
+	unsigned long slot;
+
+	if (!site)
+		return false;
+
+	if (!arch_uhook_may_boost(regs)) {
+		if (READ_ONCE(site->verdict) == UHOOK_UNDECIDED)
+			WRITE_ONCE(site->verdict, UHOOK_BY_TASK);
+		return false;
+	}
+
+	/* Pairs with make_slot(). */
+	slot = smp_load_acquire(&site->slot);
+	if (!slot && may_have_slot(site))
+		slot = make_slot(site, auprobe);
+	if (!slot)
+		return false;
+
+	instruction_pointer_set(regs, slot);
+	uhook_count(UHOOK_BOOSTED);
+
+	return true;
+}
+
+static unsigned long address_in(const struct mm_struct *mm, unsigned long ip)
+{
+	struct uhook_mm *um = uhook_mm_of(mm);
+	unsigned long addr;
+	bool ran;
+
+	addr = um ? uhook_translate(um, ip, &ran) : 0;
+
+	return addr ?: ip;
+}
+
+/**
+ * uhook_program_address - where current is, as its program has it
+ * @ip: where it is, in user space
+ *
+ * Context: any, NMI too.
+ * Return: the program's address if @ip is in a slot, or @ip.
+ */
+unsigned long uhook_program_address(unsigned long ip)
+{
+	struct mm_struct *mm = current->mm;
+
+	return mm ? address_in(mm, ip) : ip;
+}
+
+/**
+ * uhook_task_address - where another task is, as its program has it
+ * @task: the task
+ * @ip: where it is, in user space
+ *
+ * Context: task; sleeps.
+ * Return: the program's address if @ip is in a slot, or @ip.
+ */
+unsigned long uhook_task_address(struct task_struct *task, unsigned long ip)
+{
+	struct mm_struct *mm = get_task_mm(task);
+
+	if (!mm)
+		return ip;
+
+	ip = address_in(mm, ip);
+	mmput(mm);
+
+	return ip;
+}
+
+/**
+ * uhook_before_signal - current is going to see signals
+ *
+ * If it is in a slot it leaves it: to the next instruction if the copy has run;
+ * if not, the copy is stepped, and the signals wait for that. When the uprobe
+ * has gone the instruction itself is at the site.
+ *
+ * Context: get_signal(), before uprobe_deny_signal(); sleeps.
+ */
+void uhook_before_signal(void)
+{
+	struct uhook_mm *um = current->mm ? uhook_mm_of(current->mm) : NULL;
+	struct pt_regs *regs = current_pt_regs();
+	unsigned long addr;
+	bool ran;
+
+	if (likely(!um))
+		return;
+
+	addr = uhook_translate(um, instruction_pointer(regs), &ran);
+	if (!addr)
+		return;
+
+	instruction_pointer_set(regs, addr);
+	/* Who dies does so at the site, whether the hit is finished or not. */
+	if (!ran && !fatal_signal_pending(current) && uprobe_step(regs))
+		uhook_count(UHOOK_INTERRUPTED);
+}
+
+/**
+ * uhook_before_fault - a task gets a signal for what it just did
+ * @task: which
+ *
+ * If it is current, and in a slot, the copy's fault becomes the program's. Run
+ * again, the site is hit again, as it is when the fault comes from a step. (The
+ * few forced signals that are not the instruction's fault, such as that for a
+ * page of memory that has failed, make a hit count twice.)
+ *
+ * Context: any but NMI.
+ */
+void uhook_before_fault(struct task_struct *task)
+{
+	struct pt_regs *regs = current_pt_regs();
+
+	if (task != current || !current->mm || !uhook_mm_of(current->mm))
+		return;
+
+	instruction_pointer_set(regs, uhook_program_address(instruction_pointer(regs)));
+}

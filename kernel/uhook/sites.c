@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: the sites of a process.
+ *
+ * A table of each address space says which uprobe is at an address and where
+ * its slot is, so that a hit takes no lock of the address space and writes
+ * nothing that others read. It is a cache: a site was made by a hit that took
+ * the lock, and counts for nothing once
+ *  - a uprobe has gone, anywhere: the memory of one stays until everybody who
+ *    may have found it has left his RCU tasks trace section, and not longer; or
+ *  - probed text was unmapped in this address space: what is at the address may
+ *    be another file's next time.
+ * Nothing else changes which file, and which place in it, an address belongs
+ * to, or which uprobe is there. Whoever makes a site has read both counters
+ * before he looked.
+ *
+ * Sites are replaced and freed after a grace period of RCU tasks trace, which
+ * is one of RCU as well. Changes are made with uhook_mm::lock held.
+ */
+#include <linux/mm_types.h>
+#include <linux/rcupdate.h>
+#include <linux/rcupdate_trace.h>
+#include <linux/rhashtable.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+static const struct rhashtable_params site_params = {
+	.key_len		= sizeof_field(struct uhook_site, vaddr),
+	.key_offset		= offsetof(struct uhook_site, vaddr),
+	.head_offset		= offsetof(struct uhook_site, node),
+	.automatic_shrinking	= true,
+	/* A program may map probed text anew without end: twice as many sites. */
+	.max_size		= 32768,
+};
+
+static atomic_long_t uprobes_gone;
+
+/* What an address space has, or NULL. */
+struct uhook_mm *uhook_mm_of(const struct mm_struct *mm)
+{
+	/* Pairs with get_uhook_mm(). */
+	return smp_load_acquire(&mm->uprobes_state.uhook);
+}
+
+/**
+ * uhook_uprobe_gone - no site may lead to a uprobe that is going to be freed
+ *
+ * To be called before call_rcu_tasks_trace(): whoever still reads the old
+ * generation is in a section that the grace period waits for.
+ */
+void uhook_uprobe_gone(void)
+{
+	atomic_long_inc_return(&uprobes_gone);
+}
+
+/**
+ * uhook_has_sites - may hits in an address space be served without its lock?
+ * @mm: which; its mmap lock is held
+ */
+bool uhook_has_sites(const struct mm_struct *mm)
+{
+	return uhook_mm_of(mm);
+}
+
+/**
+ * uhook_munmap - probed text is being unmapped
+ * @mm: where
+ *
+ * Context: with the mmap lock held and the mapping out of reach, if it goes for
+ * good. Or with neither, even while nobody uses the address space any more, if
+ * only its pages go.
+ */
+void uhook_munmap(struct mm_struct *mm)
+{
+	atomic_long_inc_return(&mm->uprobes_state.unmapped);
+}
+
+static bool is_current(const struct uhook_site *site, const struct mm_struct *mm)
+{
+	return site->gone == atomic_long_read(&uprobes_gone) &&
+	       READ_ONCE(site->unmapped) == atomic_long_read(&mm->uprobes_state.unmapped);
+}
+
+static struct uhook_site *lookup_site(struct uhook_mm *um, unsigned long vaddr)
+{
+	return rhashtable_lookup_fast(&um->sites, &vaddr, site_params);
+}
+
+/**
+ * uhook_find_site - find the site that current hit
+ * @vaddr: the address of the breakpoint
+ *
+ * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace(), during
+ * which site and uprobe stay.
+ * Return: the site, with the uprobe that is there now; NULL when it has to be
+ * looked for.
+ */
+struct uhook_site *uhook_find_site(unsigned long vaddr)
+{
+	struct uhook_mm *um = uhook_mm_of(current->mm);
+	struct uhook_site *site;
+
+	if (!um || !READ_ONCE(uhook_boost_enabled))
+		return NULL;
+
+	site = lookup_site(um, vaddr);
+	if (!site || !is_current(site, current->mm))
+		return NULL;
+
+	return site;
+}
+
+/* The uprobe of a site that was just found. */
+struct uprobe *uhook_site_uprobe(const struct uhook_site *site)
+{
+	return site->uprobe;
+}
+
+static struct uhook_mm *make_uhook_mm(gfp_t gfp)
+{
+	struct uhook_mm *um = kzalloc(sizeof(*um), gfp);
+
+	if (!um)
+		return NULL;
+
+	if (rhashtable_init(&um->sites, &site_params)) {
+		kfree(um);
+		return NULL;
+	}
+	mutex_init(&um->lock);
+
+	return um;
+}
+
+static void free_site(void *site, void *unused)
+{
+	kfree(site);
+}
+
+static void free_uhook_mm(struct uhook_mm *um)
+{
+	uhook_put_areas(um);
+	rhashtable_free_and_destroy(&um->sites, free_site, NULL);
+	mutex_destroy(&um->lock);
+	kfree(um);
+}
+
+/* current's, made when there is none. */
+static struct uhook_mm *get_uhook_mm(void)
+{
+	struct mm_struct *mm = current->mm;
+	struct uhook_mm *um = uhook_mm_of(mm), *other;
+
+	if (um)
+		return um;
+
+	um = make_uhook_mm(GFP_UHOOK);
+	if (!um)
+		return NULL;
+
+	/* Whoever sees it sees it whole: uhook_mm_of(). */
+	other = cmpxchg(&mm->uprobes_state.uhook, NULL, um);
+	if (other) {
+		free_uhook_mm(um);
+		return other;
+	}
+
+	return um;
+}
+
+/**
+ * uhook_begin_lookup - a uprobe is going to be looked for
+ * @lookup: receives what has to be the same for its site to be believed
+ *
+ * From here on the address space is known to have sites, and what is unmapped
+ * counts.
+ *
+ * Context: task; sleeps.
+ */
+void uhook_begin_lookup(struct uhook_lookup *lookup)
+{
+	lookup->valid = READ_ONCE(uhook_boost_enabled) && get_uhook_mm();
+	lookup->gone = atomic_long_read(&uprobes_gone);
+	lookup->unmapped = atomic_long_read(&current->mm->uprobes_state.unmapped);
+	/* Pairs with the barriers of those who count: read before looking. */
+	smp_rmb();
+}
+
+static void free_site_rcu(struct rcu_head *rcu)
+{
+	kfree(container_of(rcu, struct uhook_site, rcu));
+}
+
+static struct uhook_site *make_site(unsigned long vaddr, struct uprobe *uprobe,
+				    const struct uhook_lookup *lookup)
+{
+	struct uhook_site *site = kzalloc(sizeof(*site), GFP_UHOOK);
+
+	if (!site)
+		return NULL;
+
+	site->vaddr = vaddr;
+	site->uprobe = uprobe;
+	site->gone = lookup->gone;
+	site->unmapped = lookup->unmapped;
+
+	return site;
+}
+
+/* With um->lock held. */
+static struct uhook_site *enter_site(struct uhook_mm *um, unsigned long vaddr,
+				     struct uprobe *uprobe, const struct uhook_lookup *lookup)
+{
+	struct uhook_site *old = lookup_site(um, vaddr), *site;
+
+	/* No uprobe has gone: this is the one that it was. */
+	if (old && old->uprobe == uprobe && old->gone == lookup->gone) {
+		WRITE_ONCE(old->unmapped, lookup->unmapped);
+		return old;
+	}
+
+	site = make_site(vaddr, uprobe, lookup);
+	if (!site)
+		return NULL;
+
+	if (old ? rhashtable_replace_fast(&um->sites, &old->node, &site->node, site_params) :
+		  rhashtable_insert_fast(&um->sites, &site->node, site_params)) {
+		kfree(site);
+		return NULL;
+	}
+	if (old)
+		call_rcu_tasks_trace(&old->rcu, free_site_rcu);
+
+	return site;
+}
+
+/**
+ * uhook_add_site - remember which uprobe is at an address
+ * @vaddr: the address, of current's address space
+ * @uprobe: the uprobe
+ * @lookup: from uhook_begin_lookup(), before it was looked for
+ *
+ * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace(); sleeps.
+ * Return: the site, or NULL for want of memory, when there are too many, or when
+ * nothing is to be boosted.
+ */
+struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
+				  const struct uhook_lookup *lookup)
+{
+	struct uhook_mm *um = uhook_mm_of(current->mm);
+	struct uhook_site *site;
+
+	if (!lookup->valid || mutex_lock_killable(&um->lock))
+		return NULL;
+
+	site = enter_site(um, vaddr, uprobe, lookup);
+	mutex_unlock(&um->lock);
+
+	return site;
+}
+
+/**
+ * uhook_dup_mmap - give a child what its parent has
+ * @oldmm: the parent's address space; its mmap lock is held for writing
+ * @mm: the child's
+ *
+ * The child finds its sites anew: its mappings may be fewer.
+ *
+ * Return: 0 or -ENOMEM, and the fork fails.
+ */
+int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
+{
+	struct uhook_mm *from = uhook_mm_of(oldmm), *um;
+
+	if (!from || !from->nr_areas)
+		return 0;
+
+	um = make_uhook_mm(GFP_KERNEL_ACCOUNT);
+	if (!um)
+		return -ENOMEM;
+
+	uhook_share_areas(from, um);
+	mm->uprobes_state.uhook = um;
+
+	return 0;
+}
+
+/**
+ * uhook_free_mm - nobody uses an address space any more
+ * @mm: which
+ *
+ * Context: task; sleeps.
+ */
+void uhook_free_mm(struct mm_struct *mm)
+{
+	struct uhook_mm *um = uhook_mm_of(mm);
+
+	if (!um)
+		return;
+
+	mm->uprobes_state.uhook = NULL;
+	free_uhook_mm(um);
+}
+
+/* How many sites are shown before others may run. */
+#define SHOWN_AT_ONCE	256
+
+static const char * const verdicts[] = {
+	[UHOOK_UNDECIDED]	= "emulated",
+	[UHOOK_BY_TASK]		= "stepped: by a debugger, or it is 32-bit code",
+	[UHOOK_IN_PLACE]	= "stepped: the instruction can only run in its place",
+	[UHOOK_NO_GAP]		= "stepped: no gap in the address space is near enough",
+	[UHOOK_FULL]		= "stepped: the process has as many slots as it may have",
+	[UHOOK_NO_MEMORY]	= "stepped: there was no memory for a slot",
+};
+
+/**
+ * uhook_show_sites - a line for each site of a process
+ * @m: receives them
+ * @um: the process's; somebody holds the address space
+ * @pid: its number
+ * @comm: its name
+ */
+void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const char *comm)
+{
+	struct rhashtable_iter iter;
+	struct uhook_site *site;
+	unsigned int shown = 0;
+
+	mutex_lock(&um->lock);
+	rhashtable_walk_enter(&um->sites, &iter);
+	rhashtable_walk_start(&iter);
+	while ((site = rhashtable_walk_next(&iter))) {
+		/* The table has grown: what follows may have been shown already. */
+		if (IS_ERR(site))
+			continue;
+
+		seq_printf(m, "%d ", pid);
+		seq_escape(m, comm, "\n\\ ");
+		seq_printf(m, " 0x%lx ", site->vaddr);
+		if (site->verdict == UHOOK_HAS_SLOT)
+			seq_printf(m, "slot 0x%lx\n", site->slot);
+		else
+			seq_printf(m, "%s\n", verdicts[site->verdict]);
+
+		/* The walk goes on where it was: sites change with the lock held. */
+		if (!(++shown % SHOWN_AT_ONCE)) {
+			rhashtable_walk_stop(&iter);
+			cond_resched();
+			rhashtable_walk_start(&iter);
+		}
+	}
+	rhashtable_walk_stop(&iter);
+	rhashtable_walk_exit(&iter);
+	mutex_unlock(&um->lock);
+}

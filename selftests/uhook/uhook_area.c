@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: the mapping that a process gets when it hits a probe, and what the
+ * process can do to it: read it.
+ *
+ *	uhook_area offsets	the probe points
+ *	uhook_area hit N	hit each of them N times
+ *	uhook_area hold N	the same; "held"; when a line was read, once more; "done"
+ *	uhook_area sealed	hit, and try to change or unmap what came of it
+ *
+ * Without a probe there is no mapping, and "sealed" has nothing to try.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "uhook_test.h"
+
+UHOOK_FUNCTION(area_one);
+UHOOK_FUNCTION(area_two);
+
+#if defined(__x86_64__)
+asm(".text\n"
+	"area_one:\n"
+	"	lea 1(%rdi), %rax\n"
+	"	ret\n"
+	"area_two:\n"
+	"	lea 2(%rdi), %rax\n"
+	"	ret\n");
+#elif defined(__aarch64__)
+asm(".text\n"
+	"area_one:\n"
+	"	add x0, x0, #1\n"
+	"	ret\n"
+	"area_two:\n"
+	"	add x0, x0, #2\n"
+	"	ret\n");
+#endif
+
+struct mapping {
+	char *start;
+	size_t size;
+	char perms[5];
+};
+
+static size_t page_size;
+
+static void hit(long count)
+{
+	long i;
+
+	for (i = 0; i < count; i++) {
+		check(area_one(i) == i + 1, "area_one(%ld) is %ld", i, area_one(i));
+		check(area_two(i) == i + 2, "area_two(%ld) is %ld", i, area_two(i));
+	}
+}
+
+/* The first mapping of a name; returns how many there are. */
+static int find_mapping(const char *name, struct mapping *found)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512], perms[5];
+	unsigned long start, end;
+	int count = 0;
+
+	check(maps, "no /proc/self/maps");
+	while (fgets(line, sizeof(line), maps)) {
+		if (!strstr(line, name) ||
+		    sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3)
+			continue;
+		if (!count++) {
+			found->start = (char *)start;
+			found->size = end - start;
+			memcpy(found->perms, perms, sizeof(perms));
+		}
+	}
+	fclose(maps);
+
+	return count;
+}
+
+static void must_fail(const char *what, long ret, int error)
+{
+	check(ret == -1, "%s succeeds", what);
+	check(errno == error, "%s: %s", what, strerror(errno));
+	hit(1);
+}
+
+static void try_unmapping(const struct mapping *m)
+{
+	must_fail("munmap", munmap(m->start, m->size), EPERM);
+	must_fail("munmap of the first page", munmap(m->start, page_size), EPERM);
+	must_fail("munmap of the last page", munmap(m->start + m->size - page_size, page_size),
+		  EPERM);
+	must_fail("munmap of more", munmap(m->start - page_size, m->size + 2 * page_size), EPERM);
+	must_fail("mmap over it",
+		  (long)mmap(m->start, m->size, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), EPERM);
+	must_fail("mmap over a page",
+		  (long)mmap(m->start + page_size, page_size, PROT_READ,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), EPERM);
+	must_fail("mmap beside it",
+		  (long)mmap(m->start, m->size, PROT_READ,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), EEXIST);
+}
+
+static void try_moving(const struct mapping *m)
+{
+	char *other = mmap(NULL, m->size, PROT_READ | PROT_WRITE | PROT_EXEC,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	check(other != MAP_FAILED, "mmap: %s", strerror(errno));
+	must_fail("mremap to where there is room",
+		  (long)mremap(m->start, m->size, m->size, MREMAP_MAYMOVE | MREMAP_FIXED, other),
+		  EPERM);
+	must_fail("mremap to less", (long)mremap(m->start, m->size, page_size, 0), EPERM);
+	must_fail("mremap over it",
+		  (long)mremap(other, m->size, m->size, MREMAP_MAYMOVE | MREMAP_FIXED, m->start),
+		  EPERM);
+	check(mremap(m->start, m->size, 2 * m->size, MREMAP_MAYMOVE) == MAP_FAILED,
+	      "mremap makes it more");
+	hit(1);
+	munmap(other, m->size);
+}
+
+static void try_protecting(const struct mapping *m)
+{
+	must_fail("mprotect to write",
+		  mprotect(m->start, m->size, PROT_READ | PROT_WRITE | PROT_EXEC), EACCES);
+	must_fail("mprotect to less", mprotect(m->start, m->size, PROT_READ), EPERM);
+	must_fail("mprotect to nothing", mprotect(m->start, page_size, PROT_NONE), EPERM);
+	must_fail("mprotect with pkey",
+		  pkey_mprotect(m->start, page_size, PROT_READ, -1), EPERM);
+	/* Children must have it, and with what is in it. */
+	must_fail("MADV_DONTFORK", madvise(m->start, m->size, MADV_DONTFORK), EPERM);
+	must_fail("MADV_WIPEONFORK", madvise(m->start, m->size, MADV_WIPEONFORK), EPERM);
+	must_fail("MADV_DONTNEED", madvise(m->start, m->size, MADV_DONTNEED), EPERM);
+	must_fail("MADV_FREE", madvise(m->start, m->size, MADV_FREE), EPERM);
+	must_fail("MADV_REMOVE", madvise(m->start, m->size, MADV_REMOVE), EPERM);
+	/* Other advice may be taken, the code stays. */
+	madvise(m->start, m->size, MADV_PAGEOUT);
+	hit(1);
+	madvise(m->start, page_size, MADV_DONTDUMP);
+	hit(1);
+}
+
+static void try_writing(const struct mapping *m)
+{
+	char before[64], zeros[64] = "";
+	struct iovec local = { zeros, sizeof(zeros) };
+	struct iovec remote = { m->start, sizeof(zeros) };
+	int fd = open("/proc/self/mem", O_RDWR);
+
+	check(fd >= 0, "/proc/self/mem: %s", strerror(errno));
+	memcpy(before, m->start, sizeof(before));
+	must_fail("a write to /proc/self/mem",
+		  pwrite(fd, zeros, sizeof(zeros), (off_t)m->start), EIO);
+	/* Not every kernel has this. */
+	check(process_vm_writev(getpid(), &local, 1, &remote, 1, 0) == -1,
+	      "process_vm_writev succeeds");
+	must_fail("read into it", pread(fd, m->start, 1, (off_t)zeros), EFAULT);
+	close(fd);
+	check(!memcmp(before, m->start, sizeof(before)), "the slots have changed");
+}
+
+static void on_segv(int sig)
+{
+	_exit(sig);
+}
+
+/* A child stores, and is poked by its parent. */
+static void try_child(const struct mapping *m)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		signal(SIGSEGV, on_segv);
+		hit(2);
+		m->start[0] = 0;
+		_exit(0);
+	}
+	check(waitpid(pid, &status, 0) == pid, "waitpid: %s", strerror(errno));
+	check(WIFEXITED(status) && WEXITSTATUS(status) == SIGSEGV,
+	      "a store into the mapping: status 0x%x", status);
+
+	pid = fork();
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		hit(3);
+		_exit(0);
+	}
+	check(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status), "the child: 0x%x", status);
+	must_fail("PTRACE_POKETEXT", ptrace(PTRACE_POKETEXT, pid, m->start, 0L), EIO);
+	ptrace(PTRACE_CONT, pid, 0, 0);
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
+	      "the child that was poked: 0x%x", status);
+}
+
+static void sealed(void)
+{
+	struct mapping m, again;
+	int count;
+
+	page_size = getpagesize();
+	hit(1);
+	count = find_mapping("[uhook]", &m);
+	printf("mappings %d\n", count);
+	if (!count)
+		return;
+
+	check(!strcmp(m.perms, "r-xp"), "the mapping is %s", m.perms);
+	try_unmapping(&m);
+	try_moving(&m);
+	try_protecting(&m);
+	try_writing(&m);
+	try_child(&m);
+
+	check(find_mapping("[uhook]", &again) == count, "there are more mappings");
+	check(m.start == again.start && m.size == again.size && !strcmp(again.perms, "r-xp"),
+	      "the mapping was at %p, of %zu bytes, and is at %p, of %zu, %s",
+	      m.start, m.size, again.start, again.size, again.perms);
+	hit(1);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "offsets")) {
+		say_offset("one", area_one);
+		say_offset("two", area_two);
+	} else if (argc == 2 && !strcmp(argv[1], "sealed")) {
+		sealed();
+	} else if (argc == 3 && !strcmp(argv[1], "hit")) {
+		hit(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "hold")) {
+		hit(atol(argv[2]));
+		puts("held");
+		fflush(stdout);
+		getchar();
+		hit(1);
+		puts("done");
+	} else {
+		fail("usage: %s offsets | hit N | hold N | sealed", argv[0]);
+	}
+
+	return 0;
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: BPF programs at a function of this program.
+ *
+ *	uhook_bpf N		attach a program by a probe of perf's, call the function
+ *				N times; then two programs, then one at the return as
+ *				well
+ *
+ * A program counts its calls in a map, and leaves there where it was the last
+ * time and what its stack was.  Exits with 4 where perf has no such probes.
+ * Prints how many breakpoints were hit.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "uhook_test.h"
+
+#define STACK_DEPTH	4
+#define RETURN_PROBE	1	/* in config; /sys/.../uprobe/format/retprobe */
+#define PMU		"/sys/bus/event_source/devices/uprobe/"
+
+UHOOK_FUNCTION(bpf_site);
+UHOOK_LABEL(bpf_site_end);
+
+#if defined(__x86_64__)
+#define IP_OFFSET	128	/* in struct pt_regs */
+asm(".text\n"
+	"bpf_site:\n"
+	"	lea 1(%rdi), %rax\n"
+	"	ret\n"
+	"bpf_site_end:\n");
+#elif defined(__aarch64__)
+#define IP_OFFSET	256	/* in struct user_pt_regs */
+asm(".text\n"
+	"bpf_site:\n"
+	"	add x0, x0, #1\n"
+	"	ret\n"
+	"bpf_site_end:\n");
+#endif
+
+/* What a program leaves. */
+struct result {
+	uint64_t count;
+	uint64_t ip;
+	int64_t stack_size;
+	uint64_t stack[STACK_DEPTH];
+};
+
+struct probe {
+	int map;
+	int prog;
+	int event;
+};
+
+static long hits;
+
+#define INSN(c, d, s, o, i) \
+	((struct bpf_insn){ .code = c, .dst_reg = d, .src_reg = s, .off = o, .imm = i })
+#define MOVE(d, s)		INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
+#define SET(d, i)		INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
+#define ADD(d, i)		INSN(BPF_ALU64 | BPF_ADD | BPF_K, d, 0, 0, i)
+#define LOAD(d, s, o)		INSN(BPF_LDX | BPF_MEM | BPF_DW, d, s, o, 0)
+#define STORE(d, o, s)		INSN(BPF_STX | BPF_MEM | BPF_DW, d, s, o, 0)
+#define STORE_ZERO(d, o)	INSN(BPF_ST | BPF_MEM | BPF_W, d, 0, o, 0)
+#define ATOMIC_ADD(d, o, s)	INSN(BPF_STX | BPF_ATOMIC | BPF_DW, d, s, o, BPF_ADD)
+#define CALL(i)			INSN(BPF_JMP | BPF_CALL, 0, 0, 0, i)
+#define SKIP_IF_ZERO(d, n)	INSN(BPF_JMP | BPF_JEQ | BPF_K, d, 0, n, 0)
+#define EXIT			INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+
+static int bpf(int cmd, union bpf_attr *attr)
+{
+	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
+}
+
+static int make_map(void)
+{
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY,
+		.key_size = 4,
+		.value_size = sizeof(struct result),
+		.max_entries = 1,
+	};
+	int fd = bpf(BPF_MAP_CREATE, &attr);
+
+	check(fd >= 0, "BPF_MAP_CREATE: %s", strerror(errno));
+
+	return fd;
+}
+
+static int make_prog(int map)
+{
+	const struct bpf_insn insns[] = {
+		MOVE(BPF_REG_6, BPF_REG_1),
+		STORE_ZERO(BPF_REG_10, -4),
+		INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
+		INSN(0, 0, 0, 0, 0),
+		MOVE(BPF_REG_2, BPF_REG_10),
+		ADD(BPF_REG_2, -4),
+		CALL(BPF_FUNC_map_lookup_elem),
+		SKIP_IF_ZERO(BPF_REG_0, 12),
+		MOVE(BPF_REG_7, BPF_REG_0),
+		SET(BPF_REG_1, 1),
+		ATOMIC_ADD(BPF_REG_7, offsetof(struct result, count), BPF_REG_1),
+		LOAD(BPF_REG_1, BPF_REG_6, IP_OFFSET),
+		STORE(BPF_REG_7, offsetof(struct result, ip), BPF_REG_1),
+		MOVE(BPF_REG_1, BPF_REG_6),
+		MOVE(BPF_REG_2, BPF_REG_7),
+		ADD(BPF_REG_2, offsetof(struct result, stack)),
+		SET(BPF_REG_3, STACK_DEPTH * sizeof(uint64_t)),
+		SET(BPF_REG_4, BPF_F_USER_STACK),
+		CALL(BPF_FUNC_get_stack),
+		STORE(BPF_REG_7, offsetof(struct result, stack_size), BPF_REG_0),
+		SET(BPF_REG_0, 0),
+		EXIT,
+	};
+	static char log[8192];
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.insns = (uintptr_t)insns,
+		.insn_cnt = ARRAY_SIZE(insns),
+		.license = (uintptr_t)"GPL",
+		.log_level = 1,
+		.log_buf = (uintptr_t)log,
+		.log_size = sizeof(log),
+	};
+	int fd = bpf(BPF_PROG_LOAD, &attr);
+
+	check(fd >= 0, "BPF_PROG_LOAD: %s\n%s", strerror(errno), log);
+
+	return fd;
+}
+
+static int make_event(bool at_return)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.config = at_return ? RETURN_PROBE : 0,
+		.uprobe_path = (uintptr_t)"/proc/self/exe",
+		.probe_offset = (const char *)bpf_site - __executable_start,
+		.sample_period = 1,
+	};
+	FILE *type = fopen(PMU "type", "r");
+	int fd;
+
+	if (!type || fscanf(type, "%u", &attr.type) != 1) {
+		fprintf(stderr, "perf has no probes in programs\n");
+		exit(4);
+	}
+	fclose(type);
+	fd = syscall(SYS_perf_event_open, &attr, getpid(), -1, -1, PERF_FLAG_FD_CLOEXEC);
+	check(fd >= 0, "perf_event_open: %s", strerror(errno));
+
+	return fd;
+}
+
+static struct probe attach(bool at_return)
+{
+	struct probe p;
+
+	p.map = make_map();
+	p.prog = make_prog(p.map);
+	p.event = make_event(at_return);
+	check(!ioctl(p.event, PERF_EVENT_IOC_SET_BPF, p.prog), "PERF_EVENT_IOC_SET_BPF: %s",
+	      strerror(errno));
+	check(!ioctl(p.event, PERF_EVENT_IOC_ENABLE, 0), "PERF_EVENT_IOC_ENABLE: %s",
+	      strerror(errno));
+
+	return p;
+}
+
+static void detach(const struct probe *p)
+{
+	close(p->event);
+	close(p->prog);
+	close(p->map);
+}
+
+static struct result result_of(const struct probe *p)
+{
+	struct result result;
+	uint32_t key = 0;
+	union bpf_attr attr = {
+		.map_fd = p->map,
+		.key = (uintptr_t)&key,
+		.value = (uintptr_t)&result,
+	};
+
+	check(!bpf(BPF_MAP_LOOKUP_ELEM, &attr), "BPF_MAP_LOOKUP_ELEM: %s", strerror(errno));
+
+	return result;
+}
+
+static void call(long count)
+{
+	long i;
+
+	for (i = 0; i < count; i++)
+		check(bpf_site(i) == i + 1, "bpf_site(%ld) is %ld", i, bpf_site(i));
+	hits += count;
+}
+
+static void saw(const struct probe *p, uint64_t count, const void *low, const void *high)
+{
+	struct result r = result_of(p);
+
+	check(r.count == count, "%lu calls were counted, not %lu", r.count, count);
+	check(r.ip >= (uintptr_t)low && r.ip < (uintptr_t)high,
+	      "the program was at 0x%lx, not from %p to %p", r.ip, low, high);
+	check(r.stack_size >= 8, "the stack has %ld bytes", r.stack_size);
+	check(r.stack[0] == r.ip, "the program was at 0x%lx, its stack says 0x%lx", r.ip,
+	      r.stack[0]);
+}
+
+int main(int argc, char **argv)
+{
+	const char *site = (const char *)bpf_site;
+	char code[16];
+	struct probe one, two, returns;
+	long n;
+
+	check(argc == 2, "usage: %s N", argv[0]);
+	n = atol(argv[1]);
+	memcpy(code, site, bpf_site_end - site);
+
+	one = attach(false);
+	call(n);
+	saw(&one, n, site, site + 1);
+	two = attach(false);
+	call(n);
+	saw(&one, 2 * n, site, site + 1);
+	saw(&two, n, site, site + 1);
+	detach(&one);
+	call(n);
+	saw(&two, 2 * n, site, site + 1);
+	returns = attach(true);
+	call(n);
+	saw(&two, 3 * n, site, site + 1);
+	/* It is said to be at the function, or where that returns to. */
+	saw(&returns, n, __executable_start, sbrk(0));
+	detach(&returns);
+	detach(&two);
+
+	call(0);
+	check(!memcmp(code, site, bpf_site_end - site), "a breakpoint has stayed");
+	check(bpf_site(1) == 2, "bpf_site(1) is %ld", bpf_site(1));
+	printf("%ld\n", hits);
+
+	return 0;
+}

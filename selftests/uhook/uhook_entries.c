@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: where the functions of a program or library begin.
+ *
+ *	uhook_entries FILE	the offset in the file of each that it exports
+ */
+#include <fcntl.h>
+#include <linux/elf.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "uhook_test.h"
+
+static const unsigned char *file;
+
+static int compare(const void *a, const void *b)
+{
+	const unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Where an address of the executable segments is in the file, or 0. */
+static unsigned long offset_of(unsigned long addr)
+{
+	const struct elf64_hdr *ehdr = (const void *)file;
+	const struct elf64_phdr *phdr = (const void *)(file + ehdr->e_phoff);
+	int i;
+
+	for (i = 0; i < ehdr->e_phnum; i++, phdr++) {
+		if (phdr->p_type == PT_LOAD && (phdr->p_flags & PF_X) &&
+		    addr - phdr->p_vaddr < phdr->p_filesz)
+			return addr - phdr->p_vaddr + phdr->p_offset;
+	}
+
+	return 0;
+}
+
+static void say_functions(const struct elf64_shdr *symbols)
+{
+	const struct elf64_sym *sym = (const void *)(file + symbols->sh_offset);
+	unsigned long nr = symbols->sh_size / sizeof(*sym), found = 0, i;
+	unsigned long *offsets = calloc(nr, sizeof(*offsets));
+
+	check(offsets, "no memory");
+	for (i = 0; i < nr; i++, sym++) {
+		if (ELF_ST_TYPE(sym->st_info) == STT_FUNC && sym->st_shndx != SHN_UNDEF)
+			offsets[found++] = offset_of(sym->st_value);
+	}
+
+	/* A function can have several names. */
+	qsort(offsets, found, sizeof(*offsets), compare);
+	for (i = 0; i < found; i++) {
+		if (offsets[i] && (!i || offsets[i] != offsets[i - 1]))
+			printf("0x%lx\n", offsets[i]);
+	}
+	free(offsets);
+}
+
+int main(int argc, char **argv)
+{
+	int fd = argc == 2 ? open(argv[1], O_RDONLY) : -1, i;
+	const struct elf64_hdr *ehdr;
+	const struct elf64_shdr *shdr;
+	struct stat st;
+
+	check(fd >= 0 && !fstat(fd, &st), "usage: uhook_entries FILE");
+	file = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	check(file != MAP_FAILED, "%s: %m", argv[1]);
+
+	ehdr = (const void *)file;
+	check(!memcmp(ehdr->e_ident, ELFMAG, SELFMAG) && ehdr->e_ident[EI_CLASS] == ELFCLASS64,
+	      "%s is no 64-bit ELF file", argv[1]);
+	shdr = (const void *)(file + ehdr->e_shoff);
+	for (i = 0; i < ehdr->e_shnum; i++, shdr++) {
+		if (shdr->sh_type == SHT_DYNSYM)
+			say_functions(shdr);
+	}
+
+	return 0;
+}

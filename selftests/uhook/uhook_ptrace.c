@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: a tracer looks at a loop through probed instructions.
+ *
+ *	uhook_ptrace offsets		the probed instructions
+ *	uhook_ptrace interrupt ROUNDS	PTRACE_INTERRUPT at any time, then a few steps
+ *	uhook_ptrace attach ROUNDS	PTRACE_ATTACH and PTRACE_DETACH at any time
+ *	uhook_ptrace syscall ROUNDS	PTRACE_SYSCALL, a system call each round
+ *	uhook_ptrace step ROUNDS	PTRACE_SINGLESTEP, and print each address
+ *	uhook_ptrace flag ROUNDS	likewise by the trap flag (x86 only), in a handler
+ *
+ * What is printed is the same with probes and without.
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "uhook_loop.h"
+
+#define MAX_STEPS	4096
+
+/*
+ * STEPS are made after each interruption.  Not on arm64: whoever is being stepped
+ * there when uprobes step him goes on unstepped, also without uhook.
+ */
+#if defined(__x86_64__)
+#define STEPS		3
+#define REGS_IP(regs)	((regs)->rip)
+#elif defined(__aarch64__)
+#define STEPS		0
+#define REGS_IP(regs)	((regs)->pc)
+#endif
+
+static unsigned long looks, looks_in_loop;
+
+static void pause_us(unsigned int us)
+{
+	struct timespec ts = { .tv_nsec = us * 1000L };
+
+	nanosleep(&ts, NULL);
+}
+
+/* Trace, or fail; all requests that have no result. */
+static void trace(int request, pid_t pid, long data)
+{
+	check(!ptrace(request, pid, NULL, data), "ptrace %d: %s", request, strerror(errno));
+}
+
+static unsigned long tracee_ip(pid_t pid)
+{
+	struct user_regs_struct regs;
+	struct iovec iov = { &regs, sizeof(regs) };
+
+	check(!ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &iov), "GETREGSET: %s",
+	      strerror(errno));
+
+	return REGS_IP(&regs);
+}
+
+static void look(pid_t pid)
+{
+	unsigned long ip = tracee_ip(pid);
+
+	check(in_program(ip), "the tracer sees the program at 0x%lx, where it has no code", ip);
+	looks++;
+	looks_in_loop += in_loop(ip);
+}
+
+/* Is it stopped? If not it has ended, well. */
+static bool wait_stopped(pid_t pid)
+{
+	int status;
+
+	check(waitpid(pid, &status, __WALL) == pid, "waitpid: %s", strerror(errno));
+	if (WIFSTOPPED(status))
+		return true;
+	check(WIFEXITED(status) && !WEXITSTATUS(status), "the tracee ended with 0x%x", status);
+
+	return false;
+}
+
+/* A child in the loop, which waits for a tracer if it is to. */
+static pid_t start_tracee(unsigned long rounds, bool wait, unsigned long each)
+{
+	unsigned long sum = 0, ret = 0, i;
+	pid_t pid = fork();
+
+	check(pid >= 0, "fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (wait)
+		raise(SIGSTOP);
+	for (i = 0; i < rounds; i += each) {
+		ret += uhook_loop(each, &sum);
+		if (each != rounds)
+			syscall(SYS_getppid);
+	}
+	check(ret == rounds && sum == rounds, "%lu rounds count %lu and %lu", rounds, ret, sum);
+	_exit(0);
+}
+
+static void run_interrupt(unsigned long rounds)
+{
+	pid_t pid = start_tracee(rounds, false, rounds);
+	unsigned int i;
+
+	trace(PTRACE_SEIZE, pid, 0);
+	for (;; pause_us(looks % 97)) {
+		/* It may have ended meanwhile. */
+		if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL))
+			check(errno == ESRCH, "PTRACE_INTERRUPT: %s", strerror(errno));
+		if (!wait_stopped(pid))
+			break;
+		look(pid);
+		for (i = 0; i < STEPS; i++) {
+			trace(PTRACE_SINGLESTEP, pid, 0);
+			if (!wait_stopped(pid))
+				return;
+			look(pid);
+		}
+		trace(PTRACE_CONT, pid, 0);
+	}
+}
+
+static void run_attach(unsigned long rounds)
+{
+	pid_t pid = start_tracee(rounds, false, rounds);
+
+	for (;; pause_us(looks % 97)) {
+		/* Nothing of it can be seen once it has ended. */
+		if (ptrace(PTRACE_ATTACH, pid, NULL, NULL)) {
+			check(errno == EPERM || errno == ESRCH, "PTRACE_ATTACH: %s",
+			      strerror(errno));
+			check(!wait_stopped(pid), "what ended has stopped");
+			break;
+		}
+		if (!wait_stopped(pid))
+			break;
+		look(pid);
+		trace(PTRACE_DETACH, pid, 0);
+	}
+}
+
+static void run_syscall(unsigned long rounds)
+{
+	pid_t pid = start_tracee(rounds, true, 1);
+	unsigned long ip = 0, stops = 0;
+
+	check(waitpid(pid, NULL, WUNTRACED) == pid, "waitpid: %s", strerror(errno));
+	trace(PTRACE_SEIZE, pid, 0);
+	trace(PTRACE_SETOPTIONS, pid, PTRACE_O_TRACESYSGOOD);
+	kill(pid, SIGCONT);
+	while (wait_stopped(pid)) {
+		look(pid);
+		if (ip == tracee_ip(pid))
+			stops++;
+		else if (stops < rounds)
+			stops = 0;
+		ip = tracee_ip(pid);
+		trace(PTRACE_SYSCALL, pid, 0);
+	}
+	/* Entry and exit of each are behind the same instruction. */
+	check(stops >= 2 * rounds - 1, "%lu rounds had %lu stops in a row", rounds, stops);
+}
+
+static void run_step(unsigned long rounds)
+{
+	pid_t pid = start_tracee(rounds, true, rounds);
+
+	check(waitpid(pid, NULL, WUNTRACED) == pid, "waitpid: %s", strerror(errno));
+	trace(PTRACE_SEIZE, pid, 0);
+	trace(PTRACE_INTERRUPT, pid, 0);
+	kill(pid, SIGCONT);
+	while (wait_stopped(pid)) {
+		look(pid);
+		if (in_loop(tracee_ip(pid)))
+			printf("at 0x%lx\n", tracee_ip(pid) - (unsigned long)uhook_loop);
+		trace(PTRACE_SINGLESTEP, pid, 0);
+	}
+}
+
+#if defined(__x86_64__)
+static unsigned long steps[MAX_STEPS];
+static unsigned int nr_steps;
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	unsigned long ip = context_ip(context);
+
+	check(in_program(ip), "a handler sees the program at 0x%lx, where it has no code", ip);
+	looks++;
+	if (!in_loop(ip) || nr_steps == MAX_STEPS)
+		return;
+	looks_in_loop++;
+	steps[nr_steps++] = ip - (unsigned long)uhook_loop;
+}
+
+static void run_flag(unsigned long rounds)
+{
+	struct sigaction sa = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	unsigned long sum = 0, ret;
+	unsigned int i;
+
+	check(!sigaction(SIGTRAP, &sa, NULL), "sigaction: %s", strerror(errno));
+	asm volatile("sub $128, %%rsp; pushf; orl $0x100, (%%rsp); popf; add $128, %%rsp"
+		     ::: "memory", "cc");
+	ret = uhook_loop(rounds, &sum);
+	asm volatile("sub $128, %%rsp; pushf; andl $~0x100, (%%rsp); popf; add $128, %%rsp"
+		     ::: "memory", "cc");
+
+	check(ret == rounds && sum == rounds, "%lu rounds count %lu and %lu", rounds, ret, sum);
+	for (i = 0; i < nr_steps; i++)
+		printf("at 0x%lx\n", steps[i]);
+}
+#else
+static void run_flag(unsigned long rounds)
+{
+	unsigned long sum = 0;
+
+	looks_in_loop = uhook_loop(rounds, &sum);
+}
+#endif
+
+static const struct {
+	const char *name;
+	void (*run)(unsigned long rounds);
+} modes[] = {
+	{ "interrupt", run_interrupt },
+	{ "attach", run_attach },
+	{ "syscall", run_syscall },
+	{ "step", run_step },
+	{ "flag", run_flag },
+};
+
+int main(int argc, char **argv)
+{
+	unsigned long rounds;
+	unsigned int i;
+
+	if (argc == 2 && !strcmp(argv[1], "offsets")) {
+		say_loop_offsets();
+		return 0;
+	}
+	check(argc == 3, "it wants a mode and a number");
+
+	/* What the child has not printed it does not print. */
+	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+	rounds = strtoul(argv[2], NULL, 0);
+	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (!strcmp(argv[1], modes[i].name))
+			modes[i].run(rounds);
+	}
+	check(looks_in_loop || !strcmp(argv[1], "syscall"), "%lu looks, none in the loop", looks);
+	say_loop_counts(rounds);
+	fprintf(stderr, "%s: %lu looks, %lu in the loop\n", argv[1], looks, looks_in_loop);
+
+	return 0;
+}

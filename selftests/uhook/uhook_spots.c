@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: a signal at a chosen instruction of a slot.
+ *
+ *	uhook_spots offsets		the probed instructions
+ *	uhook_spots before ROUNDS	signals before the copy has run
+ *	uhook_spots behind ROUNDS	signals between the copy and the jump
+ *
+ * The program finds the slot of a store in tracefs and has perf watch it with a
+ * hardware breakpoint, which is a signal in each round.  Either way the handler
+ * sees the store done, and it is done once.  Exits with 4 where there are no
+ * hardware breakpoints.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "uhook_loop.h"
+
+#define UNSUPPORTED	4
+#define SLOTS		"/sys/kernel/tracing/uhook/slots"
+
+static unsigned long nr_signals, seen_at;
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	nr_signals++;
+	seen_at = context_ip(context);
+	check(seen_at == (unsigned long)uhook_loop_long, "it is seen at 0x%lx, not at %p", seen_at,
+	      uhook_loop_long);
+}
+
+/* The slot of a site of this process. */
+static unsigned long find_slot(const void *site)
+{
+	FILE *file = fopen(SLOTS, "r");
+	unsigned long addr, slot;
+	char line[256];
+	int pid;
+
+	check(file, SLOTS ": %s", strerror(errno));
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%d %*s 0x%lx slot 0x%lx", &pid, &addr, &slot) == 3 &&
+		    pid == getpid() && addr == (unsigned long)site) {
+			fclose(file);
+			return slot;
+		}
+	}
+	fail("the site at %p has no slot", site);
+}
+
+static void watch(unsigned long addr)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = addr,
+		.bp_len = sizeof(long),
+		.sample_period = 1,
+		.exclude_kernel = 1,
+		.sigtrap = 1,
+		.remove_on_exec = 1,
+	};
+
+#if defined(__aarch64__)
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+#endif
+	if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) < 0) {
+		perror("perf_event_open");
+		exit(UNSUPPORTED);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction sa = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	unsigned long rounds, sum = 0, slot, ret;
+
+	if (argc == 2 && !strcmp(argv[1], "offsets")) {
+		say_loop_offsets();
+		return 0;
+	}
+	check(argc == 3, "it wants a mode and a number");
+
+	/* The first round makes the slots. */
+	uhook_loop(1, &sum);
+	slot = find_slot(uhook_loop_store);
+	/* A copy is as long as the original. */
+	if (!strcmp(argv[1], "behind"))
+		slot += uhook_loop_long - uhook_loop_store;
+	sigaction(SIGTRAP, &sa, NULL);
+	watch(slot);
+
+	rounds = strtoul(argv[2], NULL, 0);
+	ret = uhook_loop(rounds, &sum);
+	check(ret == rounds && sum == 1 + rounds, "%lu rounds count %lu and %lu", rounds, ret,
+	      sum - 1);
+	check(nr_signals == rounds, "%lu rounds have %lu signals", rounds, nr_signals);
+	say_loop_counts(1 + rounds);
+
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * uhook: what the programs of its tests share.
+ *
+ * Each checks itself: it behaves the same with probes and without, and says
+ * on its standard error what did not.  They are linked statically, and not to
+ * any address: the global offset table of arm64 has one entry for all the local
+ * symbols of a section.
+ */
+#ifndef _UHOOK_TEST_H
+#define _UHOOK_TEST_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define fail(fmt, ...)							\
+	do {								\
+		fprintf(stderr, "%s:%d: " fmt "\n", __FILE__, __LINE__,	\
+			##__VA_ARGS__);					\
+		_exit(1);						\
+	} while (0)
+
+#define check(cond, fmt, ...)						\
+	do {								\
+		if (!(cond))						\
+			fail(fmt, ##__VA_ARGS__);			\
+	} while (0)
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* What a program has in assembly: a function, or a place. */
+#define UHOOK_FUNCTION(name) extern long name(long arg)
+#define UHOOK_LABEL(name) extern const char name[]
+
+UHOOK_LABEL(__executable_start);
+
+/* Say where in the program's file a probe goes. */
+static inline void say_offset(const char *name, const void *addr)
+{
+	printf("%s 0x%lx\n", name, (long)((const char *)addr - __executable_start));
+}
+
+#endif /* _UHOOK_TEST_H */
