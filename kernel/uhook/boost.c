@@ -92,7 +92,6 @@ static unsigned long make_slot(struct uhook_site *site, struct arch_uprobe *aupr
 		addr = 0;
 		goto unlock;
 	}
-	WRITE_ONCE(site->verdict, UHOOK_HAS_SLOT);
 	/* Whoever sees the address sees what is there: uhook_boost(). */
 	smp_store_release(&site->slot, addr);
 unlock:

@@ -46,11 +46,10 @@ struct uhook_mm {
 };
 
 /**
- * enum uhook_verdict - what has become of a site
+ * enum uhook_verdict - why a site has no slot
  * @UHOOK_UNDECIDED: it was emulated so far, or is being hit for the first time
  * @UHOOK_BY_TASK: it could have a slot, but the task that hit it could not go on
  *	there: it is single-stepped, or runs 32-bit code
- * @UHOOK_HAS_SLOT: hits go on in a slot
  * @UHOOK_IN_PLACE: the instruction can only run in its place
  * @UHOOK_NO_GAP: there is no room for a mapping within reach
  * @UHOOK_FULL: the process has as many slots as it may
@@ -59,7 +58,6 @@ struct uhook_mm {
 enum uhook_verdict {
 	UHOOK_UNDECIDED,
 	UHOOK_BY_TASK,
-	UHOOK_HAS_SLOT,
 	UHOOK_IN_PLACE,
 	UHOOK_NO_GAP,
 	UHOOK_FULL,
@@ -74,7 +72,7 @@ enum uhook_verdict {
  * @gone: how many uprobes had gone before it was looked up
  * @unmapped: how often probed text had been unmapped in the address space
  * @slot: the address of the slot, or 0; set once
- * @verdict: how it came to that
+ * @verdict: why it has none; means nothing once it has
  * @rcu: freed after a grace period of RCU tasks trace
  */
 struct uhook_site {

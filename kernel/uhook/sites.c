@@ -58,7 +58,10 @@ void uhook_uprobe_gone(void)
 
 /**
  * uhook_has_sites - may hits in an address space be served without its lock?
- * @mm: which; its mmap lock is held
+ * @mm: which
+ *
+ * Context: any; the answer is of use with the mmap lock held.
+ * Return: false if nothing is remembered there.
  */
 bool uhook_has_sites(const struct mm_struct *mm)
 {
@@ -341,10 +344,10 @@ void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const 
 		seq_printf(m, "%d ", pid);
 		seq_escape(m, comm, "\n\\ ");
 		seq_printf(m, " 0x%lx ", site->vaddr);
-		if (site->verdict == UHOOK_HAS_SLOT)
+		if (site->slot)
 			seq_printf(m, "slot 0x%lx\n", site->slot);
 		else
-			seq_printf(m, "%s\n", verdicts[site->verdict]);
+			seq_printf(m, "%s\n", verdicts[READ_ONCE(site->verdict)]);
 
 		/* The walk goes on where it was: sites change with the lock held. */
 		if (!(++shown % SHOWN_AT_ONCE)) {
