@@ -13,8 +13,7 @@
 
 #include <linux/fhook.h>
 
-#include "trace_dynevent.h"
-#include "trace_probe.h"
+#include "trace_hook.h"
 
 #define FHOOK_EVENT_SYSTEM	"fhooks"
 
@@ -65,6 +64,7 @@ struct trace_fhook {
 };
 
 extern struct dyn_event_operations trace_fhook_ops;
+extern const struct trace_hook_type trace_fhook_type;
 
 static inline bool is_trace_fhook(struct dyn_event *ev)
 {

@@ -19,6 +19,11 @@
 
 #include "trace_fhook.h"
 
+static struct trace_fhook *fhook_of(struct trace_probe *tp)
+{
+	return container_of(tp, struct trace_fhook, tp);
+}
+
 /* Until then, fhook may not register the probe and nobody may free it. */
 static void wait_for_callbacks(struct trace_fhook *tfh)
 {
@@ -28,8 +33,9 @@ static void wait_for_callbacks(struct trace_fhook *tfh)
 	tfh->retiring = false;
 }
 
-static int attach(struct trace_fhook *tfh)
+static int attach(struct trace_probe *tp)
 {
+	struct trace_fhook *tfh = fhook_of(tp);
 	int i, ret;
 
 	/* It may have come after the definition. */
@@ -41,8 +47,8 @@ static int attach(struct trace_fhook *tfh)
 	trace_fhook_set_callbacks(tfh);
 
 	/* A symbol of a module may have moved since the event was last used. */
-	for (i = 0; i < tfh->tp.nr_args; i++) {
-		ret = traceprobe_update_arg(&tfh->tp.args[i]);
+	for (i = 0; i < tp->nr_args; i++) {
+		ret = traceprobe_update_arg(&tp->args[i]);
 		if (ret)
 			return ret;
 	}
@@ -50,88 +56,12 @@ static int attach(struct trace_fhook *tfh)
 	return fhook_register(&tfh->ops, tfh->pattern, NULL);
 }
 
-static void detach(struct trace_fhook *tfh)
+static void detach(struct trace_probe *tp)
 {
+	struct trace_fhook *tfh = fhook_of(tp);
+
 	if (!WARN_ON_ONCE(fhook_unregister_async(&tfh->ops, NULL)))
 		tfh->retiring = true;
-}
-
-/* All probes of the event, or none. */
-static int attach_event(struct trace_probe *tp)
-{
-	struct trace_fhook *tfh;
-	int ret;
-
-	list_for_each_entry(tfh, trace_probe_probe_list(tp), tp.list) {
-		ret = attach(tfh);
-		if (ret)
-			goto undo;
-	}
-	return 0;
-
-undo:
-	list_for_each_entry_continue_reverse(tfh, trace_probe_probe_list(tp),
-					     tp.list)
-		detach(tfh);
-	return ret;
-}
-
-static void detach_event(struct trace_probe *tp)
-{
-	struct trace_fhook *tfh;
-
-	list_for_each_entry(tfh, trace_probe_probe_list(tp), tp.list)
-		detach(tfh);
-}
-
-/* For a trace instance, or for perf if @file is NULL. */
-static int disable_event(struct trace_event_call *call,
-			 struct trace_event_file *file)
-{
-	struct trace_probe *tp = trace_probe_primary_from_call(call);
-
-	if (WARN_ON_ONCE(!tp))
-		return -ENODEV;
-
-	if (!file)
-		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
-	else if (trace_probe_remove_file(tp, file))
-		return -ENOENT;
-
-	if (!trace_probe_is_enabled(tp))
-		detach_event(tp);
-	return 0;
-}
-
-static int enable_event(struct trace_event_call *call,
-			struct trace_event_file *file)
-{
-	struct trace_probe *tp = trace_probe_primary_from_call(call);
-	bool attached;
-	int ret;
-
-	if (WARN_ON_ONCE(!tp))
-		return -ENODEV;
-
-	attached = trace_probe_is_enabled(tp);
-	if (file) {
-		ret = trace_probe_add_file(tp, file);
-		if (ret)
-			return ret;
-	} else {
-		trace_probe_set_flag(tp, TP_FLAG_PROFILE);
-	}
-	if (attached)
-		return 0;
-
-	ret = attach_event(tp);
-	if (!ret)
-		return 0;
-	if (file)
-		trace_probe_remove_file(tp, file);
-	else
-		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
-	return ret;
 }
 
 /* Called by the events' enable files and by perf, under event_mutex. */
@@ -140,14 +70,14 @@ static int reg_event(struct trace_event_call *call, enum trace_reg type,
 {
 	switch (type) {
 	case TRACE_REG_REGISTER:
-		return enable_event(call, data);
+		return trace_hook_enable(&trace_fhook_type, call, data);
 	case TRACE_REG_UNREGISTER:
-		return disable_event(call, data);
+		return trace_hook_disable(&trace_fhook_type, call, data);
 #ifdef CONFIG_PERF_EVENTS
 	case TRACE_REG_PERF_REGISTER:
-		return enable_event(call, NULL);
+		return trace_hook_enable(&trace_fhook_type, call, NULL);
 	case TRACE_REG_PERF_UNREGISTER:
-		return disable_event(call, NULL);
+		return trace_hook_disable(&trace_fhook_type, call, NULL);
 	case TRACE_REG_PERF_OPEN:
 	case TRACE_REG_PERF_CLOSE:
 	case TRACE_REG_PERF_ADD:
@@ -174,6 +104,40 @@ void trace_fhook_init(struct trace_fhook *tfh)
 	call->class->reg = reg_event;
 }
 
+static struct trace_probe *probe_of(struct dyn_event *ev)
+{
+	return &to_trace_fhook(ev)->tp;
+}
+
+static bool is_same_kind(struct trace_probe *a, struct trace_probe *b)
+{
+	return fhook_of(a)->kind == fhook_of(b)->kind;
+}
+
+static bool is_same_place(struct trace_probe *a, struct trace_probe *b)
+{
+	return !strcmp(fhook_of(a)->pattern, fhook_of(b)->pattern);
+}
+
+static int run_command(const char *command)
+{
+	return trace_hook_run_command(&trace_fhook_type, command);
+}
+
+const struct trace_hook_type trace_fhook_type = {
+	.ops		= &trace_fhook_ops,
+	.file		= "fhook_events",
+	.log		= "trace_fhook",
+	.letter		= 'h',
+	.foreign	= "A definition begins with 'h', a removal with '-:'",
+	.run		= run_command,
+	.probe		= probe_of,
+	.same_kind	= is_same_kind,
+	.same_place	= is_same_place,
+	.attach		= attach,
+	.detach		= detach,
+};
+
 /**
  * trace_fhook_is_busy() - does somebody use the event?
  * @ev: a probe of it
@@ -182,77 +146,7 @@ void trace_fhook_init(struct trace_fhook *tfh)
  */
 bool trace_fhook_is_busy(struct dyn_event *ev)
 {
-	struct trace_probe *tp = &to_trace_fhook(ev)->tp;
-
-	return trace_probe_is_enabled(tp) ||
-	       trace_event_dyn_busy(trace_probe_event_call(tp));
-}
-
-static struct trace_fhook *find_probe(const char *event, const char *group)
-{
-	struct dyn_event *pos;
-
-	for_each_dyn_event(pos) {
-		struct trace_probe *tp = &to_trace_fhook(pos)->tp;
-
-		if (is_trace_fhook(pos) &&
-		    !strcmp(trace_probe_name(tp), event) &&
-		    !strcmp(trace_probe_group_name(tp), group))
-			return to_trace_fhook(pos);
-	}
-	return NULL;
-}
-
-/* @a and @b fetch under the same names; do they fetch the same? */
-static bool is_same_probe(struct trace_fhook *a, struct trace_fhook *b)
-{
-	int i;
-
-	if (strcmp(a->pattern, b->pattern))
-		return false;
-	for (i = 0; i < a->tp.nr_args; i++)
-		if (strcmp(a->tp.args[i].comm, b->tp.args[i].comm))
-			return false;
-	return true;
-}
-
-/* Make @tfh one more probe of the event that @to has. */
-static int append_probe(struct trace_fhook *tfh, struct trace_fhook *to)
-{
-	struct trace_fhook *pos;
-	int ret;
-
-	if (tfh->kind != to->kind) {
-		trace_probe_log_set_index(0);
-		trace_probe_log_err(0, DIFF_PROBE_TYPE);
-		return -EEXIST;
-	}
-	ret = trace_probe_compare_arg_type(&tfh->tp, &to->tp);
-	if (ret) {
-		/* It counts arguments from 1; the first is the third word. */
-		trace_probe_log_set_index(ret + 1);
-		trace_probe_log_err(0, DIFF_ARG_TYPE);
-		return -EEXIST;
-	}
-	list_for_each_entry(pos, trace_probe_probe_list(&to->tp), tp.list) {
-		if (is_same_probe(tfh, pos)) {
-			trace_probe_log_set_index(0);
-			trace_probe_log_err(0, SAME_PROBE);
-			return -EEXIST;
-		}
-	}
-
-	ret = trace_probe_append(&tfh->tp, &to->tp);
-	if (ret)
-		return ret;
-	if (trace_probe_is_enabled(&to->tp)) {
-		ret = attach(tfh);
-		if (ret) {
-			trace_probe_unlink(&tfh->tp);
-			return ret;
-		}
-	}
-	return dyn_event_add(&tfh->devent, trace_probe_event_call(&to->tp));
+	return trace_hook_is_busy(probe_of(ev));
 }
 
 /**
@@ -263,23 +157,10 @@ static int append_probe(struct trace_fhook *tfh, struct trace_fhook *to)
  */
 int trace_fhook_add(struct trace_fhook *tfh)
 {
-	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
-	struct trace_fhook *old;
-	int ret;
-
 	guard(mutex)(&event_mutex);
 
-	old = find_probe(trace_probe_name(&tfh->tp),
-			 trace_probe_group_name(&tfh->tp));
-	if (old)
-		return append_probe(tfh, old);
-
-	ret = trace_probe_register_event_call(&tfh->tp);
-	if (ret == -EEXIST) {
-		trace_probe_log_set_index(0);
-		trace_probe_log_err(0, EVENT_EXIST);
-	}
-	return ret ?: dyn_event_add(&tfh->devent, call);
+	/* Behind "h" and the pattern */
+	return trace_hook_add(&trace_fhook_type, &tfh->devent, 2);
 }
 
 /**
@@ -298,11 +179,6 @@ int trace_fhook_remove(struct trace_fhook *tfh)
 
 	/* Callbacks use the files of the event, which go with it. */
 	wait_for_callbacks(tfh);
-	if (!trace_probe_has_sibling(&tfh->tp) &&
-	    trace_probe_unregister_event_call(&tfh->tp))
-		return -EBUSY;
 
-	dyn_event_remove(&tfh->devent);
-	trace_probe_unlink(&tfh->tp);
-	return 0;
+	return trace_hook_remove(&tfh->devent, &tfh->tp);
 }

@@ -117,16 +117,12 @@ static int parse_pattern(struct fhook_def *def, const char *word)
 /* An event without a name is called like its function. */
 static void name_event(struct fhook_def *def)
 {
-	char *p = def->event_buf;
-
 	if (def->event)
 		return;
 	snprintf(def->event_buf, sizeof(def->event_buf), "%s%s%s",
 		 isdigit(def->pattern[0]) ? "_" : "", def->pattern,
 		 kinds[def->kind].name);
-	for (; *p; p++)
-		if (!isalnum(*p))
-			*p = '_';
+	trace_hook_clean_name(def->event_buf);
 	def->event = def->event_buf;
 }
 

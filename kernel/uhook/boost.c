@@ -51,7 +51,8 @@ unsigned long uhook_hits(enum uhook_kind kind)
 	return sum;
 }
 
-static enum uhook_verdict verdict_of(long error)
+/* Why there is no slot or body. */
+enum uhook_verdict uhook_verdict_of(long error)
 {
 	switch (error) {
 	case -EOPNOTSUPP:
@@ -60,22 +61,34 @@ static enum uhook_verdict verdict_of(long error)
 		return UHOOK_NO_GAP;
 	case -ENOSPC:
 		return UHOOK_FULL;
+	case -EMFILE:
+		return UHOOK_TOO_LONG;
+	case -ETIME:
+		return UHOOK_NO_CLOCK;
+	case -ENOENT:
+		return UHOOK_NO_FUNCTION;
+	case -ENODEV:
+		return UHOOK_NO_VECTORS;
 	default:
 		return UHOOK_NO_MEMORY;
 	}
 }
 
 /* Is it worth another try? */
-static bool may_have_slot(const struct uhook_site *site)
+bool uhook_may_try(enum uhook_verdict verdict)
 {
-	enum uhook_verdict verdict = READ_ONCE(site->verdict);
-
 	return verdict == UHOOK_UNDECIDED || verdict == UHOOK_BY_TASK ||
-	       verdict == UHOOK_NO_MEMORY;
+	       verdict == UHOOK_NO_MEMORY || verdict == UHOOK_NO_CLOCK ||
+	       verdict == UHOOK_NO_FUNCTION;
 }
 
 static unsigned long make_slot(struct uhook_site *site, struct arch_uprobe *auprobe)
 {
+	const struct uhook_wanted wanted = {
+		.site	= site->vaddr,
+		.insn	= &auprobe->insn,
+		.size	= sizeof(auprobe->insn),
+	};
 	struct uhook_mm *um = uhook_mm_of(current->mm);
 	long addr;
 
@@ -83,12 +96,12 @@ static unsigned long make_slot(struct uhook_site *site, struct arch_uprobe *aupr
 		return 0;
 
 	addr = site->slot;
-	if (addr || !may_have_slot(site))
+	if (addr || !uhook_may_try(READ_ONCE(site->verdict)))
 		goto unlock;
 
-	addr = uhook_take_slot(um, site->vaddr, &auprobe->insn, sizeof(auprobe->insn));
+	addr = uhook_take_slot(um, &wanted);
 	if (IS_ERR_VALUE(addr)) {
-		WRITE_ONCE(site->verdict, verdict_of(addr));
+		WRITE_ONCE(site->verdict, uhook_verdict_of(addr));
 		addr = 0;
 		goto unlock;
 	}
@@ -126,7 +139,7 @@ bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt
 
 	/* Pairs with make_slot(). */
 	slot = smp_load_acquire(&site->slot);
-	if (!slot && may_have_slot(site))
+	if (!slot && uhook_may_try(READ_ONCE(site->verdict)))
 		slot = make_slot(site, auprobe);
 	if (!slot)
 		return false;
@@ -141,11 +154,11 @@ static unsigned long address_in(const struct mm_struct *mm, unsigned long ip)
 {
 	struct uhook_mm *um = uhook_mm_of(mm);
 	unsigned long addr;
-	bool ran;
 
-	addr = um ? uhook_translate(um, ip, &ran) : 0;
+	if (!um || uhook_translate(um, ip, &addr) == UHOOK_ELSEWHERE)
+		return ip;
 
-	return addr ?: ip;
+	return addr;
 }
 
 /**
@@ -184,11 +197,27 @@ unsigned long uhook_task_address(struct task_struct *task, unsigned long ip)
 }
 
 /**
+ * uhook_is_inside - is current in a handler of a body?
+ * @ip: where it is, in user space
+ *
+ * Context: any.
+ * Return: true if its registers are not those of its program.
+ */
+bool uhook_is_inside(unsigned long ip)
+{
+	struct uhook_mm *um = current->mm ? uhook_mm_of(current->mm) : NULL;
+	unsigned long addr;
+
+	return um && uhook_translate(um, ip, &addr) == UHOOK_INSIDE;
+}
+
+/**
  * uhook_before_signal - current is going to see signals
  *
  * If it is in a slot it leaves it: to the next instruction if the copy has run;
  * if not, the copy is stepped, and the signals wait for that. When the uprobe
- * has gone the instruction itself is at the site.
+ * has gone the instruction itself is at the site. The same at the end of a body;
+ * in its handlers signals are what they are anywhere.
  *
  * Context: get_signal(), before uprobe_deny_signal(); sleeps.
  */
@@ -196,19 +225,19 @@ void uhook_before_signal(void)
 {
 	struct uhook_mm *um = current->mm ? uhook_mm_of(current->mm) : NULL;
 	struct pt_regs *regs = current_pt_regs();
+	enum uhook_place place;
 	unsigned long addr;
-	bool ran;
 
 	if (likely(!um))
 		return;
 
-	addr = uhook_translate(um, instruction_pointer(regs), &ran);
-	if (!addr)
+	place = uhook_translate(um, instruction_pointer(regs), &addr);
+	if (place != UHOOK_AT_COPY && place != UHOOK_BEHIND)
 		return;
 
 	instruction_pointer_set(regs, addr);
 	/* Who dies does so at the site, whether the hit is finished or not. */
-	if (!ran && !fatal_signal_pending(current) && uprobe_step(regs))
+	if (place == UHOOK_AT_COPY && !fatal_signal_pending(current) && uprobe_step(regs))
 		uhook_count(UHOOK_INTERRUPTED);
 }
 
@@ -216,19 +245,26 @@ void uhook_before_signal(void)
  * uhook_before_fault - a task gets a signal for what it just did
  * @task: which
  *
- * If it is current, and in a slot, the copy's fault becomes the program's. Run
- * again, the site is hit again, as it is when the fault comes from a step. (The
- * few forced signals that are not the instruction's fault, such as that for a
- * page of memory that has failed, make a hit count twice.)
+ * If it is current, and in a slot or at the end of a body, the copy's fault
+ * becomes the program's. Run again, the site is hit again, as it is when the
+ * fault comes from a step. (The few forced signals that are not the instruction's
+ * fault, such as that for a page of memory that has failed, make a hit count
+ * twice.)
  *
  * Context: any but NMI.
  */
 void uhook_before_fault(struct task_struct *task)
 {
 	struct pt_regs *regs = current_pt_regs();
+	enum uhook_place place;
+	struct uhook_mm *um;
+	unsigned long addr;
 
-	if (task != current || !current->mm || !uhook_mm_of(current->mm))
+	um = task == current && current->mm ? uhook_mm_of(current->mm) : NULL;
+	if (!um)
 		return;
 
-	instruction_pointer_set(regs, uhook_program_address(instruction_pointer(regs)));
+	place = uhook_translate(um, instruction_pointer(regs), &addr);
+	if (place == UHOOK_AT_COPY || place == UHOOK_BEHIND)
+		instruction_pointer_set(regs, addr);
 }

@@ -122,7 +122,7 @@ struct uprobe *uhook_site_uprobe(const struct uhook_site *site)
 	return site->uprobe;
 }
 
-static struct uhook_mm *make_uhook_mm(gfp_t gfp)
+static struct uhook_mm *make_uhook_mm(struct mm_struct *mm, gfp_t gfp)
 {
 	struct uhook_mm *um = kzalloc(sizeof(*um), gfp);
 
@@ -134,6 +134,9 @@ static struct uhook_mm *make_uhook_mm(gfp_t gfp)
 		return NULL;
 	}
 	mutex_init(&um->lock);
+	xa_init(&um->hops);
+	um->mm = mm;
+	INIT_LIST_HEAD(&um->node);
 
 	return um;
 }
@@ -145,6 +148,8 @@ static void free_site(void *site, void *unused)
 
 static void free_uhook_mm(struct uhook_mm *um)
 {
+	uhook_fold_data(um);
+	uhook_put_hops(um);
 	uhook_put_areas(um);
 	rhashtable_free_and_destroy(&um->sites, free_site, NULL);
 	mutex_destroy(&um->lock);
@@ -160,11 +165,12 @@ static struct uhook_mm *get_uhook_mm(void)
 	if (um)
 		return um;
 
-	um = make_uhook_mm(GFP_UHOOK);
+	um = make_uhook_mm(mm, GFP_UHOOK);
 	if (!um)
 		return NULL;
 
 	/* Whoever sees it sees it whole: uhook_mm_of(). */
+	um->tgid = task_tgid_nr(current);
 	other = cmpxchg(&mm->uprobes_state.uhook, NULL, um);
 	if (other) {
 		free_uhook_mm(um);
@@ -209,6 +215,7 @@ static struct uhook_site *make_site(unsigned long vaddr, struct uprobe *uprobe,
 	site->uprobe = uprobe;
 	site->gone = lookup->gone;
 	site->unmapped = lookup->unmapped;
+	site->again = jiffies;
 
 	return site;
 }
@@ -266,6 +273,27 @@ struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
 }
 
 /**
+ * uhook_forget_body - a site has to look for its body again
+ * @um: of the address space
+ * @vaddr: the site
+ *
+ * Context: task, with the mmap lock held.
+ */
+void uhook_forget_body(const struct uhook_mm *um, unsigned long vaddr)
+{
+	struct uhook_site *site;
+
+	rcu_read_lock();
+	site = lookup_site((struct uhook_mm *)um, vaddr);
+	if (site) {
+		WRITE_ONCE(site->body_verdict, UHOOK_UNDECIDED);
+		WRITE_ONCE(site->again, jiffies);
+		WRITE_ONCE(site->body, 0);
+	}
+	rcu_read_unlock();
+}
+
+/**
  * uhook_dup_mmap - give a child what its parent has
  * @oldmm: the parent's address space; its mmap lock is held for writing
  * @mm: the child's
@@ -281,11 +309,14 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 	if (!from || !from->nr_areas)
 		return 0;
 
-	um = make_uhook_mm(GFP_KERNEL_ACCOUNT);
+	um = make_uhook_mm(mm, GFP_KERNEL_ACCOUNT);
 	if (!um)
 		return -ENOMEM;
 
-	uhook_share_areas(from, um);
+	if (uhook_share_areas(from, um) || uhook_share_hops(from, um)) {
+		free_uhook_mm(um);
+		return -ENOMEM;
+	}
 	mm->uprobes_state.uhook = um;
 
 	return 0;
@@ -311,7 +342,7 @@ void uhook_free_mm(struct mm_struct *mm)
 /* How many sites are shown before others may run. */
 #define SHOWN_AT_ONCE	256
 
-static const char * const verdicts[] = {
+static const char * const verdicts[UHOOK_VERDICTS] = {
 	[UHOOK_UNDECIDED]	= "emulated",
 	[UHOOK_BY_TASK]		= "stepped: by a debugger, or it is 32-bit code",
 	[UHOOK_IN_PLACE]	= "stepped: the instruction can only run in its place",
@@ -319,6 +350,53 @@ static const char * const verdicts[] = {
 	[UHOOK_FULL]		= "stepped: the process has as many slots as it may have",
 	[UHOOK_NO_MEMORY]	= "stepped: there was no memory for a slot",
 };
+
+static const char * const no_body[UHOOK_VERDICTS] = {
+	[UHOOK_BY_TASK]		= "of a debugger, or of 32-bit code",
+	[UHOOK_IN_PLACE]	= "the instruction can only run in its place",
+	[UHOOK_NO_GAP]		= "no gap in the address space is near enough",
+	[UHOOK_FULL]		= "the process has as many bodies as it may have",
+	[UHOOK_NO_MEMORY]	= "there was no memory for a body",
+	[UHOOK_IN_RSEQ]		= "it is in a restartable sequence",
+	[UHOOK_NO_CLOCK]	= "the task may not read the clock",
+	[UHOOK_NO_FUNCTION]	= "the file of the handler is not mapped",
+	[UHOOK_NO_VECTORS]	= "the handler may use vector registers, which are not kept here",
+	[UHOOK_TOO_LONG]	= "there are more handlers than there is room for",
+};
+
+static const char * const bars[UHOOK_BARS] = {
+	[UHOOK_BAR_KERNEL]	= "there is a handler in the kernel, too",
+	[UHOOK_BAR_NEIGHBOUR]	= "a probe is on the bytes behind it",
+	[UHOOK_BAR_PAGE]	= "a jump would cross the end of a page",
+	[UHOOK_BAR_WRITABLE]	= "the program can write to its text",
+	[UHOOK_BAR_TRACED]	= "a debugger is attached",
+	[UHOOK_BAR_ATOMIC]	= "it is between a load and a store that belong together",
+	[UHOOK_BAR_LANDING]	= "indirect branches must find it",
+	[UHOOK_BAR_TAKEN]	= "something is where a jump could lead",
+	[UHOOK_BAR_FULL]	= "the process has as many pages for hops as it may have",
+	[UHOOK_BAR_SHARED]	= "the page for its hop is another process's, too",
+	[UHOOK_BAR_CLOCK]	= "a thread may not read the clock",
+	[UHOOK_BAR_ERROR]	= "the text could not be written",
+};
+
+/* How it is hit is for whoever looks at the text, and may change any time. */
+static void show_site(struct seq_file *m, const struct uhook_site *site)
+{
+	unsigned long body = READ_ONCE(site->body);
+	enum uhook_verdict verdict = READ_ONCE(site->body_verdict);
+	enum uhook_bar bar = READ_ONCE(site->bar);
+
+	if (body && bar)
+		seq_printf(m, "body 0x%lx, breakpoint: %s\n", body, bars[bar]);
+	else if (body)
+		seq_printf(m, "body 0x%lx, jump\n", body);
+	else if (verdict != UHOOK_UNDECIDED)
+		seq_printf(m, "handled in the kernel: %s\n", no_body[verdict]);
+	else if (site->slot)
+		seq_printf(m, "slot 0x%lx\n", site->slot);
+	else
+		seq_printf(m, "%s\n", verdicts[READ_ONCE(site->verdict)]);
+}
 
 /**
  * uhook_show_sites - a line for each site of a process
@@ -344,10 +422,7 @@ void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const 
 		seq_printf(m, "%d ", pid);
 		seq_escape(m, comm, "\n\\ ");
 		seq_printf(m, " 0x%lx ", site->vaddr);
-		if (site->slot)
-			seq_printf(m, "slot 0x%lx\n", site->slot);
-		else
-			seq_printf(m, "%s\n", verdicts[READ_ONCE(site->verdict)]);
+		show_site(m, site);
 
 		/* The walk goes on where it was: sites change with the lock held. */
 		if (!(++shown % SHOWN_AT_ONCE)) {

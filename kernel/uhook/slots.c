@@ -1,454 +1,477 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: slots, and the mappings that they are in.
+ * uhook: slots and bodies, the code in areas.
  *
  * A slot is code for an address and the instruction there: the copy of the
- * instruction and a jump to the next one. Slots of a process are in areas,
- * special mappings named [uhook] within reach of the sites; the program may
- * read and execute them, and they are sealed: it can neither move, unmap nor
- * change them. The kernel writes them through its own mapping.
+ * instruction and a jump to the next one. A body runs the handlers of a hook set
+ * before that.
  *
- * A slot is written before anybody learns of its address, and never changes
- * after that: no task can be parked in a slot that becomes another one. What a
- * site needs when its instruction has changed is another slot.
- *
- * A child has its parent's areas at the same addresses, the same memory, and
- * the slots in them serve both: what a slot does depends on an address and
- * bytes, not on the process. As long as an area has several owners no slot is
- * added to it, which might tell one of them, or make executable there, what is
- * the other's alone. It goes with the last of them. Areas are found by address
- * without a lock: an array of them only grows, and goes when nobody runs in the
- * address space.
- *
- * IPCOM000199322's memory of the process that holds "original, jump", and the
- * page of US9336001; mainline's counterpart is the xol area of uprobes.
+ * Both are written before anybody learns of their address, and never change
+ * after that: no task can be parked in one that becomes another one. What a
+ * site needs when its instruction or its hooks have changed is another slot or
+ * body. What a body is to do ends up in a set, and a counter of the body says
+ * how often it has run for all of them.
  */
-#include <linux/align.h>
 #include <linux/err.h>
-#include <linux/gfp.h>
 #include <linux/hash.h>
 #include <linux/mm.h>
-#include <linux/refcount.h>
-#include <linux/sched.h>
-#include <linux/security.h>
-#include <linux/sizes.h>
-#include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uhook_relocate.h>
 #include <linux/uprobes.h>
 
 #include "internal.h"
 
-#define AREA_SIZE	(UHOOK_AREA_PAGES * PAGE_SIZE)
-#define PAGE_SLOTS	(PAGE_SIZE / UHOOK_SLOT_SIZE)
-#define AREA_SLOTS	(UHOOK_AREA_PAGES * PAGE_SLOTS)
-#define BUCKET_BITS	8
-
-static_assert(UHOOK_COPY_MAX <= UHOOK_SLOT_SIZE);
-static_assert(AREA_SLOTS <= U16_MAX);
-
 /**
- * struct slot - what is known of a slot
- * @site: the address that its copy comes from; 0 if it is not taken
- * @next: the next one of its bucket, or 0; the first slot is 1
- * @insn_len: the length of the instruction there, in bytes
- * @copy_len: that of the copy
+ * struct code - what is written
+ * @bytes: it
+ * @insn_len: the length of the original instruction, in bytes
+ * @copy_at: where the copy begins
+ * @copy_end: where the jump back begins
+ * @len: all of it
  */
-struct slot {
-	unsigned long	site;
-	u16		next;
-	u8		insn_len;
-	u8		copy_len;
+struct code {
+	u8 bytes[UHOOK_LONG_SIZE];
+	u8 insn_len;
+	u16 copy_at;
+	u16 copy_end;
+	u16 len;
 };
 
-/**
- * struct uhook_area - a mapping, in one process or in several that forked
- * @ref: how many address spaces have it
- * @lock: held while a slot is looked for or taken, and while owners are added
- * @vaddr: where it is, in all of them
- * @used: how many slots are taken, the first ones
- * @buckets: the slots by the hash of their site, as &slot.next
- * @pages: the memory; a page is made when the first slot in it is taken
- * @slots: what is in each page
- */
-struct uhook_area {
-	refcount_t	ref;
-	struct mutex	lock;	/* slots, and owners, are added with it */
-	unsigned long	vaddr;
-	unsigned int	used;
-	u16		buckets[1 << BUCKET_BITS];
-	struct page	*pages[UHOOK_AREA_PAGES];
-	struct slot	*slots[UHOOK_AREA_PAGES];
-};
-
-static struct uhook_area *area_at(const struct uhook_mm *um, unsigned long addr)
+static int compose_slot(const struct uhook_wanted *w, unsigned long addr, struct code *code)
 {
-	/* Pairs with add_area(). */
-	unsigned int i, nr = smp_load_acquire(&um->nr_areas);
+	struct uhook_copy copy;
+	int ret;
 
-	for (i = 0; i < nr; i++) {
-		if (addr - um->areas[i]->vaddr < AREA_SIZE)
-			return um->areas[i];
-	}
+	ret = uhook_relocate(w->insn, w->size, w->site, addr, &copy);
+	if (ret)
+		return ret;
 
-	return NULL;
+	memcpy(code->bytes, copy.bytes, copy.len);
+	code->insn_len = copy.insn_len;
+	code->copy_at = 0;
+	code->copy_end = copy.copy_len;
+	code->len = copy.len;
+
+	return 0;
 }
 
-/* What is known of the slot number NR; its page exists. */
-static struct slot *slot_nr(const struct uhook_area *area, unsigned int nr)
+static enum uhook_area_kind kind_of(const struct uhook_wanted *w)
 {
-	return &area->slots[nr / PAGE_SLOTS][nr % PAGE_SLOTS];
+	if (!w->set)
+		return UHOOK_SLOTS;
+
+	return w->set->records || w->set->calls ? UHOOK_LONG_BODIES : UHOOK_BODIES;
+}
+
+/**
+ * struct place - where a slot or body is to be
+ * @base: the address of its area
+ * @nr: its number there
+ * @area: the area, with its lock held; NULL if there is none, and addresses in it
+ *	do not matter
+ */
+struct place {
+	unsigned long		base;
+	unsigned int		nr;
+	struct uhook_area	*area;
+};
+
+static unsigned long place_addr(const struct place *p, enum uhook_area_kind kind)
+{
+	return p->base + p->nr * uhook_slot_size(kind);
+}
+
+static unsigned long block_of(const struct place *p, unsigned int i)
+{
+	return p->base + UHOOK_CODE_SIZE + UHOOK_BLOCKS_AT +
+	       (p->nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block);
+}
+
+static int add_recorder(const struct uhook_counter *counter, const struct place *p, unsigned int i,
+			struct code *code)
+{
+	struct uhook_recorder recorder = counter->recorder;
+	unsigned long at = place_addr(p, UHOOK_LONG_BODIES) + code->len;
+
+	recorder.ring = p->base + UHOOK_CODE_SIZE + UHOOK_RING_AT;
+	recorder.lost = block_of(p, i) + offsetof(struct uhook_block, lost);
+	recorder.id = UHOOK_RECORDER_ID(p->nr, i);
+
+	return uhook_record_code(code->bytes + code->len, UHOOK_LONG_SIZE - code->len, at,
+				 &recorder);
+}
+
+static int add_call(const struct uhook_wanted *w, const struct place *p, unsigned int i,
+		    struct code *code)
+{
+	struct uhook_counter *counter = w->set->counters[i];
+	struct uhook_call call = {
+		.gate		= p->base,
+		.handler	= w->functions[i] ?: p->base,
+		.data		= block_of(p, i),
+		.missed		= block_of(p, i) + offsetof(struct uhook_block, missed),
+		.site		= w->site,
+	};
+	int err;
+
+	if (p->area) {
+		err = uhook_gate_of(p->area, !counter->no_vectors, false, &call.gate);
+		if (!err && counter->user == UHOOK_USER_CODE)
+			err = uhook_code_of(p->area, counter, false, &call.handler);
+		if (err)
+			return err;
+	}
+
+	return uhook_call_code(code->bytes + code->len, UHOOK_LONG_SIZE - code->len,
+			       place_addr(p, UHOOK_LONG_BODIES) + code->len, &call);
+}
+
+/* The handlers of a set, but for those that count. */
+static int add_handlers(const struct uhook_wanted *w, const struct place *p, struct code *code)
+{
+	unsigned int i;
+	int len;
+
+	for (i = 0; i < w->set->nr; i++) {
+		struct uhook_counter *counter = w->set->counters[i];
+
+		if (counter->user == UHOOK_USER_COUNT)
+			continue;
+		if (counter->user == UHOOK_USER_RECORD)
+			len = add_recorder(counter, p, i, code);
+		else
+			len = add_call(w, p, i, code);
+		if (len < 0)
+			return len == -ENOSPC ? -EMFILE : len;
+		code->len += len;
+	}
+
+	return 0;
+}
+
+/* IPCOM000199322: the trampoline is "breakpoint, original, jump". */
+static void add_breakpoint(struct code *code)
+{
+	const uprobe_opcode_t insn = UPROBE_SWBP_INSN;
+
+	memcpy(code->bytes, &insn, UPROBE_SWBP_INSN_SIZE);
+	code->len = UPROBE_SWBP_INSN_SIZE;
+}
+
+/* The form of US9336001 and IPCOM000199350: handlers, original instruction, jump. */
+static int compose_body(const struct uhook_wanted *w, const struct place *p, struct code *code)
+{
+	unsigned int size = uhook_slot_size(kind_of(w));
+	unsigned long addr = place_addr(p, kind_of(w));
+	struct uhook_copy copy;
+	int ret;
+
+	code->len = 0;
+	if (w->set->breaks)
+		add_breakpoint(code);
+	ret = uhook_count_code(code->bytes + code->len, size - code->len, addr + code->len,
+			       p->base + UHOOK_CODE_SIZE + p->nr * sizeof(u64));
+	if (ret < 0)
+		return ret;
+	code->len += ret;
+
+	ret = add_handlers(w, p, code);
+	if (ret)
+		return ret;
+
+	ret = uhook_relocate_branch(w->insn, w->size, w->site, addr + code->len, &copy);
+	if (ret)
+		return ret;
+	if (code->len + copy.len > size)
+		return -EMFILE;
+
+	memcpy(code->bytes + code->len, copy.bytes, copy.len);
+	code->insn_len = copy.insn_len;
+	code->copy_at = code->len;
+	code->copy_end = code->len + copy.copy_len;
+	code->len += copy.len;
+
+	return 0;
+}
+
+/* What a slot or body has to be there. */
+static int compose(const struct uhook_wanted *w, const struct place *p, struct code *code)
+{
+	if (!w->set)
+		return compose_slot(w, place_addr(p, UHOOK_SLOTS), code);
+
+	return compose_body(w, p, code);
+}
+
+/**
+ * uhook_try_slot - could it be in an area there?
+ * @w: what is wanted
+ * @area: the address of the area
+ *
+ * Return: 0, -ERANGE or -EOPNOTSUPP.
+ */
+int uhook_try_slot(const struct uhook_wanted *w, unsigned long area)
+{
+	struct place first = { .base = area };
+	struct place last = { .base = area, .nr = uhook_area_slots(kind_of(w)) - 1 };
+	struct code code;
+
+	return compose(w, &first, &code) ?: compose(w, &last, &code);
 }
 
 static unsigned long slot_addr(const struct uhook_area *area, unsigned int nr)
 {
-	return area->vaddr + nr * UHOOK_SLOT_SIZE;
+	return area->vaddr + nr * uhook_slot_size(area->kind);
 }
 
-static vm_fault_t area_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
-			     struct vm_fault *vmf)
+static void *slot_text(const struct uhook_area *area, unsigned int nr)
 {
-	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
-	struct uhook_area *area = um ? area_at(um, vmf->address) : NULL;
-	struct page *page = NULL;
+	unsigned long addr = slot_addr(area, nr);
 
-	if (area) {
-		unsigned long i = (vmf->address - area->vaddr) >> PAGE_SHIFT;
-
-		/* Pairs with make_page(). */
-		page = smp_load_acquire(&area->pages[i]);
-	}
-	if (!page)
-		return VM_FAULT_SIGBUS;
-
-	vmf->page = page;
-	get_page(vmf->page);
-
-	return 0;
-}
-
-/* One for all, which is never freed: mappings outlast what is known of them. */
-static const struct vm_special_mapping area_mapping = {
-	.name	= "[uhook]",
-	.fault	= area_fault,
-};
-
-static unsigned long gap_between(unsigned long low, unsigned long high, unsigned long flags)
-{
-	struct vm_unmapped_area_info info = {
-		.flags		= flags,
-		.length		= AREA_SIZE,
-		.low_limit	= PAGE_ALIGN(low),
-		.high_limit	= high & PAGE_MASK,
-	};
-
-	if (info.low_limit >= info.high_limit || info.high_limit - info.low_limit < AREA_SIZE)
-		return -ENOMEM;
-
-	return vm_unmapped_area(&info);
-}
-
-/**
- * struct wanted - what a slot is looked for
- * @site: the address of the instruction
- * @insn: its bytes, without a breakpoint
- * @size: how many may be read there, in bytes
- */
-struct wanted {
-	unsigned long	site;
-	const void	*insn;
-	size_t		size;
-};
-
-static int relocate_to(const struct wanted *w, unsigned long addr, struct uhook_copy *copy)
-{
-	return uhook_relocate(w->insn, w->size, w->site, addr, copy);
-}
-
-/* Could the slots of an area there do it? */
-static bool is_near(const struct wanted *w, unsigned long addr)
-{
-	struct uhook_copy copy;
-
-	return !IS_ERR_VALUE(addr) && !relocate_to(w, addr, &copy) &&
-	       !relocate_to(w, addr + AREA_SIZE - UHOOK_SLOT_SIZE, &copy);
+	return page_address(area->pages[(addr - area->vaddr) >> PAGE_SHIFT]) +
+	       offset_in_page(addr);
 }
 
 /*
- * The nearest gap below the site, where nothing grows: heaps and the segments
- * of an object that is being loaded come above. Only when there is none, above.
+ * A body of other hooks does the same as the one that is wanted: it counts for the
+ * new ones from now on. (A task that is on its way into it does so already.) Only
+ * one process has it, so that the others are not wanted any more.
  */
-static unsigned long find_gap(struct mm_struct *mm, const struct wanted *w)
+static void adopt(struct uhook_mm *um, struct uhook_area *area, unsigned int nr,
+		  struct uhook_set *set)
 {
-	unsigned long lowest = max(PAGE_SIZE, mmap_min_addr);
-	unsigned long low, high, gap;
+	struct uhook_body *body = uhook_body_nr(area, nr);
+	struct uhook_set *old = body->set;
 
-	low = w->site > UHOOK_REACH + lowest ? w->site - UHOOK_REACH : lowest;
-	gap = gap_between(low, w->site, VM_UNMAPPED_AREA_TOPDOWN);
-	if (is_near(w, gap))
-		return gap;
-
-	high = min(w->site + UHOOK_REACH, mm->task_size);
-	low = mm->brk > w->site && mm->brk < high ? mm->brk + SZ_64M : w->site;
-	gap = gap_between(low, high, 0);
-
-	return is_near(w, gap) ? gap : -ERANGE;
+	uhook_fold_body(um, area, nr);
+	refcount_inc(&set->ref);
+	WRITE_ONCE(body->set, set);
+	uhook_put_set(old);
 }
 
-static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct wanted *w)
+/* One that holds this already, of a parent or of an earlier uprobe; or 0. */
+static unsigned long find_slot(struct uhook_mm *um, struct uhook_area *area,
+			       const struct uhook_wanted *w)
 {
-	struct mm_struct *mm = current->mm;
-	struct vm_area_struct *vma;
-	int ret = 0;
+	unsigned int i = area->buckets[hash_long(w->site, UHOOK_BUCKET_BITS)];
+	struct place place = { .base = area->vaddr, .area = area };
+	struct code code;
 
-	if (mmap_write_lock_killable(mm))
-		return -EINTR;
+	for (; i; i = uhook_slot_nr(area, i - 1)->next) {
+		const struct uhook_slot *slot = uhook_slot_nr(area, i - 1);
 
-	area->vaddr = mm->map_count < sysctl_max_map_count ? find_gap(mm, w) : -ERANGE;
-	if (IS_ERR_VALUE(area->vaddr)) {
-		ret = area->vaddr;
-		goto unlock;
-	}
-
-	vma = _install_special_mapping(mm, area->vaddr, AREA_SIZE,
-				       VM_READ | VM_EXEC | VM_MAYREAD | VM_MAYEXEC | VM_SEALED,
-				       &area_mapping);
-	if (IS_ERR(vma)) {
-		ret = PTR_ERR(vma);
-		goto unlock;
-	}
-
-	um->areas[um->nr_areas] = area;
-	/* Whoever sees the number sees the area: area_at(). */
-	smp_store_release(&um->nr_areas, um->nr_areas + 1);
-unlock:
-	mmap_write_unlock(mm);
-
-	return ret;
-}
-
-/* With um->lock held. */
-static struct uhook_area *add_area(struct uhook_mm *um, const struct wanted *w)
-{
-	struct uhook_area *area;
-	int ret;
-
-	if (um->nr_areas == UHOOK_MAX_AREAS)
-		return ERR_PTR(-ENOSPC);
-
-	area = kzalloc(sizeof(*area), GFP_UHOOK);
-	if (!area)
-		return ERR_PTR(-ENOMEM);
-
-	refcount_set(&area->ref, 1);
-	mutex_init(&area->lock);
-	ret = map_area(um, area, w);
-	if (ret) {
-		kfree(area);
-		return ERR_PTR(ret);
-	}
-
-	return area;
-}
-
-static void free_area(struct uhook_area *area)
-{
-	unsigned int i;
-
-	for (i = 0; i < UHOOK_AREA_PAGES && area->pages[i]; i++) {
-		put_page(area->pages[i]);
-		kvfree(area->slots[i]);
-	}
-	kfree(area);
-}
-
-/* The next page of an area, when the slots of those before are taken. */
-static int make_page(struct uhook_area *area, unsigned int i)
-{
-	struct slot *slots;
-	struct page *page;
-
-	if (area->pages[i])
-		return 0;
-
-	slots = kvcalloc(PAGE_SLOTS, sizeof(*slots), GFP_UHOOK);
-	page = slots ? alloc_page(GFP_UHOOK | __GFP_ZERO) : NULL;
-	if (!page) {
-		kvfree(slots);
-		return -ENOMEM;
-	}
-
-	/* Faults and translations look without a lock. */
-	smp_store_release(&area->slots[i], slots);
-	/* The same. */
-	smp_store_release(&area->pages[i], page);
-
-	return 0;
-}
-
-/* The slot that holds this already, of a parent or of an earlier uprobe; or 0. */
-static unsigned long find_slot(struct uhook_area *area, const struct wanted *w)
-{
-	unsigned int i = area->buckets[hash_long(w->site, BUCKET_BITS)];
-	struct uhook_copy copy;
-
-	while (i) {
-		const struct slot *slot = slot_nr(area, i - 1);
-		unsigned long addr = slot_addr(area, i - 1);
-
+		if (slot->site != w->site)
+			continue;
+		if (w->set && refcount_read(&area->ref) > 1 &&
+		    !uhook_same_set(uhook_body_nr(area, i - 1)->set, w->set))
+			continue;
 		/* It may be that of another instruction, which was there once. */
-		if (slot->site == w->site && !relocate_to(w, addr, &copy) &&
-		    !memcmp(page_address(area->pages[(i - 1) / PAGE_SLOTS]) + offset_in_page(addr),
-			    copy.bytes, copy.len))
-			return addr;
-		i = slot->next;
+		place.nr = i - 1;
+		if (compose(w, &place, &code) ||
+		    memcmp(slot_text(area, i - 1), code.bytes, code.len))
+			continue;
+		if (w->set && !uhook_same_set(uhook_body_nr(area, i - 1)->set, w->set))
+			adopt(um, area, i - 1, w->set);
+		return slot_addr(area, i - 1);
 	}
 
 	return 0;
 }
 
-static long new_slot(struct uhook_area *area, const struct wanted *w)
+/* What a jump replaces depends on what the file has behind the instruction. */
+static void fill_body(struct uhook_body *body, const struct uhook_wanted *w, u8 insn_len)
 {
-	u16 *bucket = &area->buckets[hash_long(w->site, BUCKET_BITS)];
-	unsigned long addr = slot_addr(area, area->used);
-	struct uhook_copy copy;
-	struct slot *slot;
+	struct uhook_targets targets;
+
+	refcount_inc(&w->set->ref);
+	body->set = w->set;
+	memcpy(body->before, w->insn, UHOOK_JUMP_MAX);
+	body->before_len = UHOOK_JUMP_MAX;
+	if (uhook_jump_targets(w->site, w->insn, insn_len, &targets) || targets.forced)
+		body->before_len = min_t(u8, insn_len, UHOOK_JUMP_MAX);
+}
+
+static void enter_slot(struct uhook_area *area, const struct uhook_wanted *w, unsigned int nr,
+		       const struct code *code)
+{
+	u16 *bucket = &area->buckets[hash_long(w->site, UHOOK_BUCKET_BITS)];
+	struct uhook_slot *slot = uhook_slot_nr(area, nr);
+
+	if (w->set)
+		fill_body(uhook_body_nr(area, nr), w, code->insn_len);
+	slot->insn_len = code->insn_len;
+	slot->copy_at = code->copy_at;
+	slot->copy_end = code->copy_end;
+	slot->next = *bucket;
+	*bucket = nr + 1;
+	/* Others may look before anybody can be there: uhook_translate(). */
+	smp_store_release(&slot->site, w->site);
+	/* And go through all there are. */
+	smp_store_release(&area->used, nr + 1);
+}
+
+static long new_slot(struct uhook_area *area, const struct uhook_wanted *w)
+{
+	struct place place = { .base = area->vaddr, .area = area };
+	struct code code;
+	unsigned int i;
 	int ret;
 
-	if (area->used == AREA_SLOTS || refcount_read(&area->ref) > 1)
-		return -ENOSPC;
-
-	ret = relocate_to(w, addr, &copy) ?: make_page(area, area->used / PAGE_SLOTS);
+	ret = w->set && w->set->calls ? uhook_prepare_calls(area, w) : 0;
 	if (ret)
 		return ret;
 
-	arch_uprobe_copy_ixol(area->pages[area->used / PAGE_SLOTS], addr, copy.bytes, copy.len);
+	place.nr = area->used;
+	if (place.nr == uhook_area_slots(area->kind) || refcount_read(&area->ref) > 1)
+		return -ENOSPC;
 
-	slot = slot_nr(area, area->used);
-	slot->insn_len = copy.insn_len;
-	slot->copy_len = copy.copy_len;
-	slot->next = *bucket;
-	*bucket = ++area->used;
-	/* Others may look before anybody can be there: uhook_translate(). */
-	smp_store_release(&slot->site, w->site);
+	i = place.nr / uhook_page_slots(area->kind);
+	ret = compose(w, &place, &code) ?: uhook_make_page(area, i);
+	if (ret)
+		return ret;
 
-	return addr;
+	arch_uprobe_copy_ixol(area->pages[i], place_addr(&place, area->kind), code.bytes, code.len);
+	enter_slot(area, w, place.nr, &code);
+
+	return place_addr(&place, area->kind);
 }
 
-static long take_slot(struct uhook_area *area, const struct wanted *w)
+static long take_slot(struct uhook_mm *um, struct uhook_area *area, const struct uhook_wanted *w)
 {
 	long ret;
 
-	if (mutex_lock_killable(&area->lock))
-		return -EINTR;
-
-	ret = find_slot(area, w) ?: new_slot(area, w);
+	/* Whom a body counts for changes with it. */
+	if (w->set)
+		mutex_lock(&uhook_counts_lock);
+	mutex_lock(&area->lock);
+	ret = find_slot(um, area, w) ?: new_slot(area, w);
 	mutex_unlock(&area->lock);
+	if (w->set)
+		mutex_unlock(&uhook_counts_lock);
 
 	return ret;
 }
 
 /**
- * uhook_take_slot - get a slot for an instruction
+ * uhook_take_slot - get a slot or body for an instruction
  * @um: current's
- * @site: the address of the instruction
- * @insn: its bytes, without a breakpoint
- * @size: how many may be read there, in bytes
+ * @w: what is wanted
  *
- * Context: task, with @um->lock held and no mmap lock; sleeps.
- * Return: the address of the slot; -EOPNOTSUPP when the instruction can only
- * run in its place, -ERANGE when there is no gap within reach, -ENOSPC when
- * the process has all the areas that it may have, -ENOMEM, -EINTR.
+ * Context: task, with @um->lock held, and the mmap lock for writing when a body
+ * is wanted, or not held otherwise; sleeps.
+ * Return: its address; -EMFILE when there are too many handlers, -EOPNOTSUPP when
+ * the instruction can only run in its place, -ERANGE when there is no gap within
+ * reach, -ENOSPC when the process has all the areas that it may have, -ENOMEM,
+ * -EINTR.
  */
-long uhook_take_slot(struct uhook_mm *um, unsigned long site, const void *insn, size_t size)
+long uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w)
 {
-	const struct wanted wanted = { .site = site, .insn = insn, .size = size };
+	enum uhook_area_kind kind = kind_of(w);
+	struct mm_struct *mm = current->mm;
 	struct uhook_area *area;
-	struct uhook_copy copy;
+	struct place here = { .base = w->site & ~(UHOOK_CODE_SIZE - 1) };
+	struct code code;
 	unsigned int i;
 	long ret;
 
 	/* No area helps an instruction that does not even run where it is. */
-	ret = relocate_to(&wanted, site, &copy);
+	ret = compose(w, &here, &code);
 	if (ret)
 		return ret;
 
 	for (i = 0; i < um->nr_areas; i++) {
-		ret = take_slot(um->areas[i], &wanted);
+		if (um->areas[i]->kind != kind)
+			continue;
+		ret = take_slot(um, um->areas[i], w);
 		if (ret != -ERANGE && ret != -ENOSPC)
 			return ret;
 	}
 
-	area = add_area(um, &wanted);
+	if (!w->set && mmap_write_lock_killable(mm))
+		return -EINTR;
+	area = uhook_add_area(um, kind, w);
+	if (!w->set)
+		mmap_write_unlock(mm);
 
-	return IS_ERR(area) ? PTR_ERR(area) : take_slot(area, &wanted);
+	return IS_ERR(area) ? PTR_ERR(area) : take_slot(um, area, w);
+}
+
+static unsigned int number_at(const struct uhook_area *area, unsigned long addr)
+{
+	return (addr - area->vaddr) / uhook_slot_size(area->kind);
+}
+
+/* What is known of the code at an address of an area, or NULL; lockless. */
+static const struct uhook_slot *slot_at(const struct uhook_area *area, unsigned long addr)
+{
+	const struct uhook_slot *slots;
+
+	/* Pairs with uhook_make_page(). */
+	slots = smp_load_acquire(&area->slots[(addr - area->vaddr) >> PAGE_SHIFT]);
+
+	return slots ? &slots[offset_in_page(addr) / uhook_slot_size(area->kind)] : NULL;
 }
 
 /**
- * uhook_translate - where a program is that is in a slot
+ * uhook_body_at - what is known of a body
+ * @um: of the address space
+ * @addr: the body's address
+ * @slot: receives its place and instruction
+ *
+ * Context: task, with the mmap lock held.
+ * Return: it.
+ */
+struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,
+				 const struct uhook_slot **slot)
+{
+	struct uhook_area *area = uhook_area_at(um, addr);
+	unsigned int nr = number_at(area, addr);
+
+	*slot = uhook_slot_nr(area, nr);
+
+	return uhook_body_nr(area, nr);
+}
+
+static enum uhook_place place_in(const struct uhook_slot *slot, unsigned long at)
+{
+	if (!at && slot->copy_at)
+		return UHOOK_BEFORE;
+	if (at < slot->copy_at)
+		return UHOOK_INSIDE;
+
+	return at < slot->copy_end ? UHOOK_AT_COPY : UHOOK_BEHIND;
+}
+
+/**
+ * uhook_translate - where a program is that is in code of uhook
  * @um: of the address space
  * @ip: an address
- * @ran: receives whether the copy has run
+ * @addr: receives the program's address, if @ip is in a slot, body or hop
  *
  * Context: any, NMI too, while somebody uses the address space.
- * Return: the program's address, or 0 when @ip is not in a slot.
+ * Return: where it is there.
  */
-unsigned long uhook_translate(const struct uhook_mm *um, unsigned long ip, bool *ran)
+enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
+				 unsigned long *addr)
 {
-	struct uhook_area *area = area_at(um, ip);
-	const struct slot *slots, *slot;
+	struct uhook_area *area = uhook_area_at(um, ip);
+	const struct uhook_slot *slot;
+	enum uhook_place place;
 	unsigned long site;
 
-	/* Pairs with make_page(). */
-	slots = area ? smp_load_acquire(&area->slots[(ip - area->vaddr) >> PAGE_SHIFT]) : NULL;
-	if (!slots)
-		return 0;
+	if (!area) {
+		/* From there it is as far as from the beginning of the body. */
+		ip = uhook_hop_body(um, ip);
+		area = ip ? uhook_area_at(um, ip) : NULL;
+	}
 
-	slot = &slots[offset_in_page(ip) / UHOOK_SLOT_SIZE];
+	slot = area ? slot_at(area, ip) : NULL;
 	/* Pairs with new_slot(). */
-	site = smp_load_acquire(&slot->site);
+	site = slot ? smp_load_acquire(&slot->site) : 0;
 	if (!site)
-		return 0;
+		return UHOOK_ELSEWHERE;
 
-	*ran = ip % UHOOK_SLOT_SIZE >= slot->copy_len;
+	place = place_in(slot, (ip - area->vaddr) % uhook_slot_size(area->kind));
+	*addr = place == UHOOK_BEHIND ? site + slot->insn_len : site;
 
-	return *ran ? site + slot->insn_len : site;
-}
-
-/**
- * uhook_share_areas - give a child its parent's
- * @from: the parent's
- * @to: the child's, which nobody else knows yet
- *
- * Context: with the parent's mmap lock held for writing, which keeps areas
- * from being added.
- */
-void uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
-{
-	unsigned int i;
-
-	for (i = 0; i < from->nr_areas; i++) {
-		struct uhook_area *area = from->areas[i];
-
-		/* No slot is being added that the child should not have. */
-		mutex_lock(&area->lock);
-		refcount_inc(&area->ref);
-		mutex_unlock(&area->lock);
-		to->areas[i] = area;
-	}
-	to->nr_areas = from->nr_areas;
-}
-
-/**
- * uhook_put_areas - let go of all areas of an address space that nobody uses
- * @um: its
- */
-void uhook_put_areas(struct uhook_mm *um)
-{
-	unsigned int i;
-
-	for (i = 0; i < um->nr_areas; i++) {
-		if (refcount_dec_and_test(&um->areas[i]->ref))
-			free_area(um->areas[i]);
-	}
+	return place;
 }

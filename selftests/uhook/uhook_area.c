@@ -7,6 +7,9 @@
  *	uhook_area hit N	hit each of them N times
  *	uhook_area hold N	the same; "held"; when a line was read, once more; "done"
  *	uhook_area sealed	hit, and try to change or unmap what came of it
+ *	uhook_area scribble N	hit N times, try to unmap the data of the code that
+ *				counts, and write anything to them; then hit again
+ *	uhook_area advise N	hit N times, try to keep the data from children
  *
  * Without a probe there is no mapping, and "sealed" has nothing to try.
  */
@@ -14,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -28,10 +32,10 @@ UHOOK_FUNCTION(area_two);
 #if defined(__x86_64__)
 asm(".text\n"
 	"area_one:\n"
-	"	lea 1(%rdi), %rax\n"
+	"	{disp32} lea 1(%rdi), %rax\n"
 	"	ret\n"
 	"area_two:\n"
-	"	lea 2(%rdi), %rax\n"
+	"	{disp32} lea 2(%rdi), %rax\n"
 	"	ret\n");
 #elif defined(__aarch64__)
 asm(".text\n"
@@ -231,8 +235,105 @@ static void sealed(void)
 	hit(1);
 }
 
+/* Writable, and so it is said by its permissions; NULL if there is none. */
+static char *find_data(size_t *size)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end;
+	char line[512], perms[5];
+	char *data = NULL;
+
+	check(maps, "no /proc/self/maps");
+	while (fgets(line, sizeof(line), maps)) {
+		if (strstr(line, "[uhook]") &&
+		    sscanf(line, "%lx-%lx %4s", &start, &end, perms) == 3 && perms[1] == 'w') {
+			check(!strcmp(perms, "rw-s"), "the data are %s", perms);
+			data = (char *)start;
+			*size = end - start;
+		}
+	}
+	fclose(maps);
+
+	return data;
+}
+
+static void must_not(const char *what, bool done)
+{
+	check(!done, "%s succeeds", what);
+	hit(1);
+}
+
+static void fill_data(void *data, size_t size, unsigned long value)
+{
+	size_t i;
+
+	for (i = 0; i < size / sizeof(value); i++)
+		((volatile unsigned long *)data)[i] = value;
+}
+
+static void scribble(long count)
+{
+	size_t size;
+	char *data;
+	int round;
+
+	hit(count);
+	data = find_data(&size);
+	check(data, "nothing is counted");
+	must_not("munmap of the data", !munmap(data, size));
+	must_not("munmap of a part", !munmap(data + page_size, page_size));
+	must_not("mmap over the data", mmap(data, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS |
+					    MAP_FIXED, -1, 0) != MAP_FAILED);
+	must_not("mremap of the data", mremap(data, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+					      data + (1UL << 30)) != MAP_FAILED);
+	must_not("mremap to less", mremap(data, size, page_size, 0) != MAP_FAILED);
+	must_not("mprotect", !mprotect(data, size, PROT_READ));
+	must_not("mprotect to run them", !mprotect(data, size, PROT_READ | PROT_EXEC));
+	/* This only forgets where they are. */
+	madvise(data, size, MADV_DONTNEED);
+	hit(1);
+
+	/* At the end are numbers that others can still add to theirs. */
+	for (round = 0; round < 3; round++) {
+		fill_data(data, size, -1UL);
+		hit(10);
+		if (!fork()) {
+			fill_data(data, size, -1UL);
+			hit(10);
+			fill_data(data, size, 1000);
+			_exit(0);
+		}
+		check(wait(NULL) > 0, "wait: %s", strerror(errno));
+		fill_data(data, size, 1000000);
+		hit(10);
+	}
+}
+
+/* Children must have the data, and data of their own, whatever was asked for. */
+static void advise(long count)
+{
+	size_t size;
+	char *data;
+	int status;
+	pid_t pid;
+
+	hit(count);
+	data = find_data(&size);
+	check(data, "nothing is counted");
+	madvise(data, size, MADV_DONTFORK);
+	madvise(data, size, MADV_KEEPONFORK);
+	pid = fork();
+	if (!pid) {
+		hit(count);
+		_exit(0);
+	}
+	check(waitpid(pid, &status, 0) == pid && !status, "the child: status 0x%x", status);
+	hit(count);
+}
+
 int main(int argc, char **argv)
 {
+	page_size = getpagesize();
 	if (argc == 2 && !strcmp(argv[1], "offsets")) {
 		say_offset("one", area_one);
 		say_offset("two", area_two);
@@ -240,6 +341,10 @@ int main(int argc, char **argv)
 		sealed();
 	} else if (argc == 3 && !strcmp(argv[1], "hit")) {
 		hit(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "scribble")) {
+		scribble(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "advise")) {
+		advise(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "hold")) {
 		hit(atol(argv[2]));
 		puts("held");
@@ -248,7 +353,8 @@ int main(int argc, char **argv)
 		hit(1);
 		puts("done");
 	} else {
-		fail("usage: %s offsets | hit N | hold N | sealed", argv[0]);
+		fail("usage: %s offsets | hit N | hold N | sealed | scribble N | advise N",
+		     argv[0]);
 	}
 
 	return 0;

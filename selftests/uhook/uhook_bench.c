@@ -2,12 +2,16 @@
 /*
  * uhook: what a call of a function costs whose first instruction may be probed.
  *
- *	uhook_bench offsets	the functions: NAME OFFSET, to put probes there
- *	uhook_bench NAME	nanoseconds a call, the least of five rounds
+ *	uhook_bench offsets		the functions: NAME OFFSET, to put probes there
+ *	uhook_bench NAME		nanoseconds a call, the least of five rounds
+ *	uhook_bench calls NAME		as many calls, to look at something else
+ *	uhook_bench writable NAME	nanoseconds, after the program has made its text
+ *					writable: breakpoints stay breakpoints then
  *
  * Where guest time is instructions (-icount shift=0) these are instructions.
  */
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "uhook_test.h"
@@ -15,38 +19,63 @@
 #define ROUNDS	5
 #define CALLS	1000
 
-UHOOK_FUNCTION(bench_stepped);
-UHOOK_FUNCTION(bench_emulated);
-
 #if defined(__x86_64__)
-asm(".text\n"
-	".globl bench_stepped, bench_emulated\n"
-	"bench_stepped:\n"
+UHOOK_FUNCTION(bench_push);
+UHOOK_FUNCTION(bench_sub);
+UHOOK_FUNCTION(bench_endbr64);
+UHOOK_FUNCTION(bench_mov);
+asm(".data\n"
+	"bench_data:\n"
+	"	.quad 1\n"
+	".text\n"
+	"bench_push:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"bench_sub:\n"
 	"	sub $8, %rsp\n"
+	"	mov %rdi, %rax\n"
 	"	add $8, %rsp\n"
 	"	ret\n"
-	"bench_emulated:\n"
-	"	push %rbp\n"
-	"	pop %rbp\n"
+	"bench_endbr64:\n"
+	"	endbr64\n"
+	"	mov %rdi, %rax\n"
+	"	ret\n"
+	"bench_mov:\n"
+	"	mov bench_data(%rip), %rax\n"
 	"	ret\n");
 #elif defined(__aarch64__)
+UHOOK_FUNCTION(bench_stp);
+UHOOK_FUNCTION(bench_bti);
+UHOOK_FUNCTION(bench_adrp);
 asm(".text\n"
-	".globl bench_stepped, bench_emulated\n"
-	"bench_stepped:\n"
+	"bench_stp:\n"
 	"	stp x29, x30, [sp, #-16]!\n"
 	"	ldp x29, x30, [sp], #16\n"
 	"	ret\n"
-	"bench_emulated:\n"
-	"	b 1f\n"
-	"1:	ret\n");
+	"bench_bti:\n"
+	"	hint #34\n"		/* bti c */
+	"	ret\n"
+	"bench_adrp:\n"
+	"	adrp x0, bench_stp\n"
+	"	ret\n");
 #endif
 
 static const struct {
 	const char *name;
 	long (*call)(long arg);
 } functions[] = {
-	{ "stepped", bench_stepped },
-	{ "emulated", bench_emulated },
+#if defined(__x86_64__)
+	{ "push", bench_push },
+	{ "sub", bench_sub },
+	{ "endbr64", bench_endbr64 },
+	{ "mov", bench_mov },
+#elif defined(__aarch64__)
+	{ "stp", bench_stp },
+	{ "bti", bench_bti },
+	{ "adrp", bench_adrp },
+#endif
 };
 
 static double now(void)
@@ -58,16 +87,23 @@ static double now(void)
 	return ts.tv_sec * 1e9 + ts.tv_nsec;
 }
 
+static void run(long (*call)(long arg))
+{
+	int i;
+
+	for (i = 0; i < CALLS; i++)
+		call(i);
+}
+
 static double cost(long (*call)(long arg))
 {
 	double least = 0;
-	int round, i;
+	int round;
 
 	for (round = 0; round < ROUNDS; round++) {
 		double begin = now(), took;
 
-		for (i = 0; i < CALLS; i++)
-			call(i);
+		run(call);
 		took = (now() - begin) / CALLS;
 		if (!round || took < least)
 			least = took;
@@ -76,15 +112,32 @@ static double cost(long (*call)(long arg))
 	return least;
 }
 
+static void make_writable(const void *addr)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *start = (char *)((unsigned long)addr & -page);
+
+	check(!mprotect(start, 2 * page, PROT_READ | PROT_WRITE | PROT_EXEC), "mprotect fails");
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int i;
 
-	for (i = 0; argc == 2 && i < ARRAY_SIZE(functions); i++) {
-		if (!strcmp(argv[1], "offsets"))
+	for (i = 0; argc >= 2 && i < ARRAY_SIZE(functions); i++) {
+		if (!strcmp(argv[1], "offsets")) {
 			say_offset(functions[i].name, functions[i].call);
-		else if (!strcmp(argv[1], functions[i].name))
-			printf("%.0f\n", cost(functions[i].call));
+			continue;
+		}
+		if (strcmp(argv[argc - 1], functions[i].name))
+			continue;
+		if (!strcmp(argv[1], "calls")) {
+			run(functions[i].call);
+			return 0;
+		}
+		if (!strcmp(argv[1], "writable"))
+			make_writable(functions[i].call);
+		printf("%.0f\n", cost(functions[i].call));
 	}
 
 	return 0;

@@ -34,9 +34,13 @@
 
 UHOOK_LABEL(children_sites);
 
-/* Site N returns its argument and N + 1. */
+/*
+ * Site N returns its argument and N + 1.  On x86_64 a jump has room in every other
+ * one; in those between, what follows is a part of it that leads upwards.
+ */
 #if defined(__x86_64__)
-#define INSN "lea n(%rdi), %rax"
+#define INSN ".if n & 1\n {disp32} lea n(%rdi), %rax\n .else\n"		\
+	     " lea n(%rdi), %rax\n push %rdi\n pop %rdi\n .endif"
 #elif defined(__aarch64__)
 #define INSN "add x0, x0, #n"
 #endif

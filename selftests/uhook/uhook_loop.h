@@ -15,6 +15,7 @@
 #include <linux/auxvec.h>
 #include <ucontext.h>
 
+#include "uhook_bodies.h"
 #include "uhook_test.h"
 
 #ifndef ARRAY_SIZE
@@ -110,6 +111,23 @@ static inline bool in_program(unsigned long ip)
 {
 	return (ip >= (unsigned long)__executable_start && ip < (unsigned long)etext) ||
 	       ip - getauxval(AT_SYSINFO_EHDR) < 0x4000;
+}
+
+/*
+ * The same of another process, where the code that counts is accepted as well if it
+ * has been told so: its handlers are nothing that others could finish.
+ */
+static inline bool in_program_of(pid_t pid, unsigned long ip)
+{
+	char maps[32];
+
+	if (in_program(ip))
+		return true;
+	if (!getenv("UHOOK_HANDLERS"))
+		return false;
+	snprintf(maps, sizeof(maps), "/proc/%d/maps", pid);
+
+	return in_handler(maps, ip);
 }
 
 #if defined(__x86_64__)

@@ -70,7 +70,8 @@ static void look(pid_t pid)
 {
 	unsigned long ip = tracee_ip(pid);
 
-	check(in_program(ip), "the tracer sees the program at 0x%lx, where it has no code", ip);
+	check(in_program_of(pid, ip), "the tracer sees the program at 0x%lx, which is no code",
+	      ip);
 	looks++;
 	looks_in_loop += in_loop(ip);
 }
@@ -198,7 +199,8 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	unsigned long ip = context_ip(context);
 
-	check(in_program(ip), "a handler sees the program at 0x%lx, where it has no code", ip);
+	check(in_program_of(getpid(), ip), "a handler sees the program at 0x%lx, which is no code",
+	      ip);
 	looks++;
 	if (!in_loop(ip) || nr_steps == MAX_STEPS)
 		return;

@@ -91,7 +91,8 @@ static void check_address(const void *context)
 {
 	unsigned long ip = context_ip(context);
 
-	check(in_program(ip), "a handler sees the program at 0x%lx, where it has no code", ip);
+	check(in_program_of(getpid(), ip), "a handler sees the program at 0x%lx, which is no code",
+	      ip);
 }
 
 static void on_signal(int sig, siginfo_t *info, void *context)

@@ -24,12 +24,12 @@ UHOOK_FUNCTION(strict_two);
 #if defined(__x86_64__)
 asm(".text\n"
 	"strict_one:\n"
-	"	lea 1(%rdi), %rax\n"
+	"	{disp32} lea 1(%rdi), %rax\n"
 	"	ret\n"
 	/* In another page: its breakpoint is another page as well. */
 	"	.balign 4096\n"
 	"strict_two:\n"
-	"	lea 2(%rdi), %rax\n"
+	"	{disp32} lea 2(%rdi), %rax\n"
 	"	ret\n");
 #elif defined(__aarch64__)
 asm(".text\n"

@@ -8,10 +8,22 @@
 #ifndef _ASM_X86_UHOOK_H
 #define _ASM_X86_UHOOK_H
 
+#include <linux/bits.h>
+
 /* The longest instruction, and a jump with a 32-bit displacement. */
 #define UHOOK_COPY_MAX	(15 + 5)
 
 #define UHOOK_SLOT_SIZE	32
+
+/* A jump with a 32-bit displacement. */
+#define UHOOK_JUMP_MAX	5
+
+/* A body: handlers, the copy and the jump back. */
+#define UHOOK_BODY_SIZE	128
+
+/* Pages of counters, which the stack pointer selects by its bits 12 to 15. */
+#define UHOOK_LANE_SHIFT	12
+#define UHOOK_LANE_SIZE	BIT(UHOOK_LANE_SHIFT)
 
 /*
  * How far a slot may be from its site, in bytes: what the displacement of the
@@ -22,6 +34,13 @@
 
 #ifdef __KERNEL__
 
+#include <linux/cpufeature.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+#include <linux/uhook_gate.h>
+#include <linux/unaligned.h>
+#include <asm/fpu/types.h>
+#include <asm/fpu/xstate.h>
 #include <asm/ptrace.h>
 
 /**
@@ -34,6 +53,40 @@
 static inline bool arch_uhook_may_boost(struct pt_regs *regs)
 {
 	return user_64bit_mode(regs) && !(regs->flags & X86_EFLAGS_TF);
+}
+
+/* What XSAVE saves: all that programs have, but for the tiles of AMX. */
+static inline void arch_uhook_vectors(struct uhook_gate *gate)
+{
+	gate->xsave_mask = fpu_user_cfg.max_features & ~XFEATURE_MASK_XTILE;
+	gate->xsave_size = fpu_user_cfg.max_size;
+}
+
+/* Programs have to read the base of FS, which says who they are. */
+static inline bool arch_uhook_can_call(bool vectors)
+{
+	return boot_cpu_has(X86_FEATURE_FSGSBASE) &&
+	       (!vectors || boot_cpu_has(X86_FEATURE_XSAVE));
+}
+
+static inline void arch_uhook_set_sp(struct pt_regs *regs, unsigned long sp)
+{
+	regs->sp = sp;
+}
+
+/* User mode does not know indirect branch tracking. */
+static inline bool arch_uhook_is_landing(const struct vm_area_struct *vma, const u8 *insn)
+{
+	return false;
+}
+
+/* Where the jump of a site, or a hop, leads; 0 if it is none. */
+static inline unsigned long arch_uhook_jump_target(unsigned long at, const u8 *bytes)
+{
+	if (bytes[0] != 0xe9)
+		return 0;
+
+	return at + UHOOK_JUMP_MAX + get_unaligned((const s32 *)(bytes + 1));
 }
 
 #endif /* __KERNEL__ */

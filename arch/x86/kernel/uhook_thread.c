@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the recorders of uhook read of an x86_64 processor, and what it means
+ *
+ * The kernel's side of uhook_record.c. A stamp is what a program wrote, and may
+ * be anything.
+ */
+#include <linux/array_size.h>
+#include <linux/bitops.h>
+#include <linux/cpufeature.h>
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/stddef.h>
+#include <linux/uhook_ring.h>
+#include <asm/fsgsbase.h>
+#include <asm/tsc.h>
+
+/* As instructions number them. */
+static const u8 offsets[] = {
+	offsetof(struct pt_regs, ax), offsetof(struct pt_regs, cx),
+	offsetof(struct pt_regs, dx), offsetof(struct pt_regs, bx),
+	offsetof(struct pt_regs, sp), offsetof(struct pt_regs, bp),
+	offsetof(struct pt_regs, si), offsetof(struct pt_regs, di),
+	offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
+	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+	offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
+	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
+};
+
+int uhook_register_number(unsigned int offset)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+		if (offsets[i] == offset)
+			return i;
+	}
+	return -EINVAL;
+}
+
+bool uhook_can_record(const struct task_struct *task)
+{
+	return boot_cpu_has(X86_FEATURE_FSGSBASE) && boot_cpu_has(X86_FEATURE_TSC) &&
+	       !test_bit(TIF_NOTSC, &task_thread_info(task)->flags);
+}
+
+/*
+ * The scheduler's clock counts from elsewhere, but as fast. Its scale may change
+ * in between where the frequency does: then it is not exact, and may go back.
+ */
+u64 uhook_stamp_age(u64 stamp)
+{
+	u64 now = rdtsc_ordered();
+	s64 age;
+
+	if (stamp >= now)
+		return 0;
+
+	age = native_sched_clock_from_tsc(now) - native_sched_clock_from_tsc(stamp);
+	return age < 0 ? 0 : age;
+}
+
+unsigned long uhook_thread_of(struct task_struct *task)
+{
+	return x86_fsbase_read_task(task);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events on hooks: how an event is enabled and disabled, and how it comes to have
+ * one or more probes.
+ *
+ * All hooks of an event are registered while somebody uses it, none otherwise,
+ * so that a disabled event costs nothing. The types say how a hook is registered.
+ *
+ * Whatever changes here changes under event_mutex.
+ */
+#include <linux/string.h>
+#include <linux/trace_events.h>
+
+#include "trace_hook.h"
+
+/* All probes of the event, or none. */
+static int attach_event(const struct trace_hook_type *type, struct trace_probe *event)
+{
+	struct trace_probe *tp;
+	int ret;
+
+	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
+		ret = type->attach(tp);
+		if (ret)
+			goto undo;
+	}
+	return 0;
+
+undo:
+	list_for_each_entry_continue_reverse(tp, trace_probe_probe_list(event), list)
+		type->detach(tp);
+	return ret;
+}
+
+static void detach_event(const struct trace_hook_type *type, struct trace_probe *event)
+{
+	struct trace_probe *tp;
+
+	list_for_each_entry(tp, trace_probe_probe_list(event), list)
+		type->detach(tp);
+}
+
+/**
+ * trace_hook_disable() - one less uses an event
+ * @type: its type
+ * @call: the event
+ * @file: of the trace instance, or NULL for perf
+ *
+ * Under event_mutex.
+ *
+ * Return: 0, or a negative error.
+ */
+int trace_hook_disable(const struct trace_hook_type *type, struct trace_event_call *call,
+		       struct trace_event_file *file)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENODEV;
+
+	if (!file)
+		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
+	else if (trace_probe_remove_file(tp, file))
+		return -ENOENT;
+
+	if (!trace_probe_is_enabled(tp))
+		detach_event(type, tp);
+	return 0;
+}
+
+/**
+ * trace_hook_enable() - one more uses an event
+ * @type: its type
+ * @call: the event
+ * @file: of the trace instance, or NULL for perf
+ *
+ * Under event_mutex. The first one has the hooks registered.
+ *
+ * Return: 0, or a negative error, and nothing has changed.
+ */
+int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_call *call,
+		      struct trace_event_file *file)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+	bool attached;
+	int ret;
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENODEV;
+
+	attached = trace_probe_is_enabled(tp);
+	if (file) {
+		ret = trace_probe_add_file(tp, file);
+		if (ret)
+			return ret;
+	} else {
+		trace_probe_set_flag(tp, TP_FLAG_PROFILE);
+	}
+	if (attached)
+		return 0;
+
+	ret = attach_event(type, tp);
+	if (!ret)
+		return 0;
+	if (file)
+		trace_probe_remove_file(tp, file);
+	else
+		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
+	return ret;
+}
+
+/**
+ * trace_hook_is_busy() - does somebody use the event?
+ * @tp: a probe of it
+ *
+ * Return: true if the event is enabled, or something refers to it.
+ */
+bool trace_hook_is_busy(struct trace_probe *tp)
+{
+	return trace_probe_is_enabled(tp) ||
+	       trace_event_dyn_busy(trace_probe_event_call(tp));
+}
+
+static struct trace_probe *find_event(const struct trace_hook_type *type,
+				      struct trace_probe *like)
+{
+	struct trace_probe *tp;
+	struct dyn_event *pos;
+
+	for_each_dyn_event(pos) {
+		if (pos->ops != type->ops)
+			continue;
+		tp = type->probe(pos);
+		if (!strcmp(trace_probe_name(tp), trace_probe_name(like)) &&
+		    !strcmp(trace_probe_group_name(tp), trace_probe_group_name(like)))
+			return tp;
+	}
+	return NULL;
+}
+
+/* @a and @b fetch under the same names; do they fetch the same? */
+static bool is_same_probe(const struct trace_hook_type *type, struct trace_probe *a,
+			  struct trace_probe *b)
+{
+	int i;
+
+	if (!type->same_place(a, b))
+		return false;
+	for (i = 0; i < a->nr_args; i++)
+		if (strcmp(a->args[i].comm, b->args[i].comm))
+			return false;
+	return true;
+}
+
+/* May @tp become a probe of the event that @to has? */
+static int check_append(const struct trace_hook_type *type, struct trace_probe *tp,
+			int first_arg, struct trace_probe *to)
+{
+	struct trace_probe *pos;
+	int ret;
+
+	if (!type->same_kind(tp, to)) {
+		trace_probe_log_set_index(0);
+		trace_probe_log_err(0, DIFF_PROBE_TYPE);
+		return -EEXIST;
+	}
+	ret = trace_probe_compare_arg_type(tp, to);
+	if (ret) {
+		/* It counts arguments from 1. */
+		trace_probe_log_set_index(first_arg + ret - 1);
+		trace_probe_log_err(0, DIFF_ARG_TYPE);
+		return -EEXIST;
+	}
+	list_for_each_entry(pos, trace_probe_probe_list(to), list) {
+		if (is_same_probe(type, tp, pos)) {
+			trace_probe_log_set_index(0);
+			trace_probe_log_err(0, SAME_PROBE);
+			return -EEXIST;
+		}
+	}
+	return 0;
+}
+
+static int append_probe(const struct trace_hook_type *type, struct dyn_event *ev,
+			int first_arg, struct trace_probe *to)
+{
+	struct trace_probe *tp = type->probe(ev);
+	int ret;
+
+	ret = check_append(type, tp, first_arg, to);
+	if (ret)
+		return ret;
+
+	ret = trace_probe_append(tp, to);
+	if (ret)
+		return ret;
+	if (trace_probe_is_enabled(to)) {
+		ret = type->attach(tp);
+		if (ret) {
+			trace_probe_unlink(tp);
+			return ret;
+		}
+	}
+	return dyn_event_add(ev, trace_probe_event_call(to));
+}
+
+/**
+ * trace_hook_add() - make a probe known, as a new event or as part of one
+ * @type: its type
+ * @ev: its place in the list of dynamic events
+ * @first_arg: which word of its definition is the first argument, for the caret
+ *
+ * Under event_mutex.
+ *
+ * Return: 0, or a negative error: -EEXIST with the reason in error_log.
+ */
+int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev, int first_arg)
+{
+	struct trace_probe *tp = type->probe(ev);
+	struct trace_probe *old = find_event(type, tp);
+	int ret;
+
+	if (old)
+		return append_probe(type, ev, first_arg, old);
+
+	ret = trace_probe_register_event_call(tp);
+	if (ret == -EEXIST) {
+		trace_probe_log_set_index(0);
+		trace_probe_log_err(0, EVENT_EXIST);
+	}
+	return ret ?: dyn_event_add(ev, trace_probe_event_call(tp));
+}
+
+/**
+ * trace_hook_remove() - undo trace_hook_add()
+ * @ev: the place of the probe in the list of dynamic events
+ * @tp: the probe, whose event nobody uses, and which no callback uses
+ *
+ * Under event_mutex.
+ *
+ * Return: 0, or -EBUSY.
+ */
+int trace_hook_remove(struct dyn_event *ev, struct trace_probe *tp)
+{
+	if (!trace_probe_has_sibling(tp) && trace_probe_unregister_event_call(tp))
+		return -EBUSY;
+
+	dyn_event_remove(ev);
+	trace_probe_unlink(tp);
+	return 0;
+}

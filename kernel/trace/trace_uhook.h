@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the parts of uhook's events share: trace_uhook_parse.c makes a
+ * &struct trace_uhook of a definition, whose place trace_uhook_place.c looks up;
+ * trace_uhook_events.c registers it, trace_uhook_record.c records its hits.
+ *
+ * There are two sorts of events. Those that record, in the kernel or in the
+ * program, are registered with uhook while they are enabled, like other events.
+ * Those that count, or call a function of the program, do so from their definition
+ * to their removal; there is nothing to enable, and their directory in events/ has
+ * no file for it. What works in the
+ * program is not for perf, which gets -EOPNOTSUPP.
+ *
+ * Locks are as in trace_hook.h; under event_mutex, uhook's own are taken.
+ */
+#ifndef _TRACE_UHOOK_H
+#define _TRACE_UHOOK_H
+
+struct seq_file;
+
+#ifdef CONFIG_UHOOK_EVENTS
+
+#include <linux/path.h>
+#include <linux/uhook.h>
+
+#include "trace_hook.h"
+
+#define UHOOK_EVENT_SYSTEM	"uhooks"
+
+/**
+ * struct trace_uhook_place - an instruction of a file, or the return of a function
+ * @text: how it is shown, PATH:OFFSET[%return][(REF_CTR_OFFSET)]
+ * @path: of the file, held
+ * @offset: of the instruction in the file, in bytes
+ * @ref_ctr_offset: of the counter of its users (USDT's semaphore), or 0
+ * @is_return: it is the return of the function that begins there
+ */
+struct trace_uhook_place {
+	char		*text;
+	struct path	path;
+	unsigned long	offset;
+	unsigned long	ref_ctr_offset;
+	bool		is_return;
+};
+
+/**
+ * struct trace_uhook - one probe: a place, and what to do there
+ * @devent: its place in the list of dynamic events, under event_mutex
+ * @ops: its hook; registered while ops.attachment is set, under event_mutex
+ * @place: where; never changes
+ * @function: what is called there, with UHOOK_USER_FUNCTION; never changes
+ * @pid: the process that it is for, held, or NULL; never changes
+ * @for_all: it is meant for all processes (or all that @pid says), and not
+ *	only for those that perf looks at; changes under event_mutex
+ * @past: the hits until it was last unregistered, under event_mutex
+ * @tp: fetch arguments, and the event, which several probes may share; must be
+ *	last
+ *
+ * Lives from its definition to its removal, before which uhook_unregister() has
+ * waited for hits.
+ */
+struct trace_uhook {
+	struct dyn_event		devent;
+	struct uhook_ops		ops;
+	struct trace_uhook_place	place;
+	struct trace_uhook_place	function;
+	struct pid			*pid;
+	bool				for_all;
+	struct uhook_hits		past;
+	struct trace_probe		tp;
+};
+
+extern struct dyn_event_operations trace_uhook_ops;
+
+static inline struct trace_uhook *to_trace_uhook(struct dyn_event *ev)
+{
+	return container_of(ev, struct trace_uhook, devent);
+}
+
+static inline struct trace_uhook *uhook_of_probe(struct trace_probe *tp)
+{
+	return container_of(tp, struct trace_uhook, tp);
+}
+
+/* Is there something to enable? */
+static inline bool trace_uhook_records(const struct trace_uhook *tuh)
+{
+	return tuh->ops.user == UHOOK_USER_NONE || tuh->ops.user == UHOOK_USER_RECORD;
+}
+
+int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word);
+void trace_uhook_put_place(struct trace_uhook_place *place);
+
+void trace_uhook_init(struct trace_uhook *tuh);
+int trace_uhook_add(struct trace_uhook *tuh, int first_arg);
+bool trace_uhook_is_busy(struct dyn_event *ev);
+int trace_uhook_remove(struct trace_uhook *tuh);
+
+void trace_uhook_set_event(struct trace_uhook *tuh);
+
+void trace_uhook_show_hits(struct seq_file *m);
+
+#else /* !CONFIG_UHOOK_EVENTS */
+
+static inline void trace_uhook_show_hits(struct seq_file *m) { }
+
+#endif /* CONFIG_UHOOK_EVENTS */
+
+#endif /* _TRACE_UHOOK_H */

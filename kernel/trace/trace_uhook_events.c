@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook events: how an event is registered with uhook, for whom, and its hits.
+ *
+ * trace_hook_events.c says when: while an event is enabled. What works in
+ * the program is not enabled, and registered as long as it exists.
+ *
+ * An event that only perf uses is registered for the address spaces of the tasks
+ * that perf looks at, as uprobe events are. When those change, or a trace
+ * instance comes or goes beside perf, uhook is told to ask again.
+ *
+ * Whatever changes here changes under event_mutex. uhook_unregister() waits
+ * for hits, so that a hook that is not registered has none.
+ */
+#define pr_fmt(fmt)	"trace_uhook: " fmt
+
+#include <linux/init.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
+#include <linux/trace_events.h>
+
+#include "trace_uhook.h"
+
+static const struct trace_hook_type trace_uhook_type;
+
+/* The first thread of a process may end before the others. */
+static bool is_mm_of(struct pid *pid, const struct mm_struct *mm)
+{
+	struct task_struct *leader, *task;
+
+	guard(rcu)();
+	leader = pid_task(pid, PIDTYPE_TGID);
+	if (!leader)
+		return false;
+	for_each_thread(leader, task)
+		if (READ_ONCE(task->mm) == mm)
+			return true;
+	return false;
+}
+
+/* uhook asks at any time, and not under event_mutex. */
+static bool is_meant(struct uhook_ops *ops, struct mm_struct *mm)
+{
+	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+
+	if (tuh->pid && !is_mm_of(tuh->pid, mm))
+		return false;
+	return READ_ONCE(tuh->for_all) || trace_uprobe_filter_match(tuh->tp.event->filter, mm);
+}
+
+static void say_for_whom(struct trace_probe *tp)
+{
+	struct trace_uhook *tuh = uhook_of_probe(tp);
+	bool for_all = tuh->ops.user != UHOOK_USER_NONE ||
+		       trace_probe_test_flag(tp, TP_FLAG_TRACE);
+
+	WRITE_ONCE(tuh->for_all, for_all);
+}
+
+static int attach(struct trace_probe *tp)
+{
+	struct trace_uhook *tuh = uhook_of_probe(tp);
+	struct uhook_point point = {
+		.inode		= d_real_inode(tuh->place.path.dentry),
+		.offset		= tuh->place.offset,
+		.ref_ctr_offset	= tuh->place.ref_ctr_offset,
+	};
+
+	say_for_whom(tp);
+	/* What works in the program is for all unless a process is given. */
+	tuh->ops.filter = tuh->pid || tuh->ops.user == UHOOK_USER_NONE ? is_meant : NULL;
+
+	return uhook_register(&tuh->ops, &point, 1);
+}
+
+/* Its hits so far */
+static void get_hits(struct trace_uhook *tuh, struct uhook_hits *hits)
+{
+	struct uhook_hits now = {};
+
+	if (tuh->ops.attachment)
+		uhook_get_hits(&tuh->ops, &now);
+	hits->kernel = tuh->past.kernel + now.kernel;
+	hits->user = tuh->past.user + now.user;
+	hits->jumped = tuh->past.jumped + now.jumped;
+	hits->lost = tuh->past.lost + now.lost;
+	hits->missed = tuh->past.missed + now.missed;
+}
+
+static void detach(struct trace_probe *tp)
+{
+	struct trace_uhook *tuh = uhook_of_probe(tp);
+	struct uhook_hits last;
+
+	uhook_unregister(&tuh->ops, &last);
+	tuh->past.kernel += last.kernel;
+	tuh->past.user += last.user;
+	tuh->past.jumped += last.jumped;
+	tuh->past.lost += last.lost;
+	tuh->past.missed += last.missed;
+}
+
+/* The hooks of an event are meant for others than when they were registered. */
+static int reapply_event(struct trace_probe *event)
+{
+	struct trace_probe *tp;
+	int ret = 0;
+
+	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
+		say_for_whom(tp);
+		ret = uhook_apply(&uhook_of_probe(tp)->ops) ?: ret;
+	}
+	return ret;
+}
+
+/* Does only perf use the event? */
+static bool is_perfs(struct trace_probe *tp)
+{
+	return trace_probe_is_enabled(tp) && !trace_probe_test_flag(tp, TP_FLAG_TRACE);
+}
+
+static int disable_event(struct trace_event_call *call, struct trace_event_file *file)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+	int ret;
+
+	/* What was recorded while it was enabled */
+	if (uhook_of_probe(tp)->ops.user == UHOOK_USER_RECORD)
+		uhook_flush();
+	ret = trace_hook_disable(&trace_uhook_type, call, file);
+	if (!ret && file && is_perfs(tp))
+		ret = reapply_event(tp);
+	return ret;
+}
+
+static int enable_event(struct trace_event_call *call, struct trace_event_file *file)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+	bool was_perfs;
+	int ret;
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENODEV;
+	if (!file && uhook_of_probe(tp)->ops.user != UHOOK_USER_NONE)
+		return -EOPNOTSUPP;
+
+	was_perfs = is_perfs(tp);
+	ret = trace_hook_enable(&trace_uhook_type, call, file);
+	if (ret || !was_perfs || !file)
+		return ret;
+	ret = reapply_event(tp);
+	if (ret)
+		disable_event(call, file);
+	return ret;
+}
+
+static int close_perf(struct trace_event_call *call, struct perf_event *event)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+	struct trace_uprobe_filter *filter;
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENODEV;
+	filter = tp->event->filter;
+	/* After the last one, the event is disabled next. */
+	if (trace_uprobe_filter_remove(filter, event) || uprobe_filter_is_empty(filter) ||
+	    !is_perfs(tp))
+		return 0;
+	return reapply_event(tp);
+}
+
+static int open_perf(struct trace_event_call *call, struct perf_event *event)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+	int ret;
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENODEV;
+	if (trace_uprobe_filter_add(tp->event->filter, event) || !is_perfs(tp))
+		return 0;
+	ret = reapply_event(tp);
+	if (ret)
+		close_perf(call, event);
+	return ret;
+}
+
+/* Called by the events' enable files and by perf, under event_mutex. */
+static int reg_event(struct trace_event_call *call, enum trace_reg type,
+		     void *data)
+{
+	switch (type) {
+	case TRACE_REG_REGISTER:
+		return enable_event(call, data);
+	case TRACE_REG_UNREGISTER:
+		return disable_event(call, data);
+	case TRACE_REG_PERF_REGISTER:
+		return enable_event(call, NULL);
+	case TRACE_REG_PERF_UNREGISTER:
+		return disable_event(call, NULL);
+	case TRACE_REG_PERF_OPEN:
+		return open_perf(call, data);
+	case TRACE_REG_PERF_CLOSE:
+		return close_perf(call, data);
+	default:
+		return 0;
+	}
+}
+
+static struct trace_probe *probe_of(struct dyn_event *ev)
+{
+	return &to_trace_uhook(ev)->tp;
+}
+
+static bool is_same_kind(struct trace_probe *a, struct trace_probe *b)
+{
+	return uhook_of_probe(a)->ops.user == uhook_of_probe(b)->ops.user &&
+	       uhook_of_probe(a)->place.is_return == uhook_of_probe(b)->place.is_return;
+}
+
+static bool is_same_place(struct trace_probe *a, struct trace_probe *b)
+{
+	struct trace_uhook_place *here = &uhook_of_probe(a)->place;
+	struct trace_uhook_place *there = &uhook_of_probe(b)->place;
+
+	return d_real_inode(here->path.dentry) == d_real_inode(there->path.dentry) &&
+	       here->offset == there->offset &&
+	       uhook_of_probe(a)->pid == uhook_of_probe(b)->pid;
+}
+
+static int run_command(const char *command)
+{
+	return trace_hook_run_command(&trace_uhook_type, command);
+}
+
+static const struct trace_hook_type trace_uhook_type = {
+	.ops		= &trace_uhook_ops,
+	.file		= "uhook_events",
+	.log		= "trace_uhook",
+	.letter		= 'u',
+	.foreign	= "A definition is u[:[GRP/]EVENT] PATH:OFFSET, a removal begins with '-:'",
+	.run		= run_command,
+	.probe		= probe_of,
+	.same_kind	= is_same_kind,
+	.same_place	= is_same_place,
+	.attach		= attach,
+	.detach		= detach,
+};
+
+/**
+ * trace_uhook_init() - set up the hook and the event of a new probe
+ * @tuh: the probe; its place and its event exist
+ */
+void trace_uhook_init(struct trace_uhook *tuh)
+{
+	struct trace_event_call *call = trace_probe_event_call(&tuh->tp);
+
+	init_trace_uprobe_filter(tuh->tp.event->filter);
+	trace_uhook_set_event(tuh);
+	call->class->reg = reg_event;
+	/* Of their own programs, they show users nothing new. */
+	call->flags = TRACE_EVENT_FL_CAP_ANY;
+	if (!trace_uhook_records(tuh))
+		call->flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
+}
+
+/**
+ * trace_uhook_is_busy() - does somebody use the event?
+ * @ev: a probe of it
+ *
+ * Return: true if the event is enabled, or something refers to it.
+ */
+bool trace_uhook_is_busy(struct dyn_event *ev)
+{
+	return trace_hook_is_busy(probe_of(ev));
+}
+
+/**
+ * trace_uhook_add() - make a probe known, as a new event or as part of one
+ * @tuh: the probe
+ * @first_arg: which word of its definition is the first argument, for the caret
+ *
+ * Return: 0, or a negative error: -EEXIST with the reason in error_log.
+ */
+int trace_uhook_add(struct trace_uhook *tuh, int first_arg)
+{
+	int ret;
+
+	guard(mutex)(&event_mutex);
+
+	ret = trace_hook_add(&trace_uhook_type, &tuh->devent, first_arg);
+	if (ret || trace_uhook_records(tuh))
+		return ret;
+	ret = attach(&tuh->tp);
+	if (ret && !WARN_ON_ONCE(trace_hook_remove(&tuh->devent, &tuh->tp)))
+		return ret;
+	return 0;
+}
+
+/**
+ * trace_uhook_remove() - undo trace_uhook_add()
+ * @tuh: the probe
+ *
+ * Under event_mutex. Afterwards no hit uses it and the probe may be freed.
+ *
+ * Return: 0, or -EBUSY if somebody uses the event.
+ */
+int trace_uhook_remove(struct trace_uhook *tuh)
+{
+	int ret;
+
+	if (trace_uhook_is_busy(&tuh->devent))
+		return -EBUSY;
+
+	ret = trace_hook_remove(&tuh->devent, &tuh->tp);
+	/* What only counts; all else was unregistered when disabled. */
+	if (!ret && tuh->ops.attachment)
+		uhook_unregister(&tuh->ops, NULL);
+	return ret;
+}
+
+static void show_event_hits(struct seq_file *m, struct trace_probe *event)
+{
+	struct uhook_hits hits, sum = {};
+	struct trace_probe *tp;
+
+	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
+		get_hits(uhook_of_probe(tp), &hits);
+		sum.kernel += hits.kernel;
+		sum.user += hits.user;
+		sum.jumped += hits.jumped;
+		sum.lost += hits.lost;
+		sum.missed += hits.missed;
+	}
+	seq_printf(m, "%s/%s kernel %llu user %llu jumped %llu",
+		   trace_probe_group_name(event), trace_probe_name(event),
+		   sum.kernel, sum.user, sum.jumped);
+	if (uhook_of_probe(event)->ops.user == UHOOK_USER_RECORD)
+		seq_printf(m, " lost %llu", sum.lost);
+	if (uhook_of_probe(event)->ops.user == UHOOK_USER_FUNCTION)
+		seq_printf(m, " missed %llu", sum.missed);
+	seq_putc(m, '\n');
+}
+
+/**
+ * trace_uhook_show_hits() - show how often each event was hit, and how
+ * @m: where to
+ *
+ * A line "GROUP/EVENT kernel N user N jumped N [lost N] [missed N]" each, as &struct uhook_hits has
+ * them, since its definition. May sleep; takes event_mutex.
+ */
+void trace_uhook_show_hits(struct seq_file *m)
+{
+	struct trace_probe *tp;
+	struct dyn_event *pos;
+
+	guard(mutex)(&event_mutex);
+
+	for_each_dyn_event(pos) {
+		if (pos->ops != &trace_uhook_ops)
+			continue;
+		tp = probe_of(pos);
+		/* Of several probes, the first speaks for all. */
+		if (trace_probe_primary_from_call(trace_probe_event_call(tp)) == tp)
+			show_event_hits(m, tp);
+	}
+}
+
+/* Before user_events, whose definitions begin alike */
+static __init int init_uhook_events_early(void)
+{
+	return dyn_event_register(&trace_uhook_ops);
+}
+core_initcall(init_uhook_events_early);
+
+static __init int init_uhook_events(void)
+{
+	trace_hook_create_file(&trace_uhook_type);
+	return 0;
+}
+fs_initcall(init_uhook_events);

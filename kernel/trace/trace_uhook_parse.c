@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook events: from a definition to a probe, and back to text.
+ *
+ *	u[:[GRP/][EVENT]] PATH:OFFSET[%return][(REF)] [user=count] [pid=N] [FETCHARGS]
+ *
+ *	user=count	count hits, in the program, until the event is removed
+ *	user=record	record hits in the program, with registers as arguments
+ *	user=PATH:OFFSET
+ *			call a function of a file that the program has mapped
+ *	vectors=0	that function leaves vector registers alone
+ *	pid=N		only in the process N, as the one who writes sees it; its
+ *			children are not meant
+ *	FETCHARGS	those of uprobe events: trace_probe.c parses them
+ *
+ * These words come in any order, in front of the arguments, which for that cannot
+ * have these names.
+ *
+ * dynamic_events takes definitions of user_events too, which begin with "u:" as
+ * well. They have a type there, where ours have a place, which contains '/' or ':'.
+ * We are asked first, having registered first.
+ *
+ * Every failure but one for lack of memory leaves a sentence and a caret in
+ * tracing/error_log. The parser and that log are serialised by
+ * dyn_event_ops_mutex, which the caller of ->create() holds.
+ */
+#define pr_fmt(fmt)	"trace_uhook: " fmt
+
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "trace_uhook.h"
+
+/* So much of the name of a file goes into that of an event. */
+#define MAX_FILE_PART	40
+
+/* A definition while it is parsed. */
+struct uhook_def {
+	const char		*group;
+	const char		*event;
+	struct trace_uhook_place place;
+	struct trace_uhook_place function;
+	enum uhook_user		user;
+	bool			no_vectors;
+	struct pid		*pid;
+	char			group_buf[MAX_EVENT_NAME_LEN];
+	char			event_buf[MAX_EVENT_NAME_LEN];
+};
+
+/* Positions of the words of a definition, for the caret */
+enum { WORD_HEAD, WORD_PLACE, WORD_OPTIONS };
+
+/* What user= takes; the sentence of UHOOK_USER names them too. */
+static const struct {
+	const char	*name;
+	enum uhook_user	user;
+} users[] = {
+	{ "count", UHOOK_USER_COUNT },
+	{ "record", UHOOK_USER_RECORD },
+};
+
+static enum uhook_user find_user_kind(const char *name)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(users); i++)
+		if (!strcmp(users[i].name, name))
+			return users[i].user;
+	return UHOOK_USER_NONE;
+}
+
+static const char *user_name(const struct trace_uhook *tuh)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(users); i++)
+		if (users[i].user == tuh->ops.user)
+			return users[i].name;
+	return tuh->function.text;
+}
+
+/* "u", "u:EVENT", "u:GRP/EVENT" or "u:GRP/" */
+static int parse_head(struct uhook_def *def, const char *head)
+{
+	trace_probe_log_set_index(WORD_HEAD);
+	def->group = UHOOK_EVENT_SYSTEM;
+	def->event = NULL;
+	if (!head[1])
+		return 0;
+	if (head[1] != ':') {
+		trace_probe_log_err(1, UHOOK_HEAD);
+		return -EINVAL;
+	}
+	def->event = head + 2;
+	return traceprobe_parse_event_name(&def->event, &def->group,
+					   def->group_buf, 2);
+}
+
+static int parse_function(struct uhook_def *def, const char *name)
+{
+	int ret = trace_uhook_parse_place(&def->function, name);
+
+	if (ret)
+		return ret;
+	if (def->function.is_return || def->function.ref_ctr_offset) {
+		trace_probe_log_err(0, UHOOK_USER);
+		return -EINVAL;
+	}
+	def->user = UHOOK_USER_FUNCTION;
+	return 0;
+}
+
+static int parse_user(struct uhook_def *def, const char *name, int pos)
+{
+	if (def->user != UHOOK_USER_NONE) {
+		trace_probe_log_err(0, UHOOK_TWICE);
+		return -EINVAL;
+	}
+	if (def->place.is_return) {
+		trace_probe_log_err(0, UHOOK_USER_RETURN);
+		return -EINVAL;
+	}
+	if (strchr(name, ':'))
+		return parse_function(def, name);
+	def->user = find_user_kind(name);
+	if (def->user == UHOOK_USER_NONE) {
+		trace_probe_log_err(pos, UHOOK_USER);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static struct pid *get_process(int nr)
+{
+	struct task_struct *task;
+	struct pid *pid;
+
+	guard(rcu)();
+	pid = find_vpid(nr);
+	task = pid_task(pid, PIDTYPE_TGID);
+	return task && !(task->flags & PF_KTHREAD) ? get_pid(pid) : NULL;
+}
+
+static int parse_pid(struct uhook_def *def, const char *number, int pos)
+{
+	int nr;
+
+	if (def->pid) {
+		trace_probe_log_err(0, UHOOK_TWICE);
+		return -EINVAL;
+	}
+	if (kstrtoint(number, 10, &nr) || nr <= 0) {
+		trace_probe_log_err(pos, UHOOK_PID);
+		return -EINVAL;
+	}
+	def->pid = get_process(nr);
+	if (!def->pid) {
+		trace_probe_log_err(pos, UHOOK_NO_PROCESS);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+static int parse_vectors(struct uhook_def *def, const char *value, int pos)
+{
+	if (def->user != UHOOK_USER_FUNCTION || strcmp(value, "0")) {
+		trace_probe_log_err(0, UHOOK_VECTORS);
+		return -EINVAL;
+	}
+	def->no_vectors = true;
+	return 0;
+}
+
+/* Words with which something is said that is no argument */
+static const struct {
+	const char	*prefix;
+	int		(*parse)(struct uhook_def *def, const char *value, int pos);
+} options[] = {
+	{ "user=", parse_user },
+	{ "pid=", parse_pid },
+	{ "vectors=", parse_vectors },
+};
+
+/* Which of them this is, or how many there are */
+static unsigned int find_option(const char *word)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		if (str_has_prefix(word, options[i].prefix))
+			break;
+	return i;
+}
+
+/* Returns the position of the first word behind them. */
+static int parse_options(struct uhook_def *def, int argc, const char *argv[])
+{
+	unsigned int which;
+	size_t len;
+	int i, ret;
+
+	for (i = WORD_OPTIONS; i < argc; i++) {
+		which = find_option(argv[i]);
+		if (which == ARRAY_SIZE(options))
+			break;
+		trace_probe_log_set_index(i);
+		len = strlen(options[which].prefix);
+		ret = options[which].parse(def, argv[i] + len, len);
+		if (ret)
+			return ret;
+	}
+	if (i < argc && def->user != UHOOK_USER_NONE && def->user != UHOOK_USER_RECORD) {
+		trace_probe_log_set_index(i);
+		trace_probe_log_err(0, UHOOK_USER_ARGS);
+		return -EINVAL;
+	}
+	return i;
+}
+
+/* As uprobe events are: by what the file is called without versions. */
+static void name_event(struct uhook_def *def)
+{
+	const char *file = kbasename(def->place.text);
+	int len = min_t(size_t, strcspn(file, ".-_:"), MAX_FILE_PART);
+
+	if (def->event)
+		return;
+	snprintf(def->event_buf, sizeof(def->event_buf), "%s_%.*s_0x%lx",
+		 def->place.is_return ? "ur" : "u", len, file, def->place.offset);
+	trace_hook_clean_name(def->event_buf);
+	def->event = def->event_buf;
+}
+
+static void free_probe(struct trace_uhook *tuh)
+{
+	trace_probe_cleanup(&tuh->tp);
+	trace_uhook_put_place(&tuh->place);
+	trace_uhook_put_place(&tuh->function);
+	put_pid(tuh->pid);
+	kfree(tuh);
+}
+
+/* Takes over what the definition holds. */
+static struct trace_uhook *alloc_probe(struct uhook_def *def, int nargs)
+{
+	struct trace_uhook *tuh;
+
+	tuh = kzalloc(struct_size(tuh, tp.args, nargs), GFP_KERNEL);
+	if (!tuh)
+		return NULL;
+
+	if (trace_probe_init(&tuh->tp, def->event, def->group, true, nargs)) {
+		kfree(tuh);
+		return NULL;
+	}
+	tuh->place = def->place;
+	tuh->function = def->function;
+	tuh->pid = def->pid;
+	tuh->ops.user = def->user;
+	tuh->ops.no_vectors = def->no_vectors;
+	def->place = (struct trace_uhook_place){};
+	def->function = (struct trace_uhook_place){};
+	def->pid = NULL;
+
+	dyn_event_init(&tuh->devent, &trace_uhook_ops);
+	trace_uhook_init(tuh);
+	return tuh;
+}
+
+/* One more register for the program to record, unless it does already */
+static int add_register(struct uhook_ops *ops, unsigned int offset)
+{
+	unsigned int i;
+
+	for (i = 0; i < ops->nr_regs; i++)
+		if (ops->regs[i] == offset)
+			return 0;
+	if (ops->nr_regs == ARRAY_SIZE(ops->regs)) {
+		trace_probe_log_err(0, UHOOK_RECORD_MANY);
+		return -E2BIG;
+	}
+	ops->regs[ops->nr_regs++] = offset;
+	return 0;
+}
+
+/* The program records no memory but the top of its stack. */
+static bool needs_memory(const struct fetch_insn *code)
+{
+	for (; code->op != FETCH_OP_END; code++) {
+		switch (code->op) {
+		case FETCH_OP_NOP:
+		case FETCH_OP_REG:
+		case FETCH_OP_STACK:
+		case FETCH_OP_STACKP:
+		case FETCH_OP_IMM:
+		case FETCH_OP_ST_RAW:
+		case FETCH_OP_MOD_BF:
+			break;
+		default:
+			return true;
+		}
+	}
+	return false;
+}
+
+static int choose_registers(struct trace_uhook *tuh, int arg)
+{
+	const struct fetch_insn *code = tuh->tp.args[arg].code;
+
+	if (needs_memory(code) ||
+	    (code->op == FETCH_OP_STACK && code->param >= UHOOK_RECORD_STACK) ||
+	    (code->op == FETCH_OP_REG && uhook_register_number(code->param) < 0)) {
+		trace_probe_log_err(0, UHOOK_RECORD_ARG);
+		return -EINVAL;
+	}
+	if (code->op == FETCH_OP_STACK)
+		tuh->ops.stack = true;
+
+	return code->op == FETCH_OP_REG ? add_register(&tuh->ops, code->param) : 0;
+}
+
+static int parse_fetch_arg(struct trace_uhook *tuh, int i, const char *arg)
+{
+	struct traceprobe_parse_context ctx = {
+		.flags = TPARG_FL_USER | (tuh->place.is_return ? TPARG_FL_RETURN : 0),
+	};
+	int ret;
+
+	if (find_option(arg) < ARRAY_SIZE(options)) {
+		trace_probe_log_err(0, UHOOK_LATE_WORD);
+		return -EINVAL;
+	}
+	ret = traceprobe_parse_probe_arg(&tuh->tp, i, arg, &ctx);
+	traceprobe_finish_parse(&ctx);
+	if (!ret && tuh->ops.user == UHOOK_USER_RECORD)
+		ret = choose_registers(tuh, i);
+	return ret;
+}
+
+/* The first of them is the word at @first. */
+static int parse_fetch_args(struct trace_uhook *tuh, int first, const char *argv[])
+{
+	int i, ret;
+
+	for (i = 0; i < tuh->tp.nr_args; i++) {
+		trace_probe_log_set_index(first + i);
+		ret = parse_fetch_arg(tuh, i, argv[first + i]);
+		if (ret)
+			return ret;
+	}
+	return traceprobe_set_print_fmt(&tuh->tp, tuh->place.is_return ? PROBE_PRINT_RETURN :
+									 PROBE_PRINT_NORMAL);
+}
+
+/* What there is no sentence for yet */
+static void log_failure(int error)
+{
+	trace_probe_log_set_index(WORD_PLACE);
+	switch (error) {
+	case -EEXIST:	/* It has been explained. */
+	case -ENOMEM:
+		break;
+	case -ENOTSUPP:
+	case -EOPNOTSUPP:
+		trace_probe_log_err(0, UHOOK_NOT_SUPPORTED);
+		break;
+	default:
+		trace_probe_log_err(0, FAIL_REG_PROBE);
+	}
+}
+
+static int add_probe(struct uhook_def *def, int first, int argc, const char *argv[])
+{
+	struct trace_uhook *tuh;
+	int ret;
+
+	if (argc - first > MAX_TRACE_ARGS) {
+		trace_probe_log_set_index(first + MAX_TRACE_ARGS);
+		trace_probe_log_err(0, TOO_MANY_ARGS);
+		return -E2BIG;
+	}
+
+	tuh = alloc_probe(def, argc - first);
+	if (!tuh)
+		return -ENOMEM;
+
+	ret = parse_fetch_args(tuh, first, argv);
+	if (!ret) {
+		ret = trace_uhook_add(tuh, first);
+		if (ret)
+			log_failure(ret);
+	}
+	if (ret)
+		free_probe(tuh);
+	return ret;
+}
+
+static int parse_words(struct uhook_def *def, int argc, const char *argv[])
+{
+	int ret;
+
+	ret = parse_head(def, argv[WORD_HEAD]);
+	if (ret)
+		return ret;
+	trace_probe_log_set_index(WORD_PLACE);
+	ret = trace_uhook_parse_place(&def->place, argv[WORD_PLACE]);
+	if (ret)
+		return ret;
+	name_event(def);
+	ret = parse_options(def, argc, argv);
+	if (ret < 0)
+		return ret;
+	return add_probe(def, ret, argc, argv);
+}
+
+static int create_from_words(int argc, const char *argv[])
+{
+	struct uhook_def *def;
+	int ret;
+
+	if (argv[WORD_HEAD][0] != 'u')
+		return -ECANCELED;
+	if (argc <= WORD_PLACE || !strpbrk(argv[WORD_PLACE], "/:"))
+		return -ECANCELED;
+	def = kzalloc(sizeof(*def), GFP_KERNEL);
+	if (!def)
+		return -ENOMEM;
+
+	trace_probe_log_init("trace_uhook", argc, argv);
+	ret = parse_words(def, argc, argv);
+	trace_probe_log_clear();
+	trace_uhook_put_place(&def->place);
+	trace_uhook_put_place(&def->function);
+	put_pid(def->pid);
+	kfree(def);
+	return ret;
+}
+
+static int trace_uhook_create(const char *raw_command)
+{
+	return trace_probe_create(raw_command, create_from_words);
+}
+
+/* What is shown is a definition again. */
+static int trace_uhook_show(struct seq_file *m, struct dyn_event *ev)
+{
+	struct trace_uhook *tuh = to_trace_uhook(ev);
+	struct trace_probe *tp = &tuh->tp;
+	int i;
+
+	seq_printf(m, "u:%s/%s %s", trace_probe_group_name(tp), trace_probe_name(tp),
+		   tuh->place.text);
+	if (tuh->ops.user != UHOOK_USER_NONE)
+		seq_printf(m, " user=%s", user_name(tuh));
+	if (tuh->ops.no_vectors)
+		seq_puts(m, " vectors=0");
+	if (tuh->pid)
+		seq_printf(m, " pid=%d", pid_vnr(tuh->pid));
+	for (i = 0; i < tp->nr_args; i++)
+		seq_printf(m, " %s=%s", tp->args[i].name, tp->args[i].comm);
+	seq_putc(m, '\n');
+	return 0;
+}
+
+static int trace_uhook_release(struct dyn_event *ev)
+{
+	struct trace_uhook *tuh = to_trace_uhook(ev);
+	int ret = trace_uhook_remove(tuh);
+
+	if (!ret)
+		free_probe(tuh);
+	return ret;
+}
+
+/* Does a word that is an option say what is so? */
+static bool match_option(const struct trace_uhook *tuh, const char *word)
+{
+	const char *value = strchr(word, '=') + 1;
+	int nr;
+
+	if (str_has_prefix(word, "user="))
+		return tuh->ops.user != UHOOK_USER_NONE && !strcmp(value, user_name(tuh));
+	if (str_has_prefix(word, "vectors="))
+		return tuh->ops.no_vectors;
+	return tuh->pid && !kstrtoint(value, 10, &nr) && nr == pid_vnr(tuh->pid);
+}
+
+static bool trace_uhook_match(const char *system, const char *event, int argc,
+			      const char **argv, struct dyn_event *ev)
+{
+	struct trace_uhook *tuh = to_trace_uhook(ev);
+	int i;
+
+	if (*event && strcmp(trace_probe_name(&tuh->tp), event))
+		return false;
+	if (system && strcmp(trace_probe_group_name(&tuh->tp), system))
+		return false;
+	/* Words after the name pick one probe of an event that has several. */
+	if (!argc)
+		return true;
+	if (strcmp(tuh->place.text, argv[0]))
+		return false;
+	for (i = 1; i < argc && find_option(argv[i]) < ARRAY_SIZE(options); i++)
+		if (!match_option(tuh, argv[i]))
+			return false;
+	return trace_probe_match_command_args(&tuh->tp, argc - i, argv + i);
+}
+
+struct dyn_event_operations trace_uhook_ops = {
+	.create		= trace_uhook_create,
+	.show		= trace_uhook_show,
+	.is_busy	= trace_uhook_is_busy,
+	.free		= trace_uhook_release,
+	.match		= trace_uhook_match,
+};

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook events: where they are.
+ *
+ *	PATH:OFFSET[%return][(REF_CTR_OFFSET)]
+ *
+ * The offset is one in the file. It has to be in it, where an instruction can begin
+ * as far as its alignment goes, and, in an ELF file, in a segment that gets mapped as
+ * code. Files of other formats can be mapped as code too, and are believed.
+ *
+ * What is found in the file is no promise: it may change. Nothing relies on it.
+ *
+ * The path is held from here to trace_uhook_put_place(), and with it the inode
+ * and the mount. Errors go to error_log, under dyn_event_ops_mutex.
+ */
+#include <linux/cred.h>
+#include <linux/elf.h>
+#include <linux/fs.h>
+#include <linux/namei.h>
+#include <linux/shmem_fs.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uprobes.h>
+
+#include "trace_uhook.h"
+
+/* A file with more of them cannot be executed. */
+#define MAX_HEADERS_SIZE	SZ_64K
+
+/**
+ * struct headers - where the program headers of an ELF file are
+ * @is_64bit: the file is of ELFCLASS64
+ * @start: of the first, in bytes in the file
+ * @nr: how many there are
+ * @size: of each, in bytes
+ */
+struct headers {
+	bool		is_64bit;
+	loff_t		start;
+	unsigned int	nr;
+	unsigned int	size;
+};
+
+static bool read_all(struct file *file, void *buf, size_t size, loff_t pos)
+{
+	return kernel_read(file, buf, size, &pos) == size;
+}
+
+static bool is_elf(struct file *file)
+{
+	unsigned char ident[SELFMAG];
+
+	return read_all(file, ident, sizeof(ident), 0) && !memcmp(ident, ELFMAG, SELFMAG);
+}
+
+static bool find_headers_64(struct file *file, struct headers *headers)
+{
+	struct elf64_hdr elf;
+
+	if (!read_all(file, &elf, sizeof(elf), 0))
+		return false;
+	headers->start = elf.e_phoff;
+	headers->nr = elf.e_phnum;
+	headers->size = elf.e_phentsize;
+
+	return headers->size == sizeof(struct elf64_phdr);
+}
+
+static bool find_headers_32(struct file *file, struct headers *headers)
+{
+	struct elf32_hdr elf;
+
+	if (!read_all(file, &elf, sizeof(elf), 0))
+		return false;
+	headers->start = elf.e_phoff;
+	headers->nr = elf.e_phnum;
+	headers->size = elf.e_phentsize;
+
+	return headers->size == sizeof(struct elf32_phdr);
+}
+
+static bool find_headers(struct file *file, struct headers *headers)
+{
+	unsigned char class;
+
+	if (!read_all(file, &class, 1, EI_CLASS))
+		return false;
+	headers->is_64bit = class == ELFCLASS64;
+
+	return (headers->is_64bit ? find_headers_64(file, headers) :
+				    find_headers_32(file, headers)) &&
+	       headers->nr * headers->size <= MAX_HEADERS_SIZE;
+}
+
+static bool read_header(struct file *file, const struct headers *headers, unsigned int i,
+			struct elf64_phdr *header)
+{
+	loff_t pos = headers->start + i * headers->size;
+	struct elf32_phdr narrow;
+
+	if (headers->is_64bit)
+		return read_all(file, header, sizeof(*header), pos);
+
+	if (!read_all(file, &narrow, sizeof(narrow), pos))
+		return false;
+	header->p_type = narrow.p_type;
+	header->p_flags = narrow.p_flags;
+	header->p_offset = narrow.p_offset;
+	header->p_filesz = narrow.p_filesz;
+
+	return true;
+}
+
+static bool has_code_at(const struct elf64_phdr *header, unsigned long offset)
+{
+	return header->p_type == PT_LOAD && (header->p_flags & PF_X) &&
+	       offset >= header->p_offset && offset - header->p_offset < header->p_filesz;
+}
+
+static int check_elf(struct file *file, unsigned long offset, int pos)
+{
+	struct headers headers;
+	struct elf64_phdr header;
+	unsigned int i;
+
+	if (!find_headers(file, &headers))
+		goto unreadable;
+
+	for (i = 0; i < headers.nr; i++) {
+		if (!read_header(file, &headers, i, &header))
+			goto unreadable;
+		if (has_code_at(&header, offset))
+			return 0;
+	}
+	trace_probe_log_err(pos, UHOOK_NO_CODE);
+	return -EINVAL;
+
+unreadable:
+	trace_probe_log_err(pos, UHOOK_BAD_ELF);
+	return -ENOEXEC;
+}
+
+static int check_format(const struct trace_uhook_place *place, int pos)
+{
+	struct file *file;
+	int ret = 0;
+
+	file = dentry_open(&place->path, O_RDONLY | O_LARGEFILE, current_cred());
+	if (IS_ERR(file)) {
+		trace_probe_log_err(0, UHOOK_UNREADABLE);
+		return PTR_ERR(file);
+	}
+	if (is_elf(file))
+		ret = check_elf(file, place->offset, pos);
+	fput(file);
+
+	return ret;
+}
+
+/* Uprobes read it by pages. */
+static bool has_pages(struct inode *inode)
+{
+	return inode->i_mapping->a_ops->read_folio || shmem_mapping(inode->i_mapping);
+}
+
+static int check_offset(const struct trace_uhook_place *place, int pos)
+{
+	struct inode *inode = d_real_inode(place->path.dentry);
+
+	if (!has_pages(inode)) {
+		trace_probe_log_err(0, UHOOK_UNREADABLE);
+		return -EIO;
+	}
+	if (place->offset >= i_size_read(inode)) {
+		trace_probe_log_err(pos, UHOOK_BEYOND);
+		return -EINVAL;
+	}
+	if (!IS_ALIGNED(place->offset, UPROBE_SWBP_INSN_SIZE)) {
+		trace_probe_log_err(pos, BAD_INSN_BNDRY);
+		return -EINVAL;
+	}
+
+	return check_format(place, pos);
+}
+
+/* As uprobes wants it: for 16 bits, in the file */
+static bool is_good_ref_ctr(const struct trace_uhook_place *place)
+{
+	struct inode *inode = d_real_inode(place->path.dentry);
+
+	return IS_ALIGNED(place->ref_ctr_offset, sizeof(short)) &&
+	       place->ref_ctr_offset < i_size_read(inode);
+}
+
+/* "(REF_CTR_OFFSET)" at @open, which is cut off from @word */
+static int parse_ref_ctr(struct trace_uhook_place *place, const char *word, char *open)
+{
+	char *close = strchr(open, ')');
+
+	if (!close) {
+		trace_probe_log_err(strlen(word), REFCNT_OPEN_BRACE);
+		return -EINVAL;
+	}
+	if (close[1]) {
+		trace_probe_log_err(close + 1 - word, BAD_REFCNT_SUFFIX);
+		return -EINVAL;
+	}
+
+	*open = '\0';
+	*close = '\0';
+	if (kstrtoul(open + 1, 0, &place->ref_ctr_offset) || !is_good_ref_ctr(place)) {
+		trace_probe_log_err(open + 1 - word, BAD_REFCNT);
+		return -EINVAL;
+	}
+
+	return 0;
+}
+
+/* OFFSET[%return][(REF_CTR_OFFSET)], which is a part of @word */
+static int parse_offset(struct trace_uhook_place *place, const char *word, char *text)
+{
+	char *suffix, *open = strchr(text, '(');
+	int ret;
+
+	if (open) {
+		ret = parse_ref_ctr(place, word, open);
+		if (ret)
+			return ret;
+	}
+
+	suffix = strchr(text, '%');
+	if (suffix) {
+		if (strcmp(suffix, "%return")) {
+			trace_probe_log_err(suffix - word, BAD_ADDR_SUFFIX);
+			return -EINVAL;
+		}
+		place->is_return = true;
+		*suffix = '\0';
+	}
+
+	ret = kstrtoul(text, 0, &place->offset);
+	if (ret) {
+		trace_probe_log_err(text - word, BAD_UPROBE_OFFS);
+		return ret;
+	}
+
+	return check_offset(place, text - word);
+}
+
+static int find_file(struct trace_uhook_place *place, const char *name)
+{
+	int ret = kern_path(name, LOOKUP_FOLLOW, &place->path);
+
+	if (ret) {
+		trace_probe_log_err(0, FILE_NOT_FOUND);
+		return ret;
+	}
+	if (!d_is_reg(place->path.dentry)) {
+		trace_probe_log_err(0, NO_REGULAR_FILE);
+		return -EINVAL;
+	}
+
+	return 0;
+}
+
+static int parse_word(struct trace_uhook_place *place, char *word)
+{
+	/* The path may contain others. */
+	char *colon = strrchr(word, ':');
+	char ref[2 + 2 + 16 + 1] = "";
+	int ret;
+
+	if (!colon) {
+		trace_probe_log_err(strlen(word), UHOOK_NO_OFFSET);
+		return -EINVAL;
+	}
+	*colon = '\0';
+	ret = find_file(place, word);
+	*colon = ':';
+	if (!ret)
+		ret = parse_offset(place, word, colon + 1);
+	if (ret)
+		return ret;
+
+	if (place->ref_ctr_offset)
+		snprintf(ref, sizeof(ref), "(0x%lx)", place->ref_ctr_offset);
+	*colon = '\0';
+	place->text = kasprintf(GFP_KERNEL, "%s:0x%lx%s%s", word, place->offset,
+				place->is_return ? "%return" : "", ref);
+
+	return place->text ? 0 : -ENOMEM;
+}
+
+/**
+ * trace_uhook_parse_place() - look up the place that is meant by a word
+ * @place: the place, all zero; to be given to trace_uhook_put_place() in any case
+ * @word: the word, on which the index of trace_probe's log is
+ *
+ * May sleep.
+ *
+ * Return: 0, or a negative error, with the reason in error_log unless it is
+ * -ENOMEM.
+ */
+int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word)
+{
+	char *copy = kstrdup(word, GFP_KERNEL);
+	int ret;
+
+	if (!copy)
+		return -ENOMEM;
+	ret = parse_word(place, copy);
+	kfree(copy);
+
+	return ret;
+}
+
+/**
+ * trace_uhook_put_place() - let go what a place holds
+ * @place: the place, or one that is all zero
+ */
+void trace_uhook_put_place(struct trace_uhook_place *place)
+{
+	path_put(&place->path);
+	kfree(place->text);
+}

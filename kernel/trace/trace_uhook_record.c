@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook events: what is recorded when a program comes to a place, and how a record
+ * reads.
+ *
+ * Arguments are of the program and may have to be brought in first, so they are
+ * fetched before there is room for them in a buffer: onto the stack, or, when
+ * they are long, into memory for this hit alone. Hits of several threads share
+ * nothing but the buffers that they end in.
+ *
+ * What a program has recorded by itself comes later and from elsewhere: from it
+ * registers are made, of which the arguments are fetched as from others, and the
+ * thread and time of the hit go into the record.
+ *
+ * uhook calls in the context of the task, which may sleep. The lists of files
+ * are under RCU; the probe lives until uhook_unregister() has waited for hits.
+ */
+#include <linux/slab.h>
+#include <linux/trace_events.h>
+#include <linux/uhook.h>
+#include <asm/uhook.h>
+
+#include "trace_uhook.h"
+#include "trace_probe_user.h"
+#include "trace_probe_tmpl.h"
+
+/* Arguments of a record: what fits, with its head, into a buffer's smallest page */
+#define MAX_ARGS_SIZE	(SZ_4K - 256)
+
+/* Of these, what is fetched onto the stack */
+#define STACK_ARGS_SIZE	256
+
+/**
+ * struct hit - what there is to record
+ * @tuh: the probe
+ * @regs: the registers of the program
+ * @func: the function that returned, of events at the return
+ * @file_start: the address of the beginning of the file, if all of it is mapped
+ * @record: what the program has recorded, or NULL
+ * @args: the arguments, fetched
+ * @args_size: how long they are, in bytes
+ */
+struct hit {
+	struct trace_uhook	*tuh;
+	struct pt_regs		*regs;
+	unsigned long		func;
+	unsigned long		file_start;
+	const struct uhook_record *record;
+	void			*args;
+	int			args_size;
+};
+
+/* Called back by trace_probe_tmpl.h. The instructions are the parser's. */
+static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
+			      void *dest, void *base)
+{
+	struct hit *hit = rec;
+	unsigned long val;
+	int ret;
+
+	if (code->op == FETCH_OP_FOFFS) {
+		val = hit->file_start + code->immediate;
+	} else if (code->op == FETCH_OP_STACK && hit->record) {
+		val = hit->record->stack[code->param];
+	} else {
+		ret = process_user_fetch_insn(code, hit->regs, &val);
+		if (ret < 0)
+			return ret;
+	}
+
+	return process_fetch_insn_bottom(code + 1, val, dest, base);
+}
+
+/**
+ * struct recorded_entry_head - the head of a record that a program has made
+ * @ent: that of all events
+ * @ip: the address of the instruction
+ * @time: when it was hit, in nanoseconds of the clock "local"
+ */
+struct recorded_entry_head {
+	struct trace_entry	ent;
+	unsigned long		ip;
+	u64			time;
+};
+
+static bool is_recorded(const struct trace_uhook *tuh)
+{
+	return tuh->ops.user == UHOOK_USER_RECORD;
+}
+
+static size_t head_size(const struct trace_uhook *tuh)
+{
+	if (is_recorded(tuh))
+		return sizeof(struct recorded_entry_head);
+
+	return tuh->place.is_return ? sizeof(struct fexit_trace_entry_head) :
+				      sizeof(struct fentry_trace_entry_head);
+}
+
+static void fill_record(void *record, const struct hit *hit)
+{
+	struct fentry_trace_entry_head *entry = record;
+	struct fexit_trace_entry_head *ret = record;
+	struct recorded_entry_head *recorded = record;
+
+	if (is_recorded(hit->tuh)) {
+		recorded->ent.pid = hit->record->pid ?: hit->record->tgid;
+		recorded->ip = hit->record->site;
+		recorded->time = hit->record->time;
+	} else if (hit->tuh->place.is_return) {
+		ret->func = hit->func;
+		ret->ret_ip = instruction_pointer(hit->regs);
+	} else {
+		entry->ip = instruction_pointer(hit->regs);
+	}
+	memcpy(record + head_size(hit->tuh), hit->args, hit->args_size);
+}
+
+static void trace_hit(const struct hit *hit, struct trace_event_file *file)
+{
+	struct trace_event_buffer fbuffer;
+	void *record;
+
+	if (trace_trigger_soft_disabled(file))
+		return;
+
+	/* As tracepoints are: the record says how deep, less one. */
+	guard(preempt_notrace)();
+
+	record = trace_event_buffer_reserve(&fbuffer, file,
+					    head_size(hit->tuh) + hit->args_size);
+	if (!record)
+		return;
+	fill_record(record, hit);
+	trace_event_buffer_commit(&fbuffer);
+}
+
+static void perf_hit(const struct hit *hit)
+{
+	struct trace_event_call *call = trace_probe_event_call(&hit->tuh->tp);
+	size_t used = head_size(hit->tuh) + hit->args_size;
+	struct hlist_head *head;
+	void *record;
+	int size, rctx;
+
+	guard(preempt)();
+	head = this_cpu_ptr(call->perf_events);
+	if (hlist_empty(head))
+		return;
+
+	/* perf puts a u32 before the record, and wants 8-byte alignment. */
+	size = ALIGN(used + sizeof(u32), sizeof(u64)) - sizeof(u32);
+	record = perf_trace_buf_alloc(size, NULL, &rctx);
+	if (!record)
+		return;
+	fill_record(record, hit);
+	memset(record + used, 0, size - used);
+	perf_trace_buf_submit(record, size, rctx, call->event.type, 1, hit->regs, head, NULL);
+}
+
+static void dispatch(const struct hit *hit)
+{
+	struct trace_probe *tp = &hit->tuh->tp;
+	unsigned int flags = trace_probe_load_flag(tp);
+	struct event_file_link *link;
+
+	if (flags & TP_FLAG_TRACE) {
+		guard(rcu)();
+		trace_probe_for_each_link_rcu(link, tp)
+			trace_hit(hit, link->file);
+	}
+	if (flags & TP_FLAG_PROFILE)
+		perf_hit(hit);
+}
+
+static int record_hit(struct hit *hit)
+{
+	struct trace_probe *tp = &hit->tuh->tp;
+	u8 space[STACK_ARGS_SIZE] __aligned(8);
+	void *memory = NULL;
+
+	/* A string may get longer meanwhile, and is cut off then. */
+	hit->args_size = min(tp->size + __get_data_size(tp, hit, NULL), MAX_ARGS_SIZE);
+	hit->args = space;
+	if (hit->args_size > sizeof(space)) {
+		memory = kmalloc(hit->args_size, GFP_KERNEL);
+		if (!memory)
+			return 0;
+		hit->args = memory;
+	}
+
+	/* What cannot be fetched reads as 0, and not as what was there before. */
+	memset(hit->args, 0, hit->args_size);
+	store_trace_args(hit->args, tp, hit, NULL, head_size(hit->tuh),
+			 hit->args_size - tp->size);
+	dispatch(hit);
+	kfree(memory);
+	return 0;
+}
+
+static int on_hit(struct uhook_ops *ops, struct pt_regs *regs)
+{
+	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+	struct hit hit = {
+		.tuh		= tuh,
+		.regs		= regs,
+		.file_start	= instruction_pointer(regs) - tuh->place.offset,
+	};
+
+	return record_hit(&hit);
+}
+
+static int on_return(struct uhook_ops *ops, unsigned long func, struct pt_regs *regs)
+{
+	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+	struct hit hit = {
+		.tuh		= tuh,
+		.regs		= regs,
+		.func		= func,
+		.file_start	= func - tuh->place.offset,
+	};
+
+	return record_hit(&hit);
+}
+
+/* For the column with its name, as long as it is there */
+static void remember_name(pid_t pid)
+{
+	struct task_struct *task;
+
+	guard(rcu)();
+	task = find_task_by_pid_ns(pid, &init_pid_ns);
+	if (task)
+		tracing_record_taskinfo(task, TRACE_RECORD_CMDLINE);
+}
+
+static void on_record(struct uhook_ops *ops, const struct uhook_record *record)
+{
+	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+	struct pt_regs regs = {};
+	struct hit hit = {
+		.tuh		= tuh,
+		.regs		= &regs,
+		.record		= record,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ops->nr_regs; i++)
+		*(unsigned long *)((void *)&regs + ops->regs[i]) = record->args[i];
+	arch_uhook_set_sp(&regs, record->sp);
+	remember_name(record->pid ?: record->tgid);
+	record_hit(&hit);
+}
+
+/* As uprobe events have it: (ADDRESS), or (CALLER <- FUNCTION) */
+static void print_where(struct trace_seq *s, const struct trace_uhook *tuh, const void *record)
+{
+	const struct fentry_trace_entry_head *entry = record;
+	const struct fexit_trace_entry_head *ret = record;
+	const struct recorded_entry_head *recorded = record;
+	u32 ns;
+
+	if (is_recorded(tuh)) {
+		u64 seconds = div_u64_rem(recorded->time, NSEC_PER_SEC, &ns);
+
+		trace_seq_printf(s, "(0x%lx) @%llu.%09u", recorded->ip, seconds, ns);
+	} else if (tuh->place.is_return) {
+		trace_seq_printf(s, "(0x%lx <- 0x%lx)", ret->ret_ip, ret->func);
+	} else {
+		trace_seq_printf(s, "(0x%lx)", entry->ip);
+	}
+}
+
+static enum print_line_t print_hit(struct trace_iterator *iter, int flags,
+				   struct trace_event *event)
+{
+	void *record = iter->ent;
+	struct trace_seq *s = &iter->seq;
+	struct trace_event_call *call;
+	struct trace_uhook *tuh;
+	struct trace_probe *tp;
+
+	call = container_of(event, struct trace_event_call, event);
+	tp = trace_probe_primary_from_call(call);
+	if (WARN_ON_ONCE(!tp))
+		return trace_handle_return(s);
+
+	tuh = uhook_of_probe(tp);
+	trace_seq_printf(s, "%s: ", trace_probe_name(tp));
+	print_where(s, tuh, record);
+	if (!trace_probe_print_args(s, tp->args, tp->nr_args, record + head_size(tuh), record))
+		trace_seq_putc(s, '\n');
+	return trace_handle_return(s);
+}
+
+static int define_entry(struct trace_event_call *event_call)
+{
+	struct fentry_trace_entry_head field;
+	int ret;
+
+	DEFINE_FIELD(unsigned long, ip, FIELD_STRING_IP, 0);
+
+	return 0;
+}
+
+static int define_return(struct trace_event_call *event_call)
+{
+	struct fexit_trace_entry_head field;
+	int ret;
+
+	DEFINE_FIELD(unsigned long, func, FIELD_STRING_FUNC, 0);
+	DEFINE_FIELD(unsigned long, ret_ip, FIELD_STRING_RETIP, 0);
+
+	return 0;
+}
+
+static int define_recorded(struct trace_event_call *event_call)
+{
+	struct recorded_entry_head field;
+	int ret;
+
+	DEFINE_FIELD(unsigned long, ip, FIELD_STRING_IP, 0);
+	DEFINE_FIELD(u64, time, "time", 0);
+
+	return 0;
+}
+
+static int define_head(struct trace_event_call *call, const struct trace_uhook *tuh)
+{
+	if (is_recorded(tuh))
+		return define_recorded(call);
+
+	return tuh->place.is_return ? define_return(call) : define_entry(call);
+}
+
+static int define_fields(struct trace_event_call *call)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+	struct trace_uhook *tuh;
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENOENT;
+
+	tuh = uhook_of_probe(tp);
+	return define_head(call, tuh) ?:
+	       traceprobe_define_arg_fields(call, head_size(tuh), tp);
+}
+
+static struct trace_event_functions hit_funcs = {
+	.trace		= print_hit,
+};
+
+static struct trace_event_fields hit_fields[] = {
+	{ .type = TRACE_FUNCTION_TYPE, .define_fields = define_fields },
+	{}
+};
+
+/**
+ * trace_uhook_set_event() - let a probe record its hits, and its event know them
+ * @tuh: the probe, whose place, and what it does in the program, are known
+ */
+void trace_uhook_set_event(struct trace_uhook *tuh)
+{
+	struct trace_event_call *call = trace_probe_event_call(&tuh->tp);
+
+	call->event.funcs = &hit_funcs;
+	call->class->fields_array = hit_fields;
+
+	if (is_recorded(tuh))
+		tuh->ops.record = on_record;
+	if (tuh->ops.user == UHOOK_USER_FUNCTION)
+		tuh->ops.function = (struct uhook_point) {
+			.inode	= d_real_inode(tuh->function.path.dentry),
+			.offset	= tuh->function.offset,
+		};
+	if (tuh->ops.user != UHOOK_USER_NONE)
+		return;
+	if (tuh->place.is_return)
+		tuh->ops.ret_handler = on_return;
+	else
+		tuh->ops.handler = on_hit;
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: areas, the mappings that slots and bodies are in.
+ *
+ * An area is a special mapping named [uhook] within reach of its sites; the
+ * program may read and execute it, and it is sealed: it can neither be moved,
+ * unmapped nor changed. The kernel writes it through its own mapping. Bodies
+ * write to a second mapping behind the first, which is shared memory of this
+ * process alone.
+ *
+ * A child has its parent's areas at the same addresses, the same memory, and
+ * the code in them serves both: what it does depends on an address and bytes,
+ * not on the process. What bodies write to is each process's own. As long as an
+ * area has several owners nothing is added to it, which might tell one of them,
+ * or make executable there, what is the other's alone. It goes with the last of
+ * them. Areas are found by address without a lock: an array of them only grows,
+ * and goes when nobody runs in the address space.
+ *
+ * IPCOM000199322's memory of the process that holds "original, jump", and the
+ * page of US9336001; mainline's counterpart is the xol area of uprobes.
+ */
+#include <linux/align.h>
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/security.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+static_assert(UHOOK_COPY_MAX <= UHOOK_SLOT_SIZE);
+static_assert(UHOOK_CODE_SIZE / UHOOK_SLOT_SIZE <= U16_MAX);
+/* Each body has a counter in each lane. */
+static_assert(UHOOK_CODE_SIZE / UHOOK_BODY_SIZE * sizeof(u64) <= UHOOK_LANE_SIZE);
+/* If the area is aligned to the size of the lanes, the lanes are. */
+static_assert(UHOOK_CODE_SIZE == UHOOK_LANES_SIZE);
+
+static unsigned long area_size(enum uhook_area_kind kind)
+{
+	return UHOOK_CODE_SIZE + uhook_data_size(kind);
+}
+
+/* The area whose code is at an address, or NULL. */
+struct uhook_area *uhook_area_at(const struct uhook_mm *um, unsigned long addr)
+{
+	/* Pairs with map_area(). */
+	unsigned int i, nr = smp_load_acquire(&um->nr_areas);
+
+	for (i = 0; i < nr; i++) {
+		if (addr - um->areas[i]->vaddr < UHOOK_CODE_SIZE)
+			return um->areas[i];
+	}
+
+	return NULL;
+}
+
+static vm_fault_t code_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
+			     struct vm_fault *vmf)
+{
+	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
+	struct uhook_area *area = um ? uhook_area_at(um, vmf->address) : NULL;
+	struct page *page = NULL;
+
+	if (area) {
+		unsigned long i = (vmf->address - area->vaddr) >> PAGE_SHIFT;
+
+		/* Pairs with uhook_make_page(). */
+		page = smp_load_acquire(&area->pages[i]);
+	}
+	if (!page)
+		return VM_FAULT_SIGBUS;
+
+	vmf->page = page;
+	get_page(vmf->page);
+
+	return 0;
+}
+
+/* For all, and never freed: mappings outlast what is known of them. */
+static const struct vm_special_mapping code_mapping = {
+	.name	= "[uhook]",
+	.fault	= code_fault,
+};
+
+static unsigned long gap_between(enum uhook_area_kind kind, unsigned long low,
+				 unsigned long high, unsigned long flags)
+{
+	struct vm_unmapped_area_info info = {
+		.flags		= flags,
+		.length		= area_size(kind),
+		.low_limit	= PAGE_ALIGN(low),
+		.high_limit	= high & PAGE_MASK,
+		/* For the lanes: uhook_count_code(). */
+		.align_mask	= uhook_has_bodies(kind) ? UHOOK_LANES_SIZE - 1 : 0,
+	};
+
+	if (info.low_limit >= info.high_limit || info.high_limit - info.low_limit < info.length)
+		return -ENOMEM;
+
+	return vm_unmapped_area(&info);
+}
+
+static bool is_near(const struct uhook_wanted *w, unsigned long addr)
+{
+	return !IS_ERR_VALUE(addr) && !uhook_try_slot(w, addr);
+}
+
+/*
+ * The nearest gap below the site, where nothing grows: heaps and the segments
+ * of an object that is being loaded come above. Only when there is none, above.
+ */
+static unsigned long find_gap(struct mm_struct *mm, enum uhook_area_kind kind,
+			      const struct uhook_wanted *w)
+{
+	unsigned long lowest = max(PAGE_SIZE, mmap_min_addr);
+	unsigned long low, high, gap;
+
+	low = w->site > UHOOK_REACH + lowest ? w->site - UHOOK_REACH : lowest;
+	gap = gap_between(kind, low, w->site, VM_UNMAPPED_AREA_TOPDOWN);
+	if (is_near(w, gap))
+		return gap;
+
+	high = min(w->site + UHOOK_REACH, mm->task_size);
+	if (w->site < uhook_stack_floor(mm))
+		high = min(high, uhook_stack_floor(mm));
+	low = mm->brk > w->site && mm->brk < high ? mm->brk + SZ_64M : w->site;
+	gap = gap_between(kind, low, high, 0);
+
+	return is_near(w, gap) ? gap : -ERANGE;
+}
+
+static int install_code(struct mm_struct *mm, const struct uhook_area *area)
+{
+	struct vm_area_struct *vma;
+
+	vma = _install_special_mapping(mm, area->vaddr, UHOOK_CODE_SIZE,
+				       VM_READ | VM_EXEC | VM_MAYREAD | VM_MAYEXEC | VM_SEALED,
+				       &code_mapping);
+
+	return PTR_ERR_OR_ZERO(vma);
+}
+
+static int install_mappings(struct mm_struct *mm, const struct uhook_area *area)
+{
+	unsigned long data = area->vaddr + UHOOK_CODE_SIZE;
+	unsigned long size = uhook_data_size(area->kind);
+	int ret;
+
+	if (!size)
+		return install_code(mm, area);
+
+	ret = uhook_map_data(data, size);
+	if (ret)
+		return ret;
+
+	ret = install_code(mm, area);
+	if (ret)
+		do_munmap(mm, data, size, NULL);
+	else
+		vm_flags_set(vma_lookup(mm, data), VM_SEALED);
+
+	return ret;
+}
+
+/* With the mmap lock held for writing. */
+static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct uhook_wanted *w)
+{
+	struct mm_struct *mm = current->mm;
+	int ret;
+
+	area->vaddr = mm->map_count + 1 < sysctl_max_map_count ? find_gap(mm, area->kind, w) :
+								 -ERANGE;
+	if (IS_ERR_VALUE(area->vaddr))
+		return area->vaddr;
+
+	ret = uhook_has_bodies(area->kind) ? uhook_add_data(um, um->nr_areas) : 0;
+	ret = ret ?: install_mappings(mm, area);
+	if (ret)
+		return ret;
+
+	um->nr_kind[area->kind]++;
+	um->areas[um->nr_areas] = area;
+	/* Whoever sees the number sees the area: uhook_area_at(). */
+	smp_store_release(&um->nr_areas, um->nr_areas + 1);
+	if (uhook_has_bodies(area->kind))
+		uhook_start_counting(um);
+
+	return 0;
+}
+
+/**
+ * uhook_add_area - one more area for a process
+ * @um: current's
+ * @kind: what shall be in it
+ * @w: what it shall be within reach of
+ *
+ * Context: task, with @um->lock and the mmap lock for writing held.
+ * Return: the area; or an error, as uhook_take_slot().
+ */
+struct uhook_area *uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
+				  const struct uhook_wanted *w)
+{
+	struct uhook_area *area;
+	int ret;
+
+	if (um->nr_kind[kind] == UHOOK_MAX_AREAS)
+		return ERR_PTR(-ENOSPC);
+
+	area = kzalloc(sizeof(*area), GFP_UHOOK);
+	if (!area)
+		return ERR_PTR(-ENOMEM);
+
+	refcount_set(&area->ref, 1);
+	area->kind = kind;
+	mutex_init(&area->lock);
+	ret = map_area(um, area, w);
+	if (ret) {
+		kfree(area);
+		return ERR_PTR(ret);
+	}
+
+	return area;
+}
+
+static void put_sets(struct uhook_area *area)
+{
+	unsigned int i;
+
+	/* There is none where code of handlers is. */
+	for (i = 0; i < area->used; i++) {
+		if (uhook_body_nr(area, i)->set)
+			uhook_put_set(uhook_body_nr(area, i)->set);
+	}
+	for (i = 0; i < area->nr_codes; i++)
+		uhook_put_counter(area->codes[i].counter);
+}
+
+static void free_area(struct uhook_area *area)
+{
+	unsigned int i;
+
+	if (uhook_has_bodies(area->kind))
+		put_sets(area);
+	for (i = 0; i < UHOOK_AREA_PAGES && area->pages[i]; i++) {
+		put_page(area->pages[i]);
+		kvfree(area->slots[i]);
+		kvfree(area->bodies[i]);
+	}
+	kfree(area);
+}
+
+/**
+ * uhook_make_page - the next page of an area
+ * @area: whose pages before are full; its lock is held
+ * @i: which
+ *
+ * Return: 0, also if there is one already, or -ENOMEM.
+ */
+int uhook_make_page(struct uhook_area *area, unsigned int i)
+{
+	unsigned int nr = uhook_page_slots(area->kind);
+	struct uhook_body *bodies = NULL;
+	struct uhook_slot *slots;
+	struct page *page;
+
+	if (area->pages[i])
+		return 0;
+
+	slots = kvcalloc(nr, sizeof(*slots), GFP_UHOOK);
+	if (uhook_has_bodies(area->kind))
+		bodies = kvcalloc(nr, sizeof(*bodies), GFP_UHOOK);
+	page = alloc_page(GFP_UHOOK | __GFP_ZERO);
+	if (!slots || !page || (uhook_has_bodies(area->kind) && !bodies)) {
+		if (page)
+			put_page(page);
+		kvfree(bodies);
+		kvfree(slots);
+		return -ENOMEM;
+	}
+
+	area->bodies[i] = bodies;
+	/* Faults and translations look without a lock. */
+	smp_store_release(&area->slots[i], slots);
+	/* The same. */
+	smp_store_release(&area->pages[i], page);
+
+	return 0;
+}
+
+/* The program may have asked for something else, with madvise(). */
+static void keep_in_children(struct mm_struct *mm, const struct uhook_area *area)
+{
+	struct vm_area_struct *vma = vma_lookup(mm, area->vaddr + UHOOK_CODE_SIZE);
+
+	if (vma->vm_flags & VM_DONTCOPY)
+		vm_flags_clear(vma, VM_DONTCOPY);
+}
+
+/**
+ * uhook_share_areas - give a child its parent's
+ * @from: the parent's
+ * @to: the child's, which nobody else knows yet
+ *
+ * Context: with the parent's mmap lock held for writing, which keeps areas
+ * from being added.
+ * Return: 0 or -ENOMEM.
+ */
+int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
+{
+	unsigned int i;
+
+	for (i = 0; i < from->nr_areas; i++) {
+		struct uhook_area *area = from->areas[i];
+
+		if (uhook_has_bodies(area->kind)) {
+			if (uhook_add_data(to, i))
+				return -ENOMEM;
+			keep_in_children(from->mm, area);
+		}
+
+		/* Nothing is being added that the child should not have. */
+		mutex_lock(&area->lock);
+		refcount_inc(&area->ref);
+		mutex_unlock(&area->lock);
+		to->areas[i] = area;
+		to->nr_kind[area->kind]++;
+		to->nr_areas = i + 1;
+	}
+	to->functions = from->functions;
+	to->breaks = from->breaks;
+	if (uhook_has_jumps(to))
+		uhook_start_counting(to);
+
+	return 0;
+}
+
+/**
+ * uhook_put_areas - let go of all areas of an address space that nobody uses
+ * @um: its
+ */
+void uhook_put_areas(struct uhook_mm *um)
+{
+	unsigned int i;
+
+	for (i = 0; i < um->nr_areas; i++) {
+		if (refcount_dec_and_test(&um->areas[i]->ref))
+			free_area(um->areas[i]);
+	}
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: what happens at a hit when hooks do something in the program.
+ *
+ * The first hit of a site in a process makes a body, and puts a jump in the place
+ * of the breakpoint if nobody wants to be called in the kernel; that hit goes on
+ * in the body, and so do those that still take the breakpoint. Where there can be
+ * no body the kernel does in its stead what the handlers would have done.
+ *
+ * A site keeps the body that is made for the hooks that are there. When one comes
+ * or goes uprobes tell, with the mmap lock held, and the next hit looks again; so
+ * what is decided here is decided with that lock held for writing.
+ *
+ * The three forms of US9336001 and IPCOM000199322 are states of a site: a
+ * breakpoint whose handler in the kernel moves the instruction pointer to the
+ * body; a jump to a body that begins with a breakpoint; and a jump to one without.
+ */
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/rhashtable.h>
+#include <linux/rseq.h>
+#include <linux/sched.h>
+#include <asm/uhook.h>
+
+#include "internal.h"
+
+/* There is no body: do here what hooks do in the program, if they can. */
+static bool hit_consumer(struct uprobe_consumer *uc, void *regs)
+{
+	struct uhook_ops *ops = uhook_consumer_ops(uc);
+
+	if (!ops || !uhook_needs_body(ops) || !uhook_wanted_in(ops, current->mm))
+		return false;
+
+	uhook_count_user(uhook_ops_counter(ops), false);
+	if (ops->user == UHOOK_USER_RECORD)
+		uhook_record_here(ops, regs);
+
+	return false;
+}
+
+/* The body counts for these, too. */
+static void count_exception(const struct uhook_mm *um, unsigned long addr)
+{
+	const struct uhook_slot *slot;
+	const struct uhook_set *set;
+	unsigned int i;
+
+	rcu_read_lock();
+	set = READ_ONCE(uhook_body_at(um, addr, &slot)->set);
+	for (i = 0; i < set->nr; i++)
+		uhook_count_user(set->counters[i], true);
+	rcu_read_unlock();
+}
+
+static bool needs_vectors(const struct uhook_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++) {
+		if (uhook_calls(set->counters[i]->user) && !set->counters[i]->no_vectors)
+			return true;
+	}
+
+	return false;
+}
+
+/* Whether all handlers can run here, and the rest of it. */
+static long take_body(struct uhook_mm *um, struct uhook_wanted *wanted)
+{
+	int err;
+
+	if (wanted->set->records && !uhook_can_record(current))
+		return -ETIME;
+	if (wanted->set->calls && !arch_uhook_can_call(needs_vectors(wanted->set)))
+		return -ENODEV;
+
+	err = uhook_find_functions(wanted);
+	if (err)
+		return err;
+	if (wanted->set->functions)
+		WRITE_ONCE(um->functions, true);
+	if (wanted->set->breaks)
+		WRITE_ONCE(um->breaks, true);
+
+	return uhook_take_slot(um, wanted);
+}
+
+static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprobe *uprobe,
+		      struct arch_uprobe *auprobe)
+{
+	struct uhook_wanted wanted = {
+		.site	= site->vaddr,
+		.insn	= &auprobe->insn,
+		.size	= sizeof(auprobe->insn),
+	};
+	struct vm_area_struct *vma = vma_lookup(current->mm, site->vaddr);
+	long addr;
+
+	if (!vma || !uprobe_is_at(uprobe, vma, site->vaddr))
+		return;
+
+	/* It may have a jump by now, which others go through. */
+	WRITE_ONCE(site->again, jiffies + HZ / 10);
+	if (site->body) {
+		if (site->bar)
+			site->bar = uhook_jump_to(um, uprobe, vma, site->body);
+		return;
+	}
+
+	wanted.set = uhook_make_set(uprobe, current->mm);
+	if (!wanted.set)
+		return;
+
+	site->records = wanted.set->records;
+	site->entry = wanted.set->breaks ? UPROBE_SWBP_INSN_SIZE : 0;
+	addr = take_body(um, &wanted);
+	uhook_put_set(wanted.set);
+	if (IS_ERR_VALUE(addr)) {
+		WRITE_ONCE(site->body_verdict, uhook_verdict_of(addr));
+		return;
+	}
+
+	site->bar = uhook_jump_to(um, uprobe, vma, addr);
+	/* Whoever sees the address sees what is there: body_of(). */
+	smp_store_release(&site->body, addr);
+}
+
+static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
+			  struct arch_uprobe *auprobe)
+{
+	struct uhook_mm *um = uhook_mm_of(current->mm);
+
+	/* Looks at memory of the program, and so does not like the lock. */
+	if (rseq_is_in_section(site->vaddr)) {
+		WRITE_ONCE(site->body_verdict, UHOOK_IN_RSEQ);
+		return;
+	}
+
+	if (mutex_lock_killable(&um->lock))
+		return;
+	if (!mmap_write_lock_killable(current->mm)) {
+		make_body(um, site, uprobe, auprobe);
+		mmap_write_unlock(current->mm);
+	}
+	mutex_unlock(&um->lock);
+}
+
+/* Is a bar one that goes, without anybody telling? */
+static bool may_pass(enum uhook_bar bar)
+{
+	switch (bar) {
+	case UHOOK_BAR_WRITABLE:
+	case UHOOK_BAR_TRACED:
+	case UHOOK_BAR_SHARED:
+	case UHOOK_BAR_CLOCK:
+	case UHOOK_BAR_ERROR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static unsigned long body_of(struct uhook_site *site, struct uprobe *uprobe,
+			     struct arch_uprobe *auprobe)
+{
+	/* Pairs with make_body(). */
+	unsigned long body = smp_load_acquire(&site->body);
+
+	if (body ? !may_pass(READ_ONCE(site->bar)) : !uhook_may_try(READ_ONCE(site->body_verdict)))
+		return body;
+	/* Not at each hit. */
+	if (time_before(jiffies, READ_ONCE(site->again)))
+		return body;
+
+	look_for_body(site, uprobe, auprobe);
+
+	/* The same. */
+	return smp_load_acquire(&site->body);
+}
+
+/**
+ * uhook_enter_body - let hooks do in the program what they do there
+ * @site: what was hit, or NULL
+ * @uprobe: the uprobe
+ * @auprobe: its instruction
+ * @regs: the task's registers, at the site, after the consumers
+ *
+ * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace() of the hit;
+ * sleeps when the body has to be made.
+ * Return: true if the task will go on in a body, which does the rest; false if
+ * the instruction has to be dealt with.
+ */
+bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
+		      struct arch_uprobe *auprobe, struct pt_regs *regs)
+{
+	unsigned long addr = 0;
+
+	/* A debugger would see the code of the body. */
+	if (site && arch_uhook_may_boost(regs) && !current->ptrace)
+		addr = body_of(site, uprobe, auprobe);
+	/* Others of the process may. */
+	if (addr && ((site->records && !uhook_can_record(current)) ||
+		     rseq_is_in_section(site->vaddr)))
+		addr = 0;
+	if (!addr) {
+		uprobe_find_consumer(uprobe, hit_consumer, regs);
+		return false;
+	}
+
+	count_exception(uhook_mm_of(current->mm), addr);
+	instruction_pointer_set(regs, addr + site->entry);
+	uhook_count(UHOOK_USER);
+
+	return true;
+}
+
+/**
+ * uhook_breakpoint_site - whose breakpoint was hit?
+ * @vaddr: where it is, in current's address space
+ *
+ * Context: task.
+ * Return: the site, if it is the breakpoint of a body, or @vaddr.
+ */
+unsigned long uhook_breakpoint_site(unsigned long vaddr)
+{
+	struct uhook_mm *um = uhook_mm_of(current->mm);
+	unsigned long site;
+
+	if (likely(!um || !READ_ONCE(um->breaks)))
+		return vaddr;
+
+	return uhook_translate(um, vaddr, &site) == UHOOK_BEFORE ? site : vaddr;
+}
+
+/**
+ * uhook_hooks_change - who is interested in a place changes, or a breakpoint does
+ * @mm: where
+ * @vaddr: the place
+ *
+ * Jumps over it, and those that need its bytes, become breakpoints.
+ *
+ * Context: task, with the mmap lock held.
+ * Return: 0, or an error: a jump is still there.
+ */
+int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
+{
+	struct uhook_mm *um = uhook_mm_of(mm);
+
+	if (!um)
+		return 0;
+
+	uhook_forget_body(um, vaddr);
+
+	return uhook_has_jumps(um) ? uhook_demote_around(mm, um, vaddr) : 0;
+}

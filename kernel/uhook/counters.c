@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: counters of hooks, and sets of hooks.
+ *
+ * A hook has one counter for all its sites. What the kernel sees it counts on
+ * each CPU; what bodies have counted is added up when somebody asks: a body
+ * counts for all hooks of its set. Bodies keep their sets, and sets their
+ * counters, longer than the hook is there, since a task may be in a body for as
+ * long as it likes.
+ *
+ * The list of counters, and what was counted by bodies, are protected by
+ * uhook_counts_lock.
+ */
+#include <linux/err.h>
+#include <linux/mm_types.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate_trace.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+static LIST_HEAD(counters);
+
+/* What those have counted without an exception that are not there any more. */
+static u64 jumped_before;
+
+static int set_recorder(struct uhook_counter *counter, const struct uhook_ops *ops)
+{
+	unsigned int i;
+
+	if (ops->nr_regs > UHOOK_RECORD_ARGS)
+		return -EINVAL;
+
+	for (i = 0; i < ops->nr_regs; i++) {
+		int number = uhook_register_number(ops->regs[i]);
+
+		if (number < 0)
+			return number;
+		counter->recorder.regs[i] = number;
+	}
+	counter->recorder.nr_regs = ops->nr_regs;
+	counter->recorder.stack = ops->stack;
+
+	return 0;
+}
+
+static int set_code(struct uhook_counter *counter, const struct uhook_ops *ops)
+{
+	int err;
+
+	if (ops->code_size > UHOOK_CODE_MAX)
+		return -EINVAL;
+	err = uhook_check_code(ops->code, ops->code_size);
+	if (err)
+		return err;
+
+	counter->code = kmemdup(ops->code, ops->code_size, GFP_KERNEL);
+	counter->code_size = ops->code_size;
+
+	return counter->code ? 0 : -ENOMEM;
+}
+
+/* What is to happen in the program, if it can. */
+static int set_user(struct uhook_counter *counter, const struct uhook_ops *ops)
+{
+	counter->user = ops->user;
+	counter->no_vectors = ops->no_vectors;
+	counter->breaks = ops->in_body;
+
+	switch (ops->user) {
+	case UHOOK_USER_RECORD:
+		return ops->record ? set_recorder(counter, ops) : -EINVAL;
+	case UHOOK_USER_CODE:
+		return set_code(counter, ops);
+	case UHOOK_USER_FUNCTION:
+		counter->function = ops->function;
+		return ops->function.inode ? 0 : -EINVAL;
+	default:
+		return 0;
+	}
+}
+
+static void free_counter(struct uhook_counter *counter)
+{
+	free_percpu(counter->hits);
+	kfree(counter->code);
+	kfree(counter);
+}
+
+/* A counter, with one reference; or an error: what @ops wants to record is wrong. */
+struct uhook_counter *uhook_make_counter(struct uhook_ops *ops)
+{
+	struct uhook_counter *counter = kzalloc(sizeof(*counter), GFP_KERNEL);
+
+	int err;
+
+	if (!counter)
+		return ERR_PTR(-ENOMEM);
+
+	err = set_user(counter, ops);
+	if (!err) {
+		counter->hits = alloc_percpu(struct uhook_cpu_hits);
+		err = counter->hits ? 0 : -ENOMEM;
+	}
+	if (err) {
+		free_counter(counter);
+		return ERR_PTR(err);
+	}
+	refcount_set(&counter->ref, 1);
+	counter->ops = ops;
+
+	mutex_lock(&uhook_counts_lock);
+	list_add_tail(&counter->node, &counters);
+	if (counter->user == UHOOK_USER_RECORD)
+		uhook_start_draining();
+	mutex_unlock(&uhook_counts_lock);
+
+	return counter;
+}
+
+static u64 total_of(const struct uhook_counter *counter, size_t offset)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*(u64 *)((void *)per_cpu_ptr(counter->hits, cpu) + offset));
+
+	return sum;
+}
+
+/* A task that the kernel has sent to a body may not have counted yet. */
+static void hits_of(const struct uhook_counter *counter, struct uhook_hits *hits)
+{
+	u64 bodies = counter->dead + counter->live;
+
+	hits->kernel = total_of(counter, offsetof(struct uhook_cpu_hits, kernel));
+	hits->user = total_of(counter, offsetof(struct uhook_cpu_hits, user));
+	hits->jumped = bodies > hits->user ? bodies - hits->user : 0;
+	hits->lost = counter->lost + counter->sum.lost;
+	hits->missed = counter->missed + counter->sum.missed;
+	/* Nor does the kernel call what is the program's. */
+	if (uhook_calls(counter->user))
+		hits->missed += hits->kernel;
+}
+
+static void forget_live(struct uhook_counter *counter)
+{
+	counter->live = 0;
+	memset(&counter->sum, 0, sizeof(counter->sum));
+}
+
+/* Context: task, without uhook_counts_lock; sleeps. */
+void uhook_put_counter(struct uhook_counter *counter)
+{
+	struct uhook_hits hits;
+
+	if (!refcount_dec_and_mutex_lock(&counter->ref, &uhook_counts_lock))
+		return;
+
+	list_del(&counter->node);
+	forget_live(counter);
+	hits_of(counter, &hits);
+	jumped_before += hits.jumped;
+	mutex_unlock(&uhook_counts_lock);
+	free_counter(counter);
+}
+
+/**
+ * uhook_leave_counter - a hook has gone
+ * @counter: its; what is recorded is handed over before, and then no more
+ *
+ * Context: task, without uhook_counts_lock; sleeps.
+ */
+void uhook_leave_counter(struct uhook_counter *counter)
+{
+	mutex_lock(&uhook_counts_lock);
+	if (counter->user == UHOOK_USER_RECORD)
+		uhook_stop_draining();
+	counter->ops = NULL;
+	mutex_unlock(&uhook_counts_lock);
+
+	uhook_put_counter(counter);
+}
+
+static void sum_up(void)
+{
+	struct uhook_counter *counter;
+
+	list_for_each_entry(counter, &counters, node)
+		forget_live(counter);
+	uhook_sum_data();
+}
+
+/**
+ * uhook_read_counter - what a hook has counted
+ * @counter: the hook's
+ * @hits: receives it
+ *
+ * Context: task; sleeps.
+ */
+void uhook_read_counter(const struct uhook_counter *counter, struct uhook_hits *hits)
+{
+	mutex_lock(&uhook_counts_lock);
+	sum_up();
+	hits_of(counter, hits);
+	mutex_unlock(&uhook_counts_lock);
+}
+
+struct collected {
+	struct mm_struct	*mm;
+	struct uhook_set	*set;
+	bool			filtered;
+	unsigned int		nr;
+};
+
+/* The counters of the hooks that do something in the program there. */
+static bool collect(struct uprobe_consumer *uc, void *data)
+{
+	struct uhook_ops *ops = uhook_consumer_ops(uc);
+	struct collected *c = data;
+
+	if (!ops || !uhook_needs_body(ops))
+		return false;
+	if (ops->filter) {
+		c->filtered = true;
+		if (!ops->filter(ops, c->mm))
+			return false;
+	}
+
+	if (c->set && c->nr < c->set->nr)
+		c->set->counters[c->nr] = uhook_ops_counter(ops);
+	c->nr++;
+
+	return false;
+}
+
+static void enter_counter(struct uhook_set *set, struct uhook_counter *counter)
+{
+	refcount_inc(&counter->ref);
+	set->records |= counter->user == UHOOK_USER_RECORD;
+	set->calls |= uhook_calls(counter->user);
+	set->breaks |= counter->breaks;
+	set->functions |= counter->user == UHOOK_USER_FUNCTION;
+}
+
+/**
+ * uhook_make_set - the hooks of a place that do something in a program
+ * @uprobe: the place
+ * @mm: the program's address space; its mmap lock is held
+ *
+ * Context: task, between rcu_read_lock_trace() and rcu_read_unlock_trace().
+ * Return: a set with one reference; NULL if there is none, or for want of memory.
+ */
+struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm)
+{
+	struct collected c = { .mm = mm };
+	unsigned int i;
+
+	uprobe_find_consumer(uprobe, collect, &c);
+	if (!c.nr)
+		return NULL;
+
+	c.set = kzalloc(struct_size(c.set, counters, c.nr), GFP_UHOOK);
+	if (!c.set)
+		return NULL;
+
+	refcount_set(&c.set->ref, 1);
+	c.set->nr = c.nr;
+	c.nr = 0;
+	uprobe_find_consumer(uprobe, collect, &c);
+	/* Hooks may have gone meanwhile; those that come find us later. */
+	c.set->nr = min(c.nr, c.set->nr);
+	c.set->filtered = c.filtered;
+	for (i = 0; i < c.set->nr; i++)
+		enter_counter(c.set, c.set->counters[i]);
+
+	return c.set;
+}
+
+static void free_set(struct work_struct *work)
+{
+	struct uhook_set *set = container_of(to_rcu_work(work), struct uhook_set, free);
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++)
+		uhook_put_counter(set->counters[i]);
+	kfree(set);
+}
+
+/**
+ * uhook_put_set - a body, or whoever made it, does not need a set any more
+ * @set: it
+ *
+ * Those who came to the body may still look at it, under RCU.
+ *
+ * Context: any.
+ */
+void uhook_put_set(struct uhook_set *set)
+{
+	if (!refcount_dec_and_test(&set->ref))
+		return;
+
+	INIT_RCU_WORK(&set->free, free_set);
+	queue_rcu_work(system_unbound_wq, &set->free);
+}
+
+/* Do they stand for the same hooks? */
+bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b)
+{
+	return a->nr == b->nr &&
+	       !memcmp(a->counters, b->counters, a->nr * sizeof(a->counters[0]));
+}
+
+/**
+ * uhook_read_words - what the handlers of a hook have counted
+ * @counter: the hook's
+ * @words: receives the sums
+ *
+ * Context: task; sleeps.
+ */
+void uhook_read_words(const struct uhook_counter *counter, u64 words[UHOOK_DATA_WORDS])
+{
+	unsigned int i;
+
+	mutex_lock(&uhook_counts_lock);
+	sum_up();
+	for (i = 0; i < UHOOK_DATA_WORDS; i++)
+		words[i] = counter->words[i] + counter->sum.words[i];
+	mutex_unlock(&uhook_counts_lock);
+}
+
+/**
+ * uhook_count_user - a hit of a hook, seen in the kernel
+ * @counter: the hook's
+ * @body: whether it goes on in a body, which counts it too
+ */
+void uhook_count_user(struct uhook_counter *counter, bool body)
+{
+	if (body)
+		this_cpu_inc(counter->hits->user);
+	else
+		this_cpu_inc(counter->hits->kernel);
+}
+
+/* How many hits of all hooks there were that no exception told of. */
+void uhook_all_hits(struct uhook_hits *sum)
+{
+	struct uhook_counter *counter;
+	struct uhook_hits hits;
+
+	memset(sum, 0, sizeof(*sum));
+	mutex_lock(&uhook_counts_lock);
+	sum_up();
+	sum->jumped = jumped_before;
+	list_for_each_entry(counter, &counters, node) {
+		hits_of(counter, &hits);
+		sum->kernel += hits.kernel;
+		sum->user += hits.user;
+		sum->jumped += hits.jumped;
+	}
+	mutex_unlock(&uhook_counts_lock);
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: what bodies need to call handlers that are functions.
+ *
+ * The code of a handler is copied into the area of the bodies that call it, and so
+ * is a gate, through which they do; uhook_gate.h says what that is. Both take
+ * slots of the area, are made when the first body needs them, and never change.
+ * A function of a file is called where the process has it mapped. When that mapping
+ * goes, bodies that call it are not entered any more.
+ *
+ * US8832666 copies the user handler into the page of the trampoline, if it is asked
+ * to.
+ */
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uprobes.h>
+#include <asm/uhook.h>
+
+#include "internal.h"
+
+static_assert(UHOOK_GATE_SIZE <= UHOOK_CODE_MAX);
+static_assert(UHOOK_CODE_MAX <= PAGE_SIZE);
+
+/* So many slots of one page; the first one's number, or an error. */
+static int reserve(struct uhook_area *area, size_t len)
+{
+	unsigned int per_page = uhook_page_slots(area->kind);
+	unsigned int nr = DIV_ROUND_UP(len, uhook_slot_size(area->kind));
+	unsigned int first = area->used;
+	int err;
+
+	if (first % per_page + nr > per_page)
+		first = round_up(first, per_page);
+	if (first + nr > uhook_area_slots(area->kind) || refcount_read(&area->ref) > 1)
+		return -ENOSPC;
+
+	/* What is left out before that has no site either. */
+	err = first ? uhook_make_page(area, (first - 1) / per_page) : 0;
+	err = err ?: uhook_make_page(area, first / per_page);
+	if (err)
+		return err;
+	/* Whoever goes through all finds pages there. */
+	smp_store_release(&area->used, first + nr);
+
+	return first;
+}
+
+static unsigned long write_at(struct uhook_area *area, unsigned int nr, const void *bytes,
+			      size_t len)
+{
+	unsigned long addr = area->vaddr + nr * uhook_slot_size(area->kind);
+
+	arch_uprobe_copy_ixol(area->pages[(addr - area->vaddr) >> PAGE_SHIFT], addr,
+			      (void *)bytes, len);
+
+	return addr;
+}
+
+/**
+ * uhook_gate_of - the gate of an area
+ * @area: it, with its lock held
+ * @vectors: whether it keeps vector registers
+ * @make: whether to make one if there is none
+ * @addr: receives its address
+ *
+ * Return: 0; -ENOENT if there is none; -ENOSPC, -ENOMEM.
+ */
+int uhook_gate_of(struct uhook_area *area, bool vectors, bool make, unsigned long *addr)
+{
+	struct uhook_gate gate = {
+		.pool		= area->vaddr + UHOOK_CODE_SIZE + UHOOK_POOL_AT,
+		.page_size	= PAGE_SIZE,
+		.vectors	= vectors,
+	};
+	int first, len;
+	u8 *code;
+
+	*addr = area->gates[vectors];
+	if (*addr || !make)
+		return *addr ? 0 : -ENOENT;
+
+	code = kmalloc(UHOOK_GATE_SIZE, GFP_UHOOK);
+	if (!code)
+		return -ENOMEM;
+
+	arch_uhook_vectors(&gate);
+	first = reserve(area, UHOOK_GATE_SIZE);
+	if (first >= 0) {
+		len = uhook_gate_code(code, UHOOK_GATE_SIZE,
+				      area->vaddr + first * uhook_slot_size(area->kind), &gate);
+		if (len > 0)
+			*addr = write_at(area, first, code, len);
+		else
+			first = len;
+	}
+	kfree(code);
+	area->gates[vectors] = *addr;
+
+	return *addr ? 0 : first;
+}
+
+/**
+ * uhook_code_of - the code of a handler in an area
+ * @area: it, with its lock held
+ * @counter: the handler's
+ * @make: whether to copy it there if it is not
+ * @addr: receives its address
+ *
+ * Return: 0; -ENOENT if it is not there; -ENOSPC, -ENOMEM.
+ */
+int uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool make,
+		  unsigned long *addr)
+{
+	struct uhook_code_at *at;
+	unsigned int i;
+	int first;
+
+	for (i = 0; i < area->nr_codes; i++) {
+		if (area->codes[i].counter == counter) {
+			*addr = area->vaddr + area->codes[i].nr * uhook_slot_size(area->kind);
+			return 0;
+		}
+	}
+	if (!make)
+		return -ENOENT;
+	if (i == UHOOK_AREA_CODES)
+		return -ENOSPC;
+
+	first = reserve(area, counter->code_size);
+	if (first < 0)
+		return first;
+
+	*addr = write_at(area, first, counter->code, counter->code_size);
+	at = &area->codes[i];
+	at->nr = first;
+	at->counter = counter;
+	refcount_inc(&counter->ref);
+	area->nr_codes++;
+
+	return 0;
+}
+
+/**
+ * uhook_prepare_calls - make in an area what the body will call
+ * @area: it, with its lock held
+ * @w: the body
+ *
+ * Return: 0, -ENOSPC, -ENOMEM.
+ */
+int uhook_prepare_calls(struct uhook_area *area, const struct uhook_wanted *w)
+{
+	unsigned long addr;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < w->set->nr && !err; i++) {
+		struct uhook_counter *counter = w->set->counters[i];
+
+		if (!uhook_calls(counter->user))
+			continue;
+		err = uhook_gate_of(area, !counter->no_vectors, true, &addr);
+		if (!err && counter->user == UHOOK_USER_CODE)
+			err = uhook_code_of(area, counter, true, &addr);
+	}
+
+	return err;
+}
+
+/* Where current has an instruction of a file, to execute; or 0. */
+static unsigned long find_mapped(const struct uhook_point *point)
+{
+	VMA_ITERATOR(vmi, current->mm, 0);
+	struct vm_area_struct *vma;
+
+	for_each_vma(vmi, vma) {
+		loff_t start = (loff_t)vma->vm_pgoff << PAGE_SHIFT;
+
+		if (!vma->vm_file || !(vma->vm_flags & VM_EXEC) ||
+		    file_inode(vma->vm_file) != point->inode)
+			continue;
+		if (point->offset >= start && point->offset - start < vma->vm_end - vma->vm_start)
+			return vma->vm_start + (point->offset - start);
+	}
+
+	return 0;
+}
+
+/**
+ * uhook_find_functions - where the handlers are that are functions of files
+ * @w: the body, whose functions are found for current
+ *
+ * Context: task, with the mmap lock held.
+ * Return: 0; -ENOENT if a file is not mapped, -EMFILE if there are too many
+ * handlers.
+ */
+int uhook_find_functions(struct uhook_wanted *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->set->nr; i++) {
+		const struct uhook_counter *counter = w->set->counters[i];
+
+		if (counter->user == UHOOK_USER_COUNT)
+			continue;
+		if (i >= UHOOK_BODY_BLOCKS)
+			return -EMFILE;
+		if (counter->user != UHOOK_USER_FUNCTION)
+			continue;
+		w->functions[i] = find_mapped(&counter->function);
+		if (!w->functions[i])
+			return -ENOENT;
+	}
+
+	return 0;
+}
+
+static bool calls_into(const struct uhook_set *set, const struct inode *inode)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++) {
+		if (set->counters[i]->user == UHOOK_USER_FUNCTION &&
+		    set->counters[i]->function.inode == inode)
+			return true;
+	}
+
+	return false;
+}
+
+/**
+ * uhook_file_munmap - a mapping of a file is going
+ * @vma: it, out of reach already
+ *
+ * Jumps to bodies that call functions of it become breakpoints, which look for the
+ * functions again.
+ *
+ * Context: task, with the mmap lock held.
+ */
+void uhook_file_munmap(struct vm_area_struct *vma)
+{
+	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
+	unsigned int i, nr, used;
+
+	if (likely(!um || !READ_ONCE(um->functions)))
+		return;
+
+	for (i = 0; i < um->nr_areas; i++) {
+		struct uhook_area *area = um->areas[i];
+
+		if (area->kind != UHOOK_LONG_BODIES)
+			continue;
+		/* Pairs with those who add. */
+		used = smp_load_acquire(&area->used);
+		for (nr = 0; nr < used; nr++) {
+			const struct uhook_set *set = uhook_body_nr(area, nr)->set;
+
+			if (set && calls_into(set, file_inode(vma->vm_file)))
+				uhook_demote_site(vma->vm_mm, um, uhook_slot_nr(area, nr)->site);
+		}
+	}
+}

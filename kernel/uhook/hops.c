@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: hops, for jumps that cannot choose where they lead.
+ *
+ * A jump over an instruction that is shorter than the jump takes what follows
+ * the instruction as the rest of its displacement. There, wherever that is, the
+ * process gets a page, and in it a hop: a jump to the body. Pages are taken in
+ * blocks where there is room, so that neighbours of a site find theirs made, and
+ * alone where there is not. They are special mappings as areas are: the program
+ * may execute them and not change them, nor put anything in their place. What
+ * was there first stays, and room is left for what grows.
+ *
+ * A hop is written before anybody jumps to it, and never changes. A child has
+ * its parent's; nothing is added to a block that several have.
+ *
+ * Blocks are found by address without a lock, by tasks that run in the address
+ * space; they are added with uhook_mm::lock and the mmap lock held, and go when
+ * nobody uses it any more.
+ *
+ * The punning of instructions is that of LiteInst; that the kernel puts the
+ * targets there is new.
+ */
+#include <linux/align.h>
+#include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/security.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+#define HOP_BLOCK_PAGES	16
+#define HOP_BLOCK_SIZE	(HOP_BLOCK_PAGES * PAGE_SIZE)
+
+/* Pages with hops of a process. */
+#define MAX_HOP_PAGES	4096
+
+/* How much is left free above the heap. */
+#define HEAP_ROOM	SZ_64M
+
+/**
+ * struct hop_page - what is known of a page
+ * @page: it
+ * @used: which bytes are taken
+ * @starts: which of them begin a hop
+ */
+struct hop_page {
+	struct page	*page;
+	DECLARE_BITMAP(used, PAGE_SIZE);
+	DECLARE_BITMAP(starts, PAGE_SIZE);
+};
+
+/**
+ * struct uhook_hops - a block
+ * @ref: how many address spaces have it
+ * @vaddr: where it is
+ * @mapped: which of its pages the process has a mapping for
+ * @pages: those that have hops
+ */
+struct uhook_hops {
+	refcount_t	ref;
+	unsigned long	vaddr;
+	unsigned long	mapped;
+	struct hop_page	*pages[HOP_BLOCK_PAGES];
+};
+
+static struct uhook_hops *block_at(const struct uhook_mm *um, unsigned long addr)
+{
+	return xa_load((struct xarray *)&um->hops, addr / HOP_BLOCK_SIZE);
+}
+
+static vm_fault_t hop_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
+			    struct vm_fault *vmf)
+{
+	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
+	struct uhook_hops *block = um ? block_at(um, vmf->address) : NULL;
+	struct hop_page *hp = NULL;
+
+	if (block)
+		/* Pairs with make_hop_page(). */
+		hp = smp_load_acquire(&block->pages[vmf->address % HOP_BLOCK_SIZE / PAGE_SIZE]);
+	if (!hp)
+		return VM_FAULT_SIGBUS;
+
+	vmf->page = hp->page;
+	get_page(vmf->page);
+
+	return 0;
+}
+
+static const struct vm_special_mapping hop_mapping = {
+	.name	= "[uhook]",
+	.fault	= hop_fault,
+};
+
+/**
+ * uhook_stack_floor - where the room of the stack ends
+ * @mm: current's
+ *
+ * Return: the lowest address that the stack may come to.
+ */
+unsigned long uhook_stack_floor(const struct mm_struct *mm)
+{
+	unsigned long room = clamp(rlimit(RLIMIT_STACK), SZ_128M, SZ_1G);
+
+	return mm->start_stack - min(mm->start_stack, room + stack_guard_gap);
+}
+
+/* Is there nothing, and nothing that will grow? */
+static bool is_free(struct mm_struct *mm, unsigned long start, unsigned long size)
+{
+	unsigned long end = start + size;
+	struct vm_area_struct *next;
+
+	if (start < max(PAGE_SIZE, mmap_min_addr) || end > mm->task_size)
+		return false;
+	if (end > uhook_stack_floor(mm) && start < mm->start_stack)
+		return false;
+	if (end > mm->start_brk && start < mm->brk + HEAP_ROOM)
+		return false;
+
+	next = find_vma(mm, start);
+
+	return !next || vm_start_gap(next) >= end;
+}
+
+static int map_pages(struct mm_struct *mm, unsigned long start, unsigned long size)
+{
+	struct vm_area_struct *vma;
+
+	if (mm->map_count >= sysctl_max_map_count / 2)
+		return -ENOSPC;
+	if (!is_free(mm, start, size))
+		return -EEXIST;
+
+	vma = _install_special_mapping(mm, start, size, VM_READ | VM_EXEC | VM_MAYREAD |
+				       VM_MAYEXEC | VM_SEALED, &hop_mapping);
+
+	return PTR_ERR_OR_ZERO(vma);
+}
+
+static struct uhook_hops *make_block(struct uhook_mm *um, unsigned long vaddr)
+{
+	struct uhook_hops *block = kzalloc(sizeof(*block), GFP_UHOOK);
+	int err;
+
+	if (!block)
+		return ERR_PTR(-ENOMEM);
+
+	refcount_set(&block->ref, 1);
+	block->vaddr = vaddr;
+	err = xa_err(xa_store(&um->hops, vaddr / HOP_BLOCK_SIZE, block, GFP_UHOOK));
+	if (err) {
+		kfree(block);
+		return ERR_PTR(err);
+	}
+
+	return block;
+}
+
+/* A mapping for a page, or for all pages when there is room for them. */
+static int map_page(struct uhook_hops *block, unsigned int i)
+{
+	struct mm_struct *mm = current->mm;
+	int err;
+
+	if (test_bit(i, &block->mapped))
+		return 0;
+
+	if (!block->mapped && !map_pages(mm, block->vaddr, HOP_BLOCK_SIZE)) {
+		block->mapped = GENMASK(HOP_BLOCK_PAGES - 1, 0);
+		return 0;
+	}
+
+	err = map_pages(mm, block->vaddr + i * PAGE_SIZE, PAGE_SIZE);
+	if (!err)
+		__set_bit(i, &block->mapped);
+
+	return err;
+}
+
+static int make_hop_page(struct uhook_mm *um, struct uhook_hops *block, unsigned int i)
+{
+	struct hop_page *hp;
+
+	if (block->pages[i])
+		return 0;
+	if (um->nr_hop_pages == MAX_HOP_PAGES)
+		return -ENOSPC;
+
+	hp = kvzalloc(sizeof(*hp), GFP_UHOOK);
+	if (!hp)
+		return -ENOMEM;
+
+	hp->page = alloc_page(GFP_UHOOK | __GFP_ZERO);
+	if (!hp->page) {
+		kvfree(hp);
+		return -ENOMEM;
+	}
+	um->nr_hop_pages++;
+	/* Faults and translations look without a lock. */
+	smp_store_release(&block->pages[i], hp);
+
+	return 0;
+}
+
+/* A place for a hop in a page, from FIRST to LAST; or -1. */
+static long find_place(const struct hop_page *hp, unsigned int first, unsigned int last)
+{
+	unsigned long at;
+
+	at = bitmap_find_next_zero_area((unsigned long *)hp->used, PAGE_SIZE, first,
+					UHOOK_JUMP_MAX, 0);
+
+	return at <= last ? at : -1;
+}
+
+/**
+ * struct hop_want - what a hop is looked for
+ * @body: where it leads
+ * @first: the lowest address in the page in question
+ * @last: the highest
+ */
+struct hop_want {
+	unsigned long body;
+	unsigned long first;
+	unsigned long last;
+};
+
+static long hop_in_page(struct uhook_mm *um, const struct hop_want *want)
+{
+	unsigned int i = want->first % HOP_BLOCK_SIZE / PAGE_SIZE;
+	struct uhook_hops *block = block_at(um, want->first);
+	u8 bytes[UHOOK_JUMP_MAX];
+	struct hop_page *hp;
+	unsigned long addr;
+	long at;
+	int err;
+
+	if (!block && !is_free(current->mm, want->first & PAGE_MASK, PAGE_SIZE))
+		return -EEXIST;
+	if (!block)
+		block = make_block(um, ALIGN_DOWN(want->first, HOP_BLOCK_SIZE));
+	if (IS_ERR(block))
+		return PTR_ERR(block);
+	if (refcount_read(&block->ref) > 1)
+		return -EBUSY;
+
+	err = map_page(block, i) ?: make_hop_page(um, block, i);
+	if (err)
+		return err;
+
+	hp = block->pages[i];
+	at = find_place(hp, offset_in_page(want->first), offset_in_page(want->last));
+	if (at < 0)
+		return -EEXIST;
+
+	addr = (want->first & PAGE_MASK) + at;
+	err = uhook_make_hop(addr, want->body, bytes);
+	if (err)
+		return err;
+
+	arch_uprobe_copy_ixol(hp->page, addr, bytes, sizeof(bytes));
+	bitmap_set(hp->used, at, UHOOK_JUMP_MAX);
+	/* What is there is written: uhook_hop_body(). */
+	smp_mb__before_atomic();
+	set_bit(at, hp->starts);
+
+	return addr;
+}
+
+/**
+ * uhook_take_hop - make a hop
+ * @um: current's
+ * @targets: where the jump can lead
+ * @last: where one led that was made before, or 0
+ * @body: where the hop is to lead
+ *
+ * Context: task, with @um->lock and the mmap lock for writing held.
+ * Return: its address; -EEXIST when other things are there, -EBUSY when the page
+ * is another process's too, -ENOSPC when there are too many pages, -ERANGE,
+ * -ENOMEM.
+ */
+long uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
+		    unsigned long last, unsigned long body)
+{
+	struct hop_want want = { .body = body, .first = targets->first };
+	long ret = -EEXIST, failed;
+
+	if (last >= targets->first && last <= targets->last && uhook_hop_body(um, last) == body)
+		return last;
+
+	while (want.first <= targets->last) {
+		unsigned long page = want.first & PAGE_MASK;
+
+		/* It may not cross the end of the page. */
+		want.last = min(targets->last, page + PAGE_SIZE - UHOOK_JUMP_MAX);
+		failed = want.first <= want.last ? hop_in_page(um, &want) : -EEXIST;
+		if (failed > 0 || failed == -ENOMEM)
+			return failed;
+		if (ret == -EEXIST)
+			ret = failed;
+		want.first = page + PAGE_SIZE;
+	}
+
+	return ret;
+}
+
+/**
+ * uhook_hop_body - where does a hop lead?
+ * @um: of the address space
+ * @ip: an address
+ *
+ * Context: any, NMI too, while somebody uses the address space.
+ * Return: the address of a body, or 0 when @ip is not the beginning of a hop.
+ */
+unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
+{
+	struct uhook_hops *block = block_at(um, ip);
+	unsigned int at = offset_in_page(ip);
+	struct hop_page *hp;
+
+	/* Pairs with make_hop_page(). */
+	hp = block ? smp_load_acquire(&block->pages[ip % HOP_BLOCK_SIZE / PAGE_SIZE]) : NULL;
+	if (!hp || !test_bit_acquire(at, hp->starts))
+		return 0;
+
+	return arch_uhook_jump_target(ip, page_address(hp->page) + at);
+}
+
+/**
+ * uhook_share_hops - give a child its parent's
+ * @from: the parent's
+ * @to: the child's, which nobody else knows yet
+ *
+ * Context: with the parent's mmap lock held for writing.
+ * Return: 0 or -ENOMEM.
+ */
+int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to)
+{
+	struct uhook_hops *block;
+	unsigned long i;
+	int err;
+
+	xa_for_each(&from->hops, i, block) {
+		err = xa_err(xa_store(&to->hops, i, block, GFP_KERNEL_ACCOUNT));
+		if (err)
+			return err;
+		refcount_inc(&block->ref);
+	}
+	to->nr_hop_pages = from->nr_hop_pages;
+
+	return 0;
+}
+
+static void free_block(struct uhook_hops *block)
+{
+	unsigned int i;
+
+	for (i = 0; i < HOP_BLOCK_PAGES; i++) {
+		if (!block->pages[i])
+			continue;
+		put_page(block->pages[i]->page);
+		kvfree(block->pages[i]);
+	}
+	kfree(block);
+}
+
+/**
+ * uhook_put_hops - let go of all hops of an address space that nobody uses
+ * @um: its
+ */
+void uhook_put_hops(struct uhook_mm *um)
+{
+	struct uhook_hops *block;
+	unsigned long i;
+
+	xa_for_each(&um->hops, i, block) {
+		if (refcount_dec_and_test(&block->ref))
+			free_block(block);
+	}
+	xa_destroy(&um->hops);
+}

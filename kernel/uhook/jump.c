@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: jumps in the place of breakpoints.
+ *
+ * A site has nothing, a breakpoint, or a jump to its body or to a hop that leads
+ * there. Which of these it has is what is in the text: a jump is uhook's if it
+ * leads to the body of the site that it is at. So nothing has to be kept when
+ * text is copied for a child, unmapped, or mapped anew.
+ *
+ * Only the bytes of the probed instruction are written (and padding behind a
+ * return), all at once: the page is replaced by a copy, and its entry in the page
+ * table is cleared and flushed before the other one is set, so that no thread
+ * sees half of it. A thread cannot be parked inside of one instruction. A jump
+ * never crosses the end of a page, so that all its bytes come and go together.
+ *
+ * The mmap lock protects all of this: jumps are written with it held for writing,
+ * and become breakpoints with it held at all.
+ */
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/uprobes.h>
+#include <asm/uhook.h>
+
+#include "internal.h"
+
+static bool needs_kernel(struct uprobe_consumer *uc, void *mm)
+{
+	struct uhook_ops *ops = uhook_consumer_ops(uc);
+
+	if (!ops)
+		return !uc->filter || uc->filter(uc, mm);
+
+	return uhook_wanted_in(ops, mm) &&
+	       ((ops->handler && !ops->in_body) || ops->ret_handler);
+}
+
+static enum uhook_bar bar_of_thread(const struct task_struct *task, bool records)
+{
+	if (READ_ONCE(task->ptrace))
+		return UHOOK_BAR_TRACED;
+
+	return records && !uhook_can_record(task) ? UHOOK_BAR_CLOCK : UHOOK_NO_BAR;
+}
+
+/* All threads will take the jump, and processes that share the address space. */
+static enum uhook_bar bar_of_process(bool records)
+{
+	enum uhook_bar bar = UHOOK_NO_BAR;
+	struct task_struct *process, *task;
+
+	rcu_read_lock();
+	for_each_process_thread(process, task) {
+		if (READ_ONCE(task->mm) == current->mm)
+			bar = bar ?: bar_of_thread(task, records);
+	}
+	rcu_read_unlock();
+
+	return bar;
+}
+
+static bool fits_page(unsigned long site)
+{
+	return offset_in_page(site) <= PAGE_SIZE - UHOOK_JUMP_MAX;
+}
+
+/* What arm64 needs to know of what comes before an instruction. */
+#define BYTES_BEFORE	64
+
+static bool is_in_atomic(unsigned long site)
+{
+	unsigned int len = BYTES_BEFORE;
+	u8 before[BYTES_BEFORE];
+
+	/* What is before the page may be something else, or not there. */
+	if (copy_from_user_nofault(before, (void __user *)(site - len), len)) {
+		len = min_t(unsigned int, offset_in_page(site), BYTES_BEFORE);
+		if (copy_from_user_nofault(before, (void __user *)(site - len), len))
+			return true;
+	}
+
+	return uhook_is_atomic(before, len);
+}
+
+static enum uhook_bar find_bar(struct uprobe *uprobe, struct vm_area_struct *vma,
+			       unsigned long site, const struct uhook_body *body)
+{
+	if (uprobe_find_consumer(uprobe, needs_kernel, vma->vm_mm))
+		return UHOOK_BAR_KERNEL;
+	if (uprobe_is_followed(uprobe, UHOOK_JUMP_MAX))
+		return UHOOK_BAR_NEIGHBOUR;
+	if (!fits_page(site))
+		return UHOOK_BAR_PAGE;
+	if (vma->vm_flags & VM_WRITE)
+		return UHOOK_BAR_WRITABLE;
+	if (arch_uhook_is_landing(vma, body->before))
+		return UHOOK_BAR_LANDING;
+	if (is_in_atomic(site))
+		return UHOOK_BAR_ATOMIC;
+
+	return bar_of_process(body->set->records);
+}
+
+/* What a site looks like with its breakpoint. */
+static void with_breakpoint(const u8 *before, u8 *bytes)
+{
+	const uprobe_opcode_t insn = UPROBE_SWBP_INSN;
+
+	memcpy(bytes, before, UHOOK_JUMP_MAX);
+	memcpy(bytes, &insn, UPROBE_SWBP_INSN_SIZE);
+}
+
+static enum uhook_bar bar_of(long error)
+{
+	switch (error) {
+	case -ENOSPC:
+		return UHOOK_BAR_FULL;
+	case -EBUSY:
+		return UHOOK_BAR_SHARED;
+	case -EEXIST:
+	case -ERANGE:
+		return UHOOK_BAR_TAKEN;
+	default:
+		return UHOOK_BAR_ERROR;
+	}
+}
+
+/* Where the jump goes: to the body, or to a hop, which is made. */
+static long find_target(struct uhook_mm *um, const struct uhook_targets *targets,
+			struct uhook_body *body, unsigned long addr)
+{
+	long hop;
+
+	if (!targets->forced && addr >= targets->first && addr <= targets->last)
+		return addr;
+
+	hop = uhook_take_hop(um, targets, body->hop, addr);
+	if (!IS_ERR_VALUE(hop))
+		body->hop = hop;
+
+	return hop;
+}
+
+/**
+ * uhook_jump_to - make a jump of a breakpoint
+ * @um: current's
+ * @uprobe: whose breakpoint it is
+ * @vma: of the text
+ * @addr: the address of the body
+ *
+ * Context: task, with @um->lock and the mmap lock for writing held, between
+ * rcu_read_lock_trace() and rcu_read_unlock_trace().
+ * Return: 0, or why the breakpoint stays.
+ */
+enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
+			     struct vm_area_struct *vma, unsigned long addr)
+{
+	const struct uhook_slot *slot;
+	struct uhook_body *body = uhook_body_at(um, addr, &slot);
+	unsigned long site = slot->site;
+	u8 text[UHOOK_JUMP_MAX], expected[UHOOK_JUMP_MAX];
+	struct uhook_targets targets;
+	struct uhook_jump jump;
+	enum uhook_bar bar;
+	long target;
+
+	bar = find_bar(uprobe, vma, site, body);
+	if (bar)
+		return bar;
+
+	/* The bytes behind the instruction are what they are now. */
+	if (copy_from_user_nofault(text, (void __user *)site, sizeof(text)))
+		return UHOOK_BAR_ERROR;
+	memcpy(text, body->before, body->before_len);
+
+	if (uhook_jump_targets(site, text, slot->insn_len, &targets))
+		return UHOOK_BAR_TAKEN;
+	target = find_target(um, &targets, body, addr);
+	if (IS_ERR_VALUE(target))
+		return bar_of(target);
+
+	if (uhook_make_jump(site, text, slot->insn_len, target, &jump))
+		return UHOOK_BAR_TAKEN;
+	/* The program has changed what is behind a return. */
+	if (jump.len != body->before_len)
+		return UHOOK_BAR_ERROR;
+
+	with_breakpoint(text, expected);
+	if (uprobe_write_text(vma->vm_mm, site, expected, jump.bytes, jump.len))
+		return UHOOK_BAR_ERROR;
+
+	return UHOOK_NO_BAR;
+}
+
+/* The body that a jump leads to, if it is the jump of its site; or 0. */
+static unsigned long own_body(const struct uhook_mm *um, unsigned long site, const u8 *text)
+{
+	unsigned long target = arch_uhook_jump_target(site, text), hop;
+	unsigned long addr;
+
+	if (!target || uhook_translate(um, target, &addr) != UHOOK_BEFORE || addr != site)
+		return 0;
+
+	hop = uhook_hop_body(um, target);
+
+	return hop ?: target;
+}
+
+/**
+ * uhook_demote_site - make a breakpoint of a jump, if there is one
+ * @mm: where
+ * @um: its
+ * @site: the site, which looks for its body again
+ *
+ * Context: task, with the mmap lock held.
+ * Return: 0, or an error: the jump is still there.
+ */
+int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned long site)
+{
+	u8 text[UHOOK_JUMP_MAX], bytes[UHOOK_JUMP_MAX];
+	const struct uhook_slot *slot;
+	const struct uhook_body *body;
+	unsigned long addr;
+	int ret;
+
+	uhook_forget_body(um, site);
+	if (!fits_page(site))
+		return 0;
+
+	ret = uprobe_read_text(mm, site, text, sizeof(text));
+	if (ret)
+		return ret == -ESTALE ? 0 : ret;
+
+	addr = own_body(um, site, text);
+	if (!addr)
+		return 0;
+
+	body = uhook_body_at(um, addr, &slot);
+	with_breakpoint(body->before, bytes);
+	ret = uprobe_write_text(mm, site, text, bytes, body->before_len);
+
+	/* Somebody else was faster. */
+	return ret == -ESTALE ? 0 : ret;
+}
+
+/**
+ * uhook_demote_around - make breakpoints of the jumps that need some bytes
+ * @mm: where
+ * @um: its
+ * @vaddr: the address of an instruction
+ *
+ * Context: task, with the mmap lock held.
+ */
+int uhook_demote_around(struct mm_struct *mm, const struct uhook_mm *um, unsigned long vaddr)
+{
+	unsigned long site;
+	int ret = 0;
+
+	for (site = vaddr - UHOOK_JUMP_MAX + 1; site <= vaddr && !ret; site++) {
+		if (IS_ALIGNED(site, UPROBE_SWBP_INSN_SIZE))
+			ret = uhook_demote_site(mm, um, site);
+	}
+
+	return ret;
+}
+
+/* Sites are added while we look, but not here: that takes the mmap lock. */
+static int demote_area(struct mm_struct *mm, const struct uhook_mm *um,
+		       const struct uhook_area *area, unsigned long start, unsigned long end)
+{
+	/* Pairs with enter_slot(): a relative may add some. */
+	unsigned int nr, used = smp_load_acquire(&area->used);
+	int ret = 0;
+
+	for (nr = 0; nr < used && !ret; nr++) {
+		unsigned long site = uhook_slot_nr(area, nr)->site;
+
+		if (site && site < end && site + UHOOK_JUMP_MAX > start)
+			ret = uhook_demote_site(mm, um, site);
+	}
+
+	return ret;
+}
+
+/**
+ * uhook_demote - make breakpoints of all jumps in a range
+ * @mm: where
+ * @start: its first address
+ * @end: the address behind it
+ *
+ * For those who move text, look at it or write to it. Tasks that use the jumps
+ * go on; breakpoints are hit next, and become jumps again if they may.
+ *
+ * Context: task, with the mmap lock held.
+ * Return: 0, or an error: a jump is still there.
+ */
+int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	struct uhook_mm *um = uhook_mm_of(mm);
+	unsigned int i;
+	int ret = 0;
+
+	if (likely(!um || !uhook_has_jumps(um)))
+		return 0;
+
+	for (i = 0; i < um->nr_areas && !ret; i++) {
+		if (uhook_has_bodies(um->areas[i]->kind))
+			ret = demote_area(mm, um, um->areas[i], start, end);
+	}
+
+	return ret;
+}
+
+/**
+ * uhook_demote_all - make breakpoints of all jumps of a process
+ * @task: one of its threads, which has got a tracer, or may not read the clock any
+ *	more
+ *
+ * A debugger sees breakpoints, and steps over them, but not jumps and what they
+ * lead to. Those that may be jumps become that again when they are hit.
+ *
+ * Context: task; sleeps.
+ */
+void uhook_demote_all(struct task_struct *task)
+{
+	struct mm_struct *mm = get_task_mm(task);
+
+	if (!mm)
+		return;
+
+	/* When there is no memory for it the jumps stay, and work. */
+	if (uhook_mm_of(mm) && !mmap_read_lock_killable(mm)) {
+		uhook_demote(mm, 0, TASK_SIZE_MAX);
+		mmap_read_unlock(mm);
+	}
+	mmput(mm);
+}
+
+/**
+ * uhook_dup_mmap_end - a child has its parent's text
+ * @mm: the child's address space
+ *
+ * With the jumps in it. Hooks that are not meant for all processes may not be
+ * meant for this one: they get a breakpoint, which asks.
+ *
+ * Context: task, with the mmap lock held for writing.
+ */
+void uhook_dup_mmap_end(struct mm_struct *mm)
+{
+	struct uhook_mm *um = uhook_mm_of(mm);
+	unsigned int i, nr;
+
+	if (!um)
+		return;
+
+	for (i = 0; i < um->nr_areas; i++) {
+		struct uhook_area *area = um->areas[i];
+
+		if (!uhook_has_bodies(area->kind))
+			continue;
+		for (nr = 0; nr < area->used; nr++) {
+			const struct uhook_set *set = uhook_body_nr(area, nr)->set;
+
+			if (set && set->filtered)
+				uhook_demote_site(mm, um, uhook_slot_nr(area, nr)->site);
+		}
+	}
+}

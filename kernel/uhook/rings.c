@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: reading what programs have recorded.
+ *
+ * A body that records writes to the ring of its area, uhook_ring.h says how. As
+ * long as there are hooks that record, a worker reads all rings every 10 ms and
+ * hands the records to the hooks; what is left when a process ends is read then,
+ * and what is left when a hook is unregistered before that. Where there can be no
+ * body the record is made in the kernel, at once.
+ *
+ * A record tells its thread by what the processor has for thread-local storage,
+ * and its time by the processor's counter. Both, and all else, are the program's
+ * word: what they lead to is checked, and not what they say.
+ *
+ * All under uhook_counts_lock, but for records that are made in the kernel.
+ */
+#include <linux/hash.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/ptrace.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+#define DRAIN_INTERVAL	msecs_to_jiffies(10)
+
+/* For how many threads of a process one reading looks. */
+#define MAX_SEARCHES	256
+
+static_assert(sizeof(struct uhook_ring_entry) == 128);
+static_assert(PAGE_SIZE % sizeof(struct uhook_ring_entry) == 0);
+
+static void *ring_page(const struct uhook_data *data, unsigned int i)
+{
+	/* Pairs with the cmpxchg() of uhook_data_fault(). */
+	struct page *page = smp_load_acquire(&data->pages[UHOOK_RING_AT / PAGE_SIZE + i]);
+
+	return page ? page_address(page) : NULL;
+}
+
+static struct uhook_ring_entry *entry_of(const struct uhook_data *data, u64 number)
+{
+	const unsigned int per_page = PAGE_SIZE / sizeof(struct uhook_ring_entry);
+	unsigned int i = number % UHOOK_RING_ENTRIES;
+	struct uhook_ring_entry *entries = ring_page(data, 1 + i / per_page);
+
+	return entries ? &entries[i % per_page] : NULL;
+}
+
+/* One that uses the address space, held; or NULL. */
+static struct task_struct *any_task_of(const struct uhook_mm *um)
+{
+	struct task_struct *process, *task, *found = NULL;
+
+	rcu_read_lock();
+	for_each_process_thread(process, task) {
+		if (!found && READ_ONCE(task->mm) == um->mm)
+			found = get_task_struct(task);
+	}
+	rcu_read_unlock();
+
+	return found;
+}
+
+/* The process is known to a child only once it is there, and to one that ends. */
+static void find_process(struct uhook_mm *um)
+{
+	struct task_struct *task;
+
+	if (um->tgid || um->looked)
+		return;
+
+	um->looked = true;
+	if (current->flags & PF_EXITING && !current->mm) {
+		um->tgid = task_tgid_nr(current);
+		return;
+	}
+	task = any_task_of(um);
+	if (task) {
+		um->tgid = task_tgid_nr(task);
+		put_task_struct(task);
+	}
+}
+
+/* The thread with that in its register, or 0. */
+static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
+{
+	struct task_struct *leader, *task;
+	pid_t pid = 0;
+
+	rcu_read_lock();
+	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
+	if (leader) {
+		for_each_thread(leader, task) {
+			if (uhook_thread_of(task) == thread)
+				pid = task_pid_nr(task);
+		}
+	}
+	rcu_read_unlock();
+
+	return pid;
+}
+
+/*
+ * What is found is kept for the time of one reading, in which a program that has
+ * made it up does not have many guesses.
+ */
+static void say_who(struct uhook_mm *um, unsigned long thread, struct uhook_record *record)
+{
+	struct uhook_who *who = &um->who[hash_long(thread, UHOOK_WHO_BITS)];
+
+	find_process(um);
+	if (who->reading != um->reading || who->thread != thread) {
+		who->pid = um->searches++ < MAX_SEARCHES ? find_thread(um, thread) : 0;
+		who->reading = um->reading;
+		who->thread = thread;
+	}
+
+	record->pid = who->pid;
+	record->tgid = um->tgid;
+}
+
+static struct uhook_counter *counter_of(struct uhook_area *area, u32 id, unsigned long *site)
+{
+	unsigned int nr = UHOOK_RECORDER_BODY(id), i = UHOOK_RECORDER_INDEX(id);
+	const struct uhook_set *set;
+
+	/* Pairs with enter_slot(): a body stays as it is. */
+	if (nr >= smp_load_acquire(&area->used))
+		return NULL;
+
+	*site = uhook_slot_nr(area, nr)->site;
+	set = uhook_body_nr(area, nr)->set;
+
+	return set && i < set->nr ? set->counters[i] : NULL;
+}
+
+static void hand_over(struct uhook_mm *um, struct uhook_area *area,
+		      const struct uhook_ring_entry *entry)
+{
+	struct uhook_counter *counter;
+	struct uhook_record record;
+	u64 now = sched_clock(), age = uhook_stamp_age(entry->time);
+
+	counter = counter_of(area, entry->id, &record.site);
+	if (!counter || !counter->ops || !counter->ops->record)
+		return;
+
+	record.time = now - min(age, now);
+	record.sp = entry->sp;
+	memcpy(record.args, entry->args, sizeof(record.args));
+	memcpy(record.stack, entry->stack, sizeof(record.stack));
+	say_who(um, entry->thread, &record);
+	counter->ops->record(counter->ops, &record);
+}
+
+/* Hand over one entry, if it is complete. */
+static bool read_entry(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
+{
+	struct uhook_ring_entry *entry = entry_of(data, data->tail), copy;
+
+	/* The program writes it last. */
+	if (!entry || smp_load_acquire(&entry->seq) != data->tail + 1)
+		return false;
+
+	memcpy(&copy, entry, sizeof(copy));
+	hand_over(um, area, &copy);
+
+	return true;
+}
+
+/* An entry is not complete: is it worth waiting for? */
+static bool is_given_up(struct uhook_data *data, u64 ready, bool last)
+{
+	if (last)
+		return true;
+	if (ready < UHOOK_RING_ENTRIES)
+		return false;
+	if (data->stuck == data->tail)
+		return true;
+
+	data->stuck = data->tail;
+
+	return false;
+}
+
+/* Who it was is not known: it counts for all who record in the area. */
+static void add_given_up(struct uhook_area *area, u64 nr_entries)
+{
+	/* Pairs with enter_slot(). */
+	unsigned int nr, i, used = smp_load_acquire(&area->used);
+
+	for (nr = 0; nr < used; nr++) {
+		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
+
+		for (i = 0; set && i < set->nr; i++) {
+			if (set->counters[i]->user == UHOOK_USER_RECORD)
+				set->counters[i]->lost += nr_entries;
+		}
+	}
+}
+
+/**
+ * uhook_drain_ring - read what an area of a process has recorded
+ * @um: the process's
+ * @area: the area
+ * @data: its data there
+ * @last: whether nobody writes there any more
+ *
+ * Context: task, with uhook_counts_lock held; sleeps.
+ */
+void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data,
+		      bool last)
+{
+	struct uhook_ring *ring = area->kind == UHOOK_LONG_BODIES ? ring_page(data, 0) : NULL;
+	u64 ready, given_up = 0;
+
+	if (!ring)
+		return;
+	/* A process that ends reads for itself: it knows who it is. */
+	if (!last && !atomic_read(&um->mm->mm_users))
+		return;
+
+	um->reading++;
+	um->searches = 0;
+	um->looked = false;
+	ready = min_t(u64, READ_ONCE(ring->head) - data->tail, UHOOK_RING_ENTRIES);
+	for (; ready; ready--, data->tail++) {
+		cond_resched();
+		if (read_entry(um, area, data))
+			continue;
+		if (!is_given_up(data, ready, last))
+			break;
+		given_up++;
+	}
+	/* What was read is not needed any more. */
+	smp_store_release(&ring->tail, data->tail);
+
+	if (given_up)
+		add_given_up(area, given_up);
+}
+
+static void drain_one(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
+{
+	uhook_drain_ring(um, area, data, false);
+}
+
+/**
+ * uhook_drain_all - read what all programs have recorded
+ *
+ * Context: task, with uhook_counts_lock held; sleeps.
+ */
+void uhook_drain_all(void)
+{
+	uhook_visit_data(drain_one);
+}
+
+/**
+ * uhook_flush - hand over what has been recorded by now
+ *
+ * Context: task; sleeps.
+ */
+void uhook_flush(void)
+{
+	mutex_lock(&uhook_counts_lock);
+	uhook_drain_all();
+	mutex_unlock(&uhook_counts_lock);
+}
+
+static void drain_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(drainer, drain_work);
+
+/* How many hooks record. */
+static unsigned int recording;
+
+static void drain_work(struct work_struct *work)
+{
+	mutex_lock(&uhook_counts_lock);
+	uhook_drain_all();
+	if (recording)
+		schedule_delayed_work(&drainer, DRAIN_INTERVAL);
+	mutex_unlock(&uhook_counts_lock);
+}
+
+/* One more hook records; with uhook_counts_lock held. */
+void uhook_start_draining(void)
+{
+	if (!recording++)
+		schedule_delayed_work(&drainer, DRAIN_INTERVAL);
+}
+
+/* One less; with uhook_counts_lock held. */
+void uhook_stop_draining(void)
+{
+	uhook_drain_all();
+	recording--;
+}
+
+/* The words at the stack pointer, as far as a recorder reads them. */
+static void copy_stack(struct uhook_record *record)
+{
+	size_t len = min(sizeof(record->stack), PAGE_ALIGN(record->sp) - record->sp);
+
+	memset(record->stack, 0, sizeof(record->stack));
+	if (copy_from_user(record->stack, (void __user *)record->sp,
+			   ALIGN_DOWN(len, sizeof(record->stack[0]))))
+		memset(record->stack, 0, sizeof(record->stack));
+}
+
+/**
+ * uhook_record_here - record a hit for which there is no body
+ * @ops: the hook
+ * @regs: current's registers, at the site
+ *
+ * Context: that of a hit; sleeps.
+ */
+void uhook_record_here(struct uhook_ops *ops, struct pt_regs *regs)
+{
+	struct uhook_record record = {
+		.time	= sched_clock(),
+		.pid	= task_pid_nr(current),
+		.tgid	= task_tgid_nr(current),
+		.site	= instruction_pointer(regs),
+		.sp	= user_stack_pointer(regs),
+	};
+	unsigned int i;
+
+	if (!ops->record)
+		return;
+
+	for (i = 0; i < ops->nr_regs; i++)
+		record.args[i] = regs_get_register(regs, ops->regs[i]);
+	if (ops->stack)
+		copy_stack(&record);
+	ops->record(ops, &record);
+}

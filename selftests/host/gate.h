@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of uhook's gates share, on both architectures
+ *
+ * gate_ARCH.c knows registers and instructions; gate.c is what a program in C sees:
+ * threads, signals, and which functions may be copied.
+ */
+#ifndef SELFTESTS_HOST_GATE_H
+#define SELFTESTS_HOST_GATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <linux/uhook_code.h>
+#include <linux/uhook_gate.h>
+
+#define GATE_PAGE	4096UL
+#define GATE_POOL_SIZE	(GATE_PAGE + (unsigned long)UHOOK_STACKS * UHOOK_STACK_SIZE)
+
+/* The register of the first argument of a function. */
+static inline u64 *gate_arg(struct uhook_user_regs *regs)
+{
+#ifdef __x86_64__
+	return &regs->rdi;
+#else
+	return &regs->x[0];
+#endif
+}
+
+typedef u64 gate_site(u64 arg);
+typedef void gate_handler(struct uhook_user_regs *regs, u64 *data);
+
+/**
+ * struct gate_case - code that may be copied, or not
+ * @name: what it is
+ * @bytes: the code
+ * @len: how long
+ * @ret: what uhook_check_code() must return
+ */
+struct gate_case {
+	const char *name;
+	const char *bytes;
+	size_t len;
+	int ret;
+};
+
+/**
+ * struct gate_arch - what gate.c asks of an architecture
+ * @code: where code goes that gate.c makes, a page that is mapped
+ * @pool: where the pool is
+ * @ret: instructions that return the first argument
+ * @ret_len: their length in bytes
+ * @cases: what may be copied, up to one without a name
+ */
+struct gate_arch {
+	unsigned long code;
+	unsigned long pool;
+	u8 ret[8];
+	u8 ret_len;
+	const struct gate_case *cases;
+};
+
+/* Each gate_ARCH.c has them. */
+extern const struct gate_arch gate_arch;
+struct uhook_gate gate_of(bool vectors);
+/* Call a site as a thread that has no thread-local storage. */
+u64 gate_call_bare(gate_site *site, u64 arg);
+
+/* Words that a call is told: those of the handler, and its missed hits. */
+extern u64 gate_data[UHOOK_DATA_WORDS], gate_missed;
+
+/* Map the pool, with the first page of each stack away, and put gates down. */
+void gate_set_up(void);
+/* The address of one of the two gates. */
+unsigned long gate_at(bool vectors);
+/* Write the call of a handler, at @at: its length. */
+int gate_put_call(unsigned long at, bool vectors, gate_handler *handler, unsigned long site);
+/* The number of the stack that something is on; UHOOK_STACKS if it is none. */
+unsigned int gate_stack(const void *here);
+/* How many stacks have an owner. */
+unsigned int gate_owned(void);
+
+/* All tests of gate.c. */
+void gate_test(void);
+
+/* Random numbers that are the same in each run of the same seed. */
+void random_seed(u64 seed);
+u64 random_next(void);
+
+/* Each that is said makes the test fail; only the first ones are printed. */
+void __printf(1, 2) complain(const char *format, ...);
+extern unsigned long complaints;
+
+/* Memory at an address, or nothing at all: the test ends. */
+void *map_at(unsigned long address, size_t size, int protection);
+
+#endif /* SELFTESTS_HOST_GATE_H */

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program of x86_64 that patches itself as uhook patches programs
+ *
+ * Usage: jump-patch-x86 [-b] [-s SEED] [-n CALLS]
+ *
+ * The functions of jump_functions_x86.S are there twice, one of them as they
+ * are.  In the other, a jump is written over the site of each, to a body that
+ * counts; where the bytes behind the site have their part in it, to a hop at the
+ * address that they demand.  No breakpoint is ever there.  Both must return the
+ * same, whatever they are called with, and the counter must say how often that
+ * was; afterwards all bytes are as before.
+ *
+ * What is patched here is not run by others: that a page is replaced as a whole
+ * is up to the kernel, and to its own tests.
+ *
+ * With -b, times are measured instead: nanoseconds for a call, with nothing but
+ * the loop around it, the best of several runs.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/uhook_code.h>
+#include "jump_x86.h"
+#include "relocate.h"
+
+#define COMPLAINTS_MAX	40
+#define PAGE		4096UL
+#define CALLS		20000
+#define THREADS		4
+#define THREAD_CALLS	1000000UL
+
+#define BENCH_CALLS	10000000UL
+#define BENCH_RUNS	7
+
+/* All that a jump can reach from there is free, but for these. */
+#define BASE		0x100000000000UL
+#define BODIES_BELOW	(BASE - 0x1000000UL)
+#define BODIES_ABOVE	(BASE + 0x1000000UL)
+#define LANES		(BASE + 0x2000000UL)
+#define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
+#define REACH		0x80000000UL
+
+typedef u64 (*function_fn)(u64 a, u64 b);
+
+/* What stands for the site of a function, and where. */
+struct patch {
+	const struct function *function;
+	struct uhook_jump jump;
+	struct uhook_targets targets;
+	unsigned long site;
+	unsigned long cell;
+	unsigned long target;
+	unsigned long body;
+	void *hop;			/* its pages, or NULL */
+	size_t hop_size;
+};
+
+static unsigned long complaints, forced, plain, below, above;
+static u8 *patched, *pristine;
+
+static void complain(const char *what, const struct function *function)
+{
+	if (complaints++ < COMPLAINTS_MAX)
+		printf("  FAIL: %s: %s\n", function ? function->name : "all", what);
+}
+
+static void *map_at(unsigned long address, size_t size)
+{
+	void *p = mmap((void *)address, size, PROT_READ | PROT_WRITE | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS | (address ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+
+	return p == MAP_FAILED || (address && p != (void *)address) ? NULL : p;
+}
+
+static void *must_map(unsigned long address, size_t size)
+{
+	void *p = map_at(address, size);
+
+	if (!p) {
+		perror("mmap");
+		exit(2);
+	}
+	return p;
+}
+
+static function_fn entry_of(u8 *functions, const struct function *function)
+{
+	return (function_fn)(functions + function->entry);
+}
+
+static unsigned long counted(unsigned long cell)
+{
+	unsigned long lane, sum = 0;
+
+	for (lane = 0; lane < UHOOK_LANES; lane++)
+		sum += *(u64 *)(cell + lane * UHOOK_LANE_SIZE);
+	return sum;
+}
+
+static unsigned long lanes_used(unsigned long cell)
+{
+	unsigned long lane, used = 0;
+
+	for (lane = 0; lane < UHOOK_LANES; lane++)
+		used += *(u64 *)(cell + lane * UHOOK_LANE_SIZE) != 0;
+	return used;
+}
+
+/*
+ * The patch.
+ */
+
+/* The address that the site demands, and a hop there if it is not the body's. */
+static bool put_hop(struct patch *patch)
+{
+	const struct uhook_targets *t = &patch->targets;
+	unsigned long first;
+
+	if (!t->forced) {
+		patch->body = random_next() % 2 ? BODIES_BELOW : BODIES_ABOVE;
+		patch->target = patch->body;
+		plain++;
+		return true;
+	}
+	patch->target = t->first + random_next() % (t->last - t->first + 1);
+	patch->body = patch->target < BASE ? BODIES_BELOW : BODIES_ABOVE;
+	first = patch->target & ~(PAGE - 1);
+	patch->hop_size = 2 * PAGE;
+	patch->hop = map_at(first, patch->hop_size);
+	if (!patch->hop || uhook_make_hop(patch->target, patch->body, (u8 *)patch->target)) {
+		complain("no hop", patch->function);
+		return false;
+	}
+	forced++;
+	if (patch->target < BASE)
+		below++;
+	else
+		above++;
+	return true;
+}
+
+static bool put_body(struct patch *patch, const u8 *text)
+{
+	const struct function *function = patch->function;
+	u8 bytes[UHOOK_BODY_SIZE];
+	struct uhook_copy copy;
+	const int len = uhook_count_code(bytes, sizeof(bytes), patch->body, patch->cell);
+
+	if (len < 0 || uhook_relocate_branch(text, INSN_MAX, patch->site, patch->body + len,
+					     &copy)) {
+		complain("no body", function);
+		return false;
+	}
+	if (copy.insn_len != function->next - function->site) {
+		complain("the length is wrong", function);
+		return false;
+	}
+	memcpy(bytes + len, copy.bytes, copy.len);
+	memcpy((void *)patch->body, bytes, len + copy.len);
+	return true;
+}
+
+static bool patch_site(struct patch *patch, const struct function *function)
+{
+	const u8 *text = patched + function->site;
+	const u8 len = function->next - function->site;
+
+	memset(patch, 0, sizeof(*patch));
+	memset((void *)LANES, 0, LANES_SIZE);
+	patch->function = function;
+	patch->site = BASE + function->site;
+	patch->cell = LANES + (random_next() % UHOOK_LANE_SIZE & ~7UL);
+	if (uhook_jump_targets(patch->site, text, len, &patch->targets)) {
+		complain("no targets", function);
+		return false;
+	}
+	if (!put_hop(patch) || !put_body(patch, text))
+		return false;
+	if (uhook_make_jump(patch->site, text, len, patch->target, &patch->jump)) {
+		complain("no jump", function);
+		return false;
+	}
+	if (patch->targets.forced && patch->jump.len != len)
+		complain("bytes of others are written", function);
+	memcpy(patched + function->site, patch->jump.bytes, patch->jump.len);
+	return true;
+}
+
+static void restore(struct patch *patch)
+{
+	const size_t size = jump_functions_data - jump_functions;
+
+	memcpy(patched + patch->function->site, patch->jump.before, patch->jump.len);
+	if (patch->hop)
+		munmap(patch->hop, patch->hop_size);
+	if (memcmp(patched, jump_functions, size))
+		complain("other bytes than before", patch->function);
+}
+
+/*
+ * The checks.
+ */
+static void call_both(const struct function *function, unsigned long calls)
+{
+	const function_fn one = entry_of(patched, function), other = entry_of(pristine, function);
+	unsigned long wrong = 0;
+
+	while (calls--) {
+		const u64 a = random_next() >> random_next() % 64, b = random_next();
+
+		wrong += one(a, b) != other(a, b);
+	}
+	if (wrong)
+		complain("other results", function);
+}
+
+static void check_function(const struct function *function, unsigned long calls)
+{
+	struct patch patch;
+
+	if (!patch_site(&patch, function))
+		return;
+	call_both(function, calls);
+	if (counted(patch.cell) != calls)
+		complain("not counted exactly", function);
+	restore(&patch);
+	call_both(function, 100);
+	if (counted(patch.cell) != calls)
+		complain("counted when it was restored", function);
+}
+
+static const struct function *find(const char *name)
+{
+	const struct function *function;
+
+	for (function = jump_table; function < jump_table_end; function++) {
+		if (!strcmp(function->name, name))
+			return function;
+	}
+	printf("no function %s\n", name);
+	exit(2);
+}
+
+/* Deeper in the stack each time, for all lanes. */
+static void *hammer(void *data)
+{
+	const function_fn call = entry_of(patched, data);
+	unsigned long i, wrong = 0;
+	int depth;
+
+	for (depth = 0; depth < UHOOK_LANES; depth++) {
+		u8 room[depth * UHOOK_LANE_SIZE + 1];
+
+		asm volatile("" : : "r" (room) : "memory");
+		for (i = 0; i < THREAD_CALLS / UHOOK_LANES; i++)
+			wrong += call(i, depth) != i + 2 * depth;
+	}
+	return (void *)wrong;
+}
+
+static void check_threads(void)
+{
+	const struct function *function = find("push_first");
+	const unsigned long calls = THREADS * (THREAD_CALLS / UHOOK_LANES * UHOOK_LANES);
+	pthread_t thread[THREADS];
+	struct patch patch;
+	void *wrong;
+	size_t i;
+
+	if (!patch_site(&patch, function))
+		return;
+	for (i = 0; i < THREADS; i++) {
+		if (pthread_create(thread + i, NULL, hammer, (void *)function))
+			exit(2);
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], &wrong);
+		if (wrong)
+			complain("other results in a thread", function);
+	}
+	if (counted(patch.cell) != calls)
+		complain("threads are not counted exactly", function);
+	if (lanes_used(patch.cell) != UHOOK_LANES)
+		complain("not all lanes are used", function);
+	restore(&patch);
+	printf("%d threads: %lu calls\n", THREADS, calls);
+}
+
+/*
+ * Times.
+ */
+static double time_calls(function_fn call)
+{
+	struct timespec begin, end;
+	double best = 1e9;
+	unsigned long i;
+	int run;
+
+	for (run = 0; run < BENCH_RUNS; run++) {
+		double ns;
+
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		for (i = 0; i < BENCH_CALLS; i++)
+			call(i, i);
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		ns = (end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec);
+		if (ns / BENCH_CALLS < best)
+			best = ns / BENCH_CALLS;
+	}
+	return best;
+}
+
+static void bench(void)
+{
+	static const struct {
+		const char *name, *function;
+	} cases[] = {
+		{ "push", "push_first" },
+		{ "push-imm32", "push_long_first" },
+		{ "sub-imm8", "sub_first" },
+		{ "sub-imm32", "sub_long_first" },
+	};
+	const char *kind;
+	struct patch patch;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct function *function = find(cases[i].function);
+
+		printf("native %s-unprobed\t%.2f\n", cases[i].name,
+		       time_calls(entry_of(patched, function)));
+		if (!patch_site(&patch, function))
+			exit(1);
+		kind = patch.targets.forced ? "pun-hop" : "jump";
+		printf("native %s-%s\t%.2f\n", cases[i].name, kind,
+		       time_calls(entry_of(patched, function)));
+		restore(&patch);
+	}
+}
+
+static void set_up(void)
+{
+	const size_t size = jump_functions_end - jump_functions;
+
+	patched = must_map(BASE, (size + PAGE - 1) & ~(PAGE - 1));
+	pristine = must_map(0, (size + PAGE - 1) & ~(PAGE - 1));
+	memcpy(patched, jump_functions, size);
+	memcpy(pristine, jump_functions, size);
+	must_map(BODIES_BELOW, PAGE);
+	must_map(BODIES_ABOVE, PAGE);
+	must_map(LANES, LANES_SIZE);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long seed = 1, calls = CALLS;
+	const struct function *function;
+	bool measure = false;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "bs:n:")) != -1) {
+		if (opt == 'b')
+			measure = true;
+		else if (opt == 's')
+			seed = strtoul(optarg, NULL, 0);
+		else if (opt == 'n')
+			calls = strtoul(optarg, NULL, 0);
+		else
+			return 2;
+	}
+	random_seed(seed);
+	set_up();
+	if (measure) {
+		bench();
+		return complaints ? 1 : 0;
+	}
+	printf("seed %lu\n", seed);
+	/* A jump to nowhere ends the test. */
+	alarm(300);
+	for (function = jump_table; function < jump_table_end; function++)
+		check_function(function, calls);
+	check_threads();
+	printf("%lu plain, %lu forced: %lu below, %lu above\n", plain, forced, below, above);
+	if (!plain || !below || !above)
+		complain("nothing of a kind", NULL);
+	printf("%lu complaints\n", complaints);
+	return complaints ? 1 : 0;
+}

@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What uhook puts into arm64 programs, run
+ *
+ * A static arm64 program for qemu-aarch64. Random registers, flags and memory go
+ * in, and what comes out is compared:
+ *
+ * - the code that counts leaves everything as it was, and one counter, that of
+ *   the stack pointer's lane, is one higher;
+ * - a site with a jump to a body ends as it does without, wherever a branch leads;
+ * - a copy that is left at any point, for the original, ends as the original does;
+ * - four threads count, and nothing is lost;
+ * - in a guarded page, a branch that was moved may lead to where it might before.
+ *
+ * Nothing but signal frames sets and reads the registers: each signal ends one run.
+ * A branch to where nothing is ends it as well, with the program counter there.
+ *
+ * Usage: jump_run_arm64 SEED
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <linux/uhook_code.h>
+#include "uhook_code.h"
+
+#define WORD		4
+#define BRK		0xd4200000
+#define PAGE		4096UL
+#define COUNTS		20000
+#define BODIES		60000
+#define THREADS		4
+#define CALLS		200000
+
+#ifndef PROT_BTI
+#define PROT_BTI	0x10
+#endif
+
+/*
+ * Where things are: a site among breakpoints, bodies with the lanes behind them on
+ * both sides of it, and memory for the stack with all lanes in it several times.
+ */
+#define SITE		0x1000000000UL
+#define BODY_PAGES	0x10000UL
+#define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
+#define FAR_LANES	(SITE + 0x60000000UL)
+#define GUARDED		0x3000000000UL
+#define STACK		0x2000000000UL
+#define STACK_SIZE	0x400000UL
+/* What is looked at on either side of the stack pointer. */
+#define SEEN		2048UL
+/* So much below it may change. */
+#define SCRATCH		32UL
+
+static const unsigned long bodies[] = {
+	SITE - 0x7f00000, SITE - 0x20000, SITE + 0x100000, SITE + 0x7e00000
+};
+
+struct vectors {
+	struct _aarch64_ctx head;
+	uint32_t fpsr;
+	uint32_t fpcr;
+	__uint128_t v[32];
+};
+
+/* What is set before a run, and what it leaves. */
+struct state {
+	uint64_t regs[31];
+	uint64_t sp;
+	uint64_t pc;
+	uint64_t flags;
+	__uint128_t v[32];
+	int signal;
+};
+
+static struct state *running;
+static mcontext_t before;
+static uint64_t random_state;
+static unsigned long wrong;
+
+/* splitmix64 */
+static uint64_t random_next(void)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(2);
+}
+
+static void complain(const char *what, uint64_t word, uint64_t is, uint64_t should)
+{
+	if (wrong++ < 20)
+		printf("FAIL: %08lx: %s: %lx, and not %lx\n", word, what, is, should);
+}
+
+static void expect(const char *what, uint64_t word, uint64_t is, uint64_t should)
+{
+	if (is != should)
+		complain(what, word, is, should);
+}
+
+static struct vectors *vectors_of(mcontext_t *mc)
+{
+	struct _aarch64_ctx *record = (void *)mc->__reserved;
+
+	while (record->magic != FPSIMD_MAGIC)
+		record = (void *)record + record->size;
+	return (void *)record;
+}
+
+static void handle(int signal, siginfo_t *info, void *data)
+{
+	mcontext_t *mc = &((ucontext_t *)data)->uc_mcontext;
+	struct state *s = running;
+
+	(void)info;
+	if (!before.pc) {
+		/* This is the BRK in run(). */
+		before = *mc;
+		before.pc += WORD;
+		memcpy(mc->regs, s->regs, sizeof(s->regs));
+		memcpy(vectors_of(mc)->v, s->v, sizeof(s->v));
+		mc->sp = s->sp;
+		mc->pc = s->pc;
+		mc->pstate = (mc->pstate & ~0xf0000000UL) | s->flags;
+		return;
+	}
+	memcpy(s->regs, mc->regs, sizeof(s->regs));
+	memcpy(s->v, vectors_of(mc)->v, sizeof(s->v));
+	s->sp = mc->sp;
+	s->pc = mc->pc;
+	s->flags = mc->pstate & 0xf0000000;
+	s->signal = signal;
+	*mc = before;
+	before.pc = 0;
+}
+
+/* Run from a state until something happens, and have it be what is left then. */
+static void run(struct state *state)
+{
+	running = state;
+	asm volatile("brk #0" : : : "memory");
+	running = NULL;
+}
+
+static void set_handlers(void)
+{
+	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL };
+	static char stack[1 << 16];
+	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction action = { .sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	unsigned int i;
+
+	sigaltstack(&alternate, NULL);
+	sigfillset(&action.sa_mask);
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
+	/* A jump that goes wrong may go round in circles. */
+	alarm(300);
+}
+
+static void map(unsigned long address, size_t size, int prot)
+{
+	void *p = mmap((void *)address, size, prot,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (p != (void *)address)
+		die("mmap");
+}
+
+static void write_code(unsigned long to, const void *code, size_t len)
+{
+	memcpy((void *)to, code, len);
+	__builtin___clear_cache((void *)to, (void *)to + len);
+}
+
+static void write_word(unsigned long to, uint32_t word)
+{
+	write_code(to, &word, WORD);
+}
+
+/* What is left there could be run by what goes astray: no instruction. */
+static void clear_code(unsigned long at)
+{
+	static const unsigned char nothing[UHOOK_BODY_SIZE];
+
+	write_code(at, nothing, sizeof(nothing));
+}
+
+static unsigned char pristine[STACK_SIZE];
+/* What the lanes of the body that is looked at should hold. */
+static uint64_t lanes[LANES_SIZE / sizeof(uint64_t)];
+
+static void lay_out(void)
+{
+	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+	unsigned long i, j;
+
+	map(SITE, PAGE, all);
+	for (i = 0; i < PAGE; i += WORD)
+		write_word(SITE + i, BRK);
+	for (i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
+		map(bodies[i], BODY_PAGES, all);
+		map(bodies[i] + BODY_PAGES, LANES_SIZE, PROT_READ | PROT_WRITE);
+	}
+	map(FAR_LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
+	map(GUARDED, PAGE, all | PROT_BTI);
+	map(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
+	for (i = 0; i < STACK_SIZE; i += sizeof(uint64_t))
+		*(uint64_t *)(pristine + i) = random_next();
+	memcpy((void *)STACK, pristine, STACK_SIZE);
+	for (j = 0; j < sizeof(lanes) / sizeof(*lanes); j++)
+		lanes[j] = random_next() % 16 ? random_next() : -1;
+	for (i = 0; i < sizeof(bodies) / sizeof(*bodies); i++)
+		memcpy((void *)bodies[i] + BODY_PAGES, lanes, LANES_SIZE);
+	memcpy((void *)FAR_LANES, lanes, LANES_SIZE);
+}
+
+/* Nothing, anything, or not far from the site: never where this program is. */
+static uint64_t random_register(void)
+{
+	uint64_t random = random_next();
+
+	switch (random & 3) {
+	case 0:
+		return 0;
+	case 1:
+		return SITE + (random >> 8) % 0x10000000;
+	default:
+		return random_next();
+	}
+}
+
+static void set_state(struct state *s, unsigned long pc)
+{
+	unsigned int i;
+
+	memset(s, 0, sizeof(*s));
+	for (i = 0; i < 31; i++)
+		s->regs[i] = random_register();
+	for (i = 0; i < 32; i++)
+		s->v[i] = random_next();
+	s->sp = (STACK + SEEN + random_next() % (STACK_SIZE - 2 * SEEN)) & ~15UL;
+	s->flags = random_next() & 0xf0000000;
+	s->pc = pc;
+}
+
+/* Memory may only have changed a little below the stack pointer. */
+static void check_stack(uint64_t word, uint64_t sp)
+{
+	unsigned char *should = pristine + (sp - STACK);
+
+	if (memcmp((void *)sp, should, SEEN))
+		complain("memory above the stack pointer", word, 1, 0);
+	if (memcmp((void *)sp - SEEN, should - SEEN, SEEN - SCRATCH))
+		complain("memory far below it", word, 1, 0);
+	memcpy((void *)sp - SEEN, should - SEEN, 2 * SEEN);
+}
+
+static void check_state(uint64_t word, const struct state *is, const struct state *should)
+{
+	unsigned int i;
+
+	expect("the program counter", word, is->pc, should->pc);
+	for (i = 0; i < 31; i++) {
+		if (is->regs[i] != should->regs[i])
+			complain("a register", word, is->regs[i], should->regs[i]);
+	}
+	expect("the stack pointer", word, is->sp, should->sp);
+	expect("the flags", word, is->flags, should->flags);
+	expect("the vectors", word, !!memcmp(is->v, should->v, sizeof(is->v)), 0);
+	expect("the signal", word, is->signal, should->signal);
+}
+
+/* One more in the lane of the stack pointer, and nothing else, nowhere. */
+static void check_lanes(uint64_t word, unsigned long at, unsigned long cell, uint64_t sp,
+			bool lse)
+{
+	unsigned int lane = (sp - (lse ? 16 : 32)) >> 16 & (UHOOK_LANES - 1);
+
+	lanes[(lane * UHOOK_LANE_SIZE + (cell - at)) / sizeof(uint64_t)]++;
+	if (memcmp((void *)at, lanes, LANES_SIZE)) {
+		complain("the counters", word, lane, lane);
+		memcpy((void *)at, lanes, LANES_SIZE);
+	}
+	lanes[(lane * UHOOK_LANE_SIZE + (cell - at)) / sizeof(uint64_t)]--;
+	*(uint64_t *)(cell + lane * UHOOK_LANE_SIZE) -= 1;
+}
+
+static unsigned long random_cell(unsigned long at)
+{
+	uint64_t random = random_next();
+
+	return at + (random & 7 ? random % UHOOK_LANE_SIZE & -sizeof(uint64_t) : 0);
+}
+
+static void test_count(void)
+{
+	static const int len[2][2] = { { 52, 48 }, { 36, 32 } };
+	struct state state, should;
+	unsigned int i;
+
+	for (i = 0; i < COUNTS; i++) {
+		uint64_t random = random_next();
+		bool lse = random & 1, far = random & 2;
+		unsigned long body = bodies[random >> 2 & 3] + (random >> 4) % 1000 * WORD;
+		unsigned long at = far ? FAR_LANES : bodies[random >> 2 & 3] + BODY_PAGES;
+		unsigned long cell = random_cell(at);
+		unsigned char code[UHOOK_BODY_SIZE];
+		int n = uhook_make_count(code, sizeof(code), body, cell, lse);
+
+		expect("its length", lse, n, len[lse][!far || cell == at]);
+		write_code(body, code, n);
+		write_word(body + n, BRK);
+		set_state(&state, body);
+		should = state;
+		should.pc = body + n;
+		should.signal = SIGTRAP;
+		run(&state);
+		check_state(lse, &state, &should);
+		check_stack(lse, should.sp);
+		check_lanes(lse, at, cell, should.sp, lse);
+		clear_code(body);
+	}
+	printf("%u times counted\n", i);
+}
+
+/* What is rewritten: branches and addresses, with what varies in them. */
+static const struct {
+	const char *name;
+	uint32_t fixed;
+	uint32_t varies;
+} kinds[] = {
+	{ "ADR", 0x10000000, 0x60ffffff },
+	{ "ADRP", 0x90000000, 0x60ffffff },
+	{ "ADRP, near", 0x90000000, 0x600fffff },
+	{ "B", 0x14000000, 0x03ffffff },
+	{ "BL", 0x94000000, 0x03ffffff },
+	{ "BL, near", 0x94000000, 0x001fffff },
+	{ "B.cond", 0x54000000, 0x00ffffef },
+	{ "CBZ", 0x34000000, 0x80ffffff },
+	{ "CBNZ", 0x35000000, 0x80ffffff },
+	{ "TBZ", 0x36000000, 0x80ffffff },
+	{ "TBNZ", 0x37000000, 0x80ffffff },
+	{ "BR", 0xd61f0000, 0x000003e0 },
+	{ "BLR", 0xd63f0000, 0x000003e0 },
+	{ "RET", 0xd65f0000, 0x000003e0 },
+	/* These two are copied. */
+	{ "ADD", 0x91000000, 0x000003ff },
+	{ "ADDS", 0xb1000000, 0x003fffff },
+};
+
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* How often each ended behind the site, or elsewhere. */
+static unsigned long ended[KINDS][2], left_early, left_behind;
+
+/* The original, from a state. */
+static void run_original(uint32_t word, unsigned long site, struct state *state)
+{
+	write_word(site, word);
+	state->pc = site;
+	run(state);
+	write_word(site, BRK);
+}
+
+/*
+ * Leave the copy at each of its words. Before its end the original must still lead
+ * to the same result, and at the end the result must be there.
+ */
+static void test_leaving(uint32_t word, unsigned long site, const struct state *begin,
+			 const struct state *should, unsigned long at,
+			 const struct uhook_copy *copy)
+{
+	struct state state;
+	unsigned int i;
+
+	for (i = WORD; i < copy->len; i += WORD) {
+		write_code(at, copy->bytes, copy->len);
+		write_word(at + i, BRK);
+		state = *begin;
+		state.pc = at;
+		run(&state);
+		if (state.pc != at + i)
+			continue;
+		if (i < copy->copy_len) {
+			run_original(word, site, &state);
+			left_early++;
+		} else {
+			state.pc = site + WORD;
+			left_behind++;
+		}
+		check_state(word, &state, should);
+		check_stack(word, begin->sp);
+	}
+}
+
+/* Does a branch lead to where something else is than breakpoints? */
+static bool is_in_the_way(uint64_t pc)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
+		if (pc - bodies[i] < BODY_PAGES + LANES_SIZE)
+			return true;
+	}
+	return pc - GUARDED < PAGE;
+}
+
+/* The site with a jump to [count][copy][jump], against the site without. */
+static void test_body(unsigned int kind, uint32_t word)
+{
+	uint64_t random = random_next();
+	unsigned long site = SITE + WORD + random % 1000 * WORD;
+	unsigned long at = bodies[random >> 16 & 3];
+	unsigned long lanes_at = random & 1UL << 32 ? at + BODY_PAGES : FAR_LANES;
+	unsigned long body = at + (random >> 20) % 1000 * WORD, cell = random_cell(lanes_at);
+	bool lse = random >> 33 & 1;
+	unsigned char code[UHOOK_BODY_SIZE];
+	struct state begin, state, should;
+	struct uhook_copy copy;
+	struct uhook_jump jump;
+	int n = uhook_make_count(code, sizeof(code), body, cell, lse);
+
+	if (uhook_relocate_branch(&word, WORD, site, body + n, &copy))
+		return;
+	set_state(&begin, site);
+	should = begin;
+	run_original(word, site, &should);
+	/* One that branches to itself without end is not for this. */
+	if (is_in_the_way(should.pc))
+		return;
+	ended[kind][should.pc != site + WORD]++;
+
+	if (uhook_make_jump(site, (void *)&word, WORD, body, &jump))
+		complain("no jump", word, body, site);
+	write_code(body, code, n);
+	write_code(body + n, copy.bytes, copy.len);
+	write_code(site, jump.bytes, jump.len);
+	state = begin;
+	state.pc = site;
+	run(&state);
+	write_word(site, BRK);
+	check_state(word, &state, &should);
+	check_stack(word, begin.sp);
+	check_lanes(word, lanes_at, cell, begin.sp, lse);
+
+	test_leaving(word, site, &begin, &should, body + n, &copy);
+	clear_code(body);
+}
+
+/* To itself, or to a loop with what is before the site. */
+static bool is_endless(uint32_t word)
+{
+	uint32_t kind = word & 0x7c000000;
+
+	if (kind == 0x14000000)
+		return !(word & 0x03ffffff);
+	if ((word & 0xfe000000) == 0x36000000 || (word & 0xfe000000) == 0xb6000000)
+		return !(word & 0x7ffe0);
+	return (kind == 0x34000000 || kind == 0x54000000) && !(word & 0xffffe0);
+}
+
+static void test_bodies(void)
+{
+	unsigned int i, kind;
+	uint32_t word;
+
+	for (i = 0; i < BODIES; i++) {
+		kind = i % KINDS;
+		word = kinds[kind].fixed | (random_next() & kinds[kind].varies);
+		if (!is_endless(word))
+			test_body(kind, word);
+	}
+	for (i = 0; i < KINDS; i++) {
+		bool always = strchr("AB", kinds[i].name[0]) && !strchr(kinds[i].name, '.');
+		bool both = !always && kinds[i].name[0] != 'R';
+
+		printf("%s: %lu times to the next one, %lu times elsewhere\n", kinds[i].name,
+		       ended[i][0], ended[i][1]);
+		if (ended[i][0] + ended[i][1] < 500 ||
+		    (both && (ended[i][0] < 200 || ended[i][1] < 200)))
+			complain("too few", i, ended[i][0], ended[i][1]);
+	}
+	printf("%lu left early, %lu left behind\n", left_early, left_behind);
+	if (left_early < 1000 || left_behind < 1000)
+		complain("too few", 0, left_early, left_behind);
+}
+
+/* Count, many times, all at once, each thread on its own stack. */
+static void *count_often(void *code)
+{
+	unsigned int i;
+
+	for (i = 0; i < CALLS; i++)
+		((void (*)(void))code)();
+	return NULL;
+}
+
+static void test_threads(bool lse)
+{
+	unsigned long cell = bodies[0] + BODY_PAGES, i, sum = 0, used = 0;
+	unsigned char code[UHOOK_BODY_SIZE];
+	int n = uhook_make_count(code, sizeof(code), bodies[0], cell, lse);
+	pthread_t threads[THREADS];
+	uint64_t value;
+
+	write_code(bodies[0], code, n);
+	write_word(bodies[0] + n, 0xd65f03c0);	/* ret */
+	memset((void *)cell, 0, LANES_SIZE);
+	for (i = 0; i < THREADS; i++) {
+		if (pthread_create(&threads[i], NULL, count_often, (void *)bodies[0]))
+			die("pthread_create");
+	}
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < UHOOK_LANES; i++) {
+		value = *(uint64_t *)(cell + i * UHOOK_LANE_SIZE);
+		sum += value;
+		used += !!value;
+	}
+	printf("%s: %lu counted by %d threads, in %lu lanes\n", lse ? "LSE" : "LL/SC", sum,
+	       THREADS, used);
+	expect("what threads count", lse, sum, THREADS * CALLS);
+	expect("how many lanes they use", lse, used, THREADS);
+}
+
+/* The same in one lane, where they meet: the stack pointer is not theirs. */
+static void *count_in_one(void *code)
+{
+	static char stacks[THREADS][16 << 16] __aligned(1 << 20);
+	static unsigned int number;
+	char *sp = stacks[__atomic_fetch_add(&number, 1, __ATOMIC_RELAXED) % THREADS] + 0x8000;
+	unsigned int i;
+
+	for (i = 0; i < CALLS; i++)
+		asm volatile("mov x19, sp\n\tmov sp, %0\n\tblr %1\n\tmov sp, x19"
+			     : : "r"(sp), "r"(code) : "x19", "x30", "memory");
+	return NULL;
+}
+
+static void test_meeting(bool lse)
+{
+	unsigned long cell = bodies[0] + BODY_PAGES, i, sum;
+	unsigned char code[UHOOK_BODY_SIZE];
+	int n = uhook_make_count(code, sizeof(code), bodies[0], cell, lse);
+	pthread_t threads[THREADS];
+
+	write_code(bodies[0], code, n);
+	write_word(bodies[0] + n, 0xd65f03c0);	/* ret */
+	memset((void *)cell, 0, LANES_SIZE);
+	for (i = 0; i < THREADS; i++) {
+		if (pthread_create(&threads[i], NULL, count_in_one, (void *)bodies[0]))
+			die("pthread_create");
+	}
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	sum = *(uint64_t *)cell;
+	printf("%s: %lu counted by %d threads in one lane\n", lse ? "LSE" : "LL/SC", sum, THREADS);
+	expect("what threads count in one lane", lse, sum, THREADS * CALLS);
+}
+
+/* The signal that ends a branch from @code, with its target in x1, into a guarded page. */
+static int land(const void *code, size_t len, uint32_t word)
+{
+	const unsigned long target = GUARDED + 0x100;
+	struct state state;
+
+	write_word(target, word);
+	write_word(target + WORD, BRK);
+	write_word(target + 2 * WORD, BRK);
+	write_code(bodies[1], code, len);
+	set_state(&state, bodies[1]);
+	state.regs[1] = target;
+	state.regs[16] = target;
+	run(&state);
+	return state.signal;
+}
+
+static void test_guarded(void)
+{
+	static const uint32_t words[] = {
+		0xd503241f,	/* bti */
+		0xd503245f,	/* bti c */
+		0xd503249f,	/* bti j */
+		0xd50324df,	/* bti jc */
+		0xd503233f,	/* paciasp */
+		0xd503237f,	/* pacibsp */
+		0xd50323bf,	/* autiasp */
+		0xd503201f,	/* nop */
+		0x910003fd,	/* mov x29, sp */
+		0x14000001,	/* b to the next one */
+		0x14000002,	/* b behind it */
+	};
+	static const uint32_t blr = 0xd63f0020, br = 0xd61f0020, br16 = 0xd61f0200;
+	unsigned int i, calls = 0, pads = 0;
+	struct uhook_copy copy;
+
+	expect("a BLR", blr, uhook_relocate_branch(&blr, WORD, SITE, bodies[1], &copy), 0);
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		bool call = land(&blr, WORD, words[i]) == SIGTRAP;
+		bool branch = land(&br, WORD, words[i]) == SIGTRAP ||
+			      land(&br16, WORD, words[i]) == SIGTRAP;
+		bool moved = land(copy.bytes, copy.len, words[i]) == SIGTRAP;
+
+		if (call && !moved)
+			complain("a BLR may lead there, and not when it was moved", words[i], 0, 1);
+		expect("a landing pad", words[i], uhook_is_landing_pad(&words[i]), call || branch);
+		calls += call;
+		pads += call || branch;
+	}
+	expect("a breakpoint in a guarded page", BRK, land(&blr, WORD, BRK), SIGTRAP);
+	printf("in a guarded page, %u may be called and %u be branched to\n", calls, pads);
+	expect("what may be called", 0, calls, 4);
+	expect("what may be branched to", 0, pads, 5);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: jump_run_arm64 SEED\n");
+		return 2;
+	}
+	random_state = strtoull(argv[1], NULL, 0);
+	printf("seed %lu\n", random_state);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	set_handlers();
+	lay_out();
+
+	test_count();
+	test_bodies();
+	test_guarded();
+	test_threads(true);
+	test_threads(false);
+	test_meeting(true);
+	test_meeting(false);
+	printf("%lu wrong\n", wrong);
+	return !!wrong;
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Run whole bodies of x86_64 in the place of the instructions they stand for
+ *
+ * Usage: jump-run-x86 [-s SEED] [-r ROUNDS]
+ *
+ * A body is one or two counters, the relocated instruction and the jump back.
+ * It and the instruction run from the same registers, flags and stack, for all
+ * flags that a program can set, and must come to the same: all registers and
+ * flags, what is above the red zone's end, and where they go on.  The counters
+ * go up by one in the lane that the stack pointer names, and nothing else does.
+ *
+ * All that they use lies in the lowest 4 GiB, where nothing but the test is.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <linux/uhook_code.h>
+#include "jump_x86.h"
+#include "relocate.h"
+
+#define COMPLAINTS_MAX	40
+#define PAGE		4096UL
+
+/* The stack, with data in its middle: it is twice as large as all lanes. */
+#define STACK		0x10000000UL
+#define STACK_SIZE	0x20000UL
+#define SITES		0x20000000UL
+#define BODIES		0x21000000UL
+#define LANES		0x22000000UL
+#define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
+
+#define RED_ZONE	128
+/* What the counter may use below that. */
+#define BELOW		128
+
+#define FLAGS_FIXED	0x202UL
+#define FLAG_AC		0x40000UL
+
+/* CF PF AF ZF SF DF OF, and NT AC ID: all that a program can set, but TF. */
+static const u32 flags[] = {
+	0x1, 0x4, 0x10, 0x40, 0x80, 0x400, 0x800, 0x4000, FLAG_AC, 0x200000
+};
+
+#define FLAGS_COUNT	(sizeof(flags) / sizeof(*flags))
+
+struct outcome {
+	u64 regs[REGS];
+	u64 ended;		/* 0 behind the instruction, 1 at the branch's target */
+	u8 stack[STACK_SIZE];
+};
+
+/* An instruction, and where it has a displacement or a branch's target, if so. */
+struct sample {
+	const char *name;
+	u8 bytes[8];
+	u8 len;
+	u8 data;		/* where it has the displacement of data */
+	u8 near;		/* where it has one of 32 bits to the branch's target */
+};
+
+#define SAMPLE(name, bytes)	{ name, bytes, sizeof(bytes) - 1, 0, 0 }
+
+static const struct sample samples[] = {
+	SAMPLE("nop", "\x90"),
+	SAMPLE("push %rbp", "\x55"),
+	SAMPLE("push %rcx", "\x51"),
+	SAMPLE("push %rsp", "\x54"),
+	SAMPLE("pushfq", "\x9c"),
+	SAMPLE("lahf", "\x9f"),
+	SAMPLE("cld", "\xfc"),
+	SAMPLE("std", "\xfd"),
+	SAMPLE("push %r12", "\x41\x54"),
+	SAMPLE("endbr64", "\xf3\x0f\x1e\xfa"),
+	SAMPLE("sub $0x18,%rsp", "\x48\x83\xec\x18"),
+	SAMPLE("sub $0x188,%rsp", "\x48\x81\xec\x88\x01\x00\x00"),
+	SAMPLE("mov %rsp,%rax", "\x48\x89\xe0"),
+	SAMPLE("adc %rcx,%rdx", "\x48\x11\xca"),
+	SAMPLE("seto %cl", "\x0f\x90\xc1"),
+	SAMPLE("cmovs %rcx,%rax", "\x48\x0f\x48\xc1"),
+	SAMPLE("mov -8(%rsp),%rcx", "\x48\x8b\x4c\x24\xf8"),
+	SAMPLE("mov -0x80(%rsp),%rcx", "\x48\x8b\x4c\x24\x80"),
+	SAMPLE("xchg %rcx,-0x78(%rsp)", "\x48\x87\x4c\x24\x88"),
+	{ "mov data(%rip),%rcx", "\x48\x8b\x0d\x00\x00\x00\x00", 7, 3, 0 },
+	{ "mov %rcx,data(%rip)", "\x48\x89\x0d\x00\x00\x00\x00", 7, 3, 0 },
+	SAMPLE("pop %rcx", "\x59"),
+	{ "jmp", "\xe9\x00\x00\x00\x00", 5, 0, 1 },
+	SAMPLE("jmp, short", "\xeb\x40"),
+};
+
+#define SAMPLES_COUNT	(sizeof(samples) / sizeof(*samples))
+#define CONDITIONS	16
+
+/* How far a short branch goes. */
+#define SHORT		0x40
+
+static unsigned long complaints, runs, lanes_used;
+static u8 stack[STACK_SIZE], lanes[LANES_SIZE];
+static struct outcome original, moved;
+
+static void complain(const char *what, const struct sample *sample)
+{
+	int i;
+
+	if (complaints++ >= COMPLAINTS_MAX)
+		return;
+	printf("  FAIL: %s: %s, rsp %lx flags %lx:", what, sample->name,
+	       (long)jump_wanted[RSP], (long)jump_wanted[RFLAGS]);
+	for (i = 0; i < REGS; i++) {
+		if (original.regs[i] != moved.regs[i])
+			printf(" register %d %lx, not %lx", i, (long)moved.regs[i],
+			       (long)original.regs[i]);
+	}
+	printf("\n");
+}
+
+static void *map_at(unsigned long address, size_t size, int protection)
+{
+	void *p = mmap((void *)address, size, protection,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (p != (void *)address) {
+		perror("mmap");
+		exit(2);
+	}
+	return p;
+}
+
+static void put_displacement(unsigned long at, unsigned long target)
+{
+	const s32 displacement = target - (at + sizeof(s32));
+
+	memcpy((void *)at, &displacement, sizeof(displacement));
+}
+
+/* Where the ends are, at a multiple of 8: a flag asks for that. */
+#define END_POINTERS	(SITES + PAGE - 2 * sizeof(u64))
+
+static void put_end(unsigned long at, unsigned int which)
+{
+	static const u8 jump[] = { 0xff, 0x25 };	/* jmp *pointer(%rip) */
+
+	memcpy((void *)at, jump, sizeof(jump));
+	put_displacement(at + sizeof(jump), END_POINTERS + which * sizeof(u64));
+}
+
+/* The program: an instruction, and the ends of where it can go. */
+static unsigned long put_site(const struct sample *sample)
+{
+	const unsigned long site = SITES + random_next() % (PAGE / 2);
+	const unsigned long next = site + sample->len;
+
+	memcpy((void *)site, sample->bytes, sample->len);
+	put_end(next, 0);
+	put_end(next + SHORT, 1);
+	if (sample->data)
+		put_displacement(site + sample->data, STACK + STACK_SIZE / 2);
+	if (sample->near)
+		put_displacement(site + sample->near, next + SHORT);
+	return site;
+}
+
+/* Counters and what stands for the instruction; the cells are to be told. */
+static unsigned long put_body(const struct sample *sample, unsigned long site,
+			      unsigned long *cells, size_t handlers)
+{
+	const unsigned long body = BODIES + random_next() % (PAGE - UHOOK_BODY_SIZE);
+	unsigned long at = body;
+	struct uhook_copy copy;
+	size_t i;
+
+	for (i = 0; i < handlers; i++) {
+		const int len = uhook_count_code((u8 *)at, body + UHOOK_BODY_SIZE - at, at,
+						 cells[i]);
+
+		if (len < 0) {
+			complain("no counter", sample);
+			exit(1);
+		}
+		at += len;
+	}
+	if (uhook_relocate_branch(sample->bytes, sample->len, site, at, &copy)) {
+		complain("not relocated", sample);
+		exit(1);
+	}
+	/* Its own bytes: those of the site are told to have displacements. */
+	uhook_relocate_branch((void *)site, sample->len, site, at, &copy);
+	memcpy((void *)at, copy.bytes, copy.len);
+	return body;
+}
+
+static void run(unsigned long start, struct outcome *outcome)
+{
+	memcpy((void *)STACK, stack, STACK_SIZE);
+	jump_start = start;
+	jump_enter();
+	memcpy(outcome->regs, jump_outcome, sizeof(jump_outcome));
+	outcome->ended = jump_ended;
+	memcpy(outcome->stack, (void *)STACK, STACK_SIZE);
+}
+
+static void make_regs(u32 which)
+{
+	size_t i;
+
+	for (i = 0; i < RFLAGS; i++)
+		jump_wanted[i] = random_next();
+	jump_wanted[RFLAGS] = FLAGS_FIXED;
+	for (i = 0; i < FLAGS_COUNT; i++) {
+		if (which >> i & 1)
+			jump_wanted[RFLAGS] |= flags[i];
+	}
+	/* Anywhere, but in steps of 8 when others fault. */
+	jump_wanted[RSP] = STACK + 4096 + random_next() % (STACK_SIZE - 8192);
+	if (jump_wanted[RFLAGS] & FLAG_AC)
+		jump_wanted[RSP] &= ~7UL;
+}
+
+static void check_state(const struct sample *sample)
+{
+	const size_t end = jump_wanted[RSP] - RED_ZONE - STACK;
+
+	if (memcmp(original.regs, moved.regs, sizeof(original.regs)))
+		complain("other registers", sample);
+	if (original.ended != moved.ended)
+		complain("another end", sample);
+	if (memcmp(original.stack + end, moved.stack + end, STACK_SIZE - end))
+		complain("other memory", sample);
+	if (memcmp(original.stack, moved.stack, end - BELOW))
+		complain("memory far below the stack", sample);
+}
+
+/* The lanes must be as they were, but for one more in one of them. */
+static void check_lanes(const struct sample *sample, const unsigned long *cells, size_t handlers)
+{
+	const unsigned long lane = (jump_wanted[RSP] - RED_ZONE - 16) % LANES_SIZE &
+				   ~(UHOOK_LANE_SIZE - 1);
+	size_t i;
+
+	for (i = 0; i < handlers; i++)
+		++*(u64 *)(lanes + (cells[i] - LANES) + lane);
+	if (memcmp(lanes, (void *)LANES, LANES_SIZE)) {
+		complain("not counted once in its lane", sample);
+		memcpy(lanes, (void *)LANES, LANES_SIZE);
+	}
+	lanes_used |= 1UL << lane / UHOOK_LANE_SIZE;
+}
+
+static void check(const struct sample *sample, u32 which)
+{
+	const size_t handlers = 1 + random_next() % 2;
+	unsigned long cells[2];
+	unsigned long site, body;
+
+	cells[0] = LANES + (random_next() % UHOOK_LANE_SIZE & ~7UL);
+	cells[1] = LANES + (random_next() % UHOOK_LANE_SIZE & ~7UL);
+	site = put_site(sample);
+	body = put_body(sample, site, cells, handlers);
+	make_regs(which);
+
+	run(site, &original);
+	/* The instruction itself must not run any more, but its ends. */
+	memset((void *)site, 0xcc, sample->len);
+	run(body, &moved);
+	check_state(sample);
+	check_lanes(sample, cells, handlers);
+	runs++;
+}
+
+/* Both forms of a condition; each must have been true and false. */
+static void check_condition(u8 condition, bool near)
+{
+	struct sample sample = { .name = near ? "near jcc" : "short jcc" };
+	unsigned int ended[2] = {};
+	u32 which;
+
+	if (near) {
+		sample.bytes[0] = 0x0f;
+		sample.bytes[1] = 0x80 | condition;
+		sample.near = 2;
+		sample.len = 6;
+	} else {
+		sample.bytes[0] = 0x70 | condition;
+		sample.bytes[1] = SHORT;
+		sample.len = 2;
+	}
+	for (which = 0; which < 1 << FLAGS_COUNT; which++) {
+		check(&sample, which);
+		ended[original.ended]++;
+	}
+	if (!ended[0] || !ended[1])
+		complain("never true, or never false", &sample);
+}
+
+static void set_up(void)
+{
+	size_t i;
+
+	map_at(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
+	map_at(SITES, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	map_at(BODIES, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	map_at(LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
+	((u64 *)END_POINTERS)[0] = (u64)jump_leave;
+	((u64 *)END_POINTERS)[1] = (u64)jump_leave_far;
+	for (i = 0; i < STACK_SIZE; i++)
+		stack[i] = random_next();
+	/* Counters of 64 bits: some are about to need the upper half. */
+	for (i = 0; i < LANES_SIZE; i++)
+		lanes[i] = i % 16 < 4 ? 0xff : random_next();
+	memcpy((void *)LANES, lanes, LANES_SIZE);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long seed = 1, rounds = 1, round;
+	size_t i;
+	u32 which;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "s:r:")) != -1) {
+		if (opt == 's')
+			seed = strtoul(optarg, NULL, 0);
+		else if (opt == 'r')
+			rounds = strtoul(optarg, NULL, 0);
+		else
+			return 2;
+	}
+	random_seed(seed);
+	printf("seed %lu\n", seed);
+	set_up();
+	/* A body that does not end ends the test. */
+	alarm(300);
+
+	for (round = 0; round < rounds; round++) {
+		for (i = 0; i < SAMPLES_COUNT; i++) {
+			for (which = 0; which < 1 << FLAGS_COUNT; which++)
+				check(samples + i, which);
+		}
+		for (i = 0; i < CONDITIONS; i++) {
+			check_condition(i, false);
+			check_condition(i, true);
+		}
+	}
+	if (lanes_used != (1UL << UHOOK_LANES) - 1)
+		complain("not all lanes were used", samples);
+	printf("%lu bodies run\n", runs);
+	printf("%lu complaints\n", complaints);
+	return complaints ? 1 : 0;
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Run the recorders of arm64
+ *
+ * A static arm64 program for qemu-aarch64. A recorder runs from random registers
+ * and flags, in each of its two forms, with random registers chosen, the stack
+ * pointer often at the end of a page, and at the end of all that is mapped.
+ * Registers, flags, vectors and what is above the stack pointer must stay as they
+ * were, and the ring must be what the model says, also if it changes between any two
+ * instructions. Then bodies, which count, record and do what an instruction does;
+ * threads; and what is refused.
+ *
+ * Nothing but signal frames sets and reads the registers: each signal ends one run.
+ *
+ * Usage: record-arm64 SEED
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "record.h"
+#include "uhook_code.h"
+#include "uhook_record.h"
+
+#define WORD		4
+#define BRK		0xd4200000
+#define PAGE		4096UL
+#define RECORDERS	15000
+#define BODIES		4800
+#define THREAD_CALLS	60000
+
+/* A site among breakpoints, bodies, and rings that ADR reaches and does not. */
+#define SITE		0x1000000000UL
+#define BODY		(SITE + 0x100000)
+#define BODY_SIZE	0x10000UL
+#define RING_NEAR	(BODY + BODY_SIZE)
+#define LANES		(SITE + 0x200000)
+#define RING_FAR	(SITE + 0x60000000UL)
+/* Of the near ring, and of the far one: these are the other way round. */
+#define COUNTERS_FAR	(SITE + 0x70000000UL)
+#define COUNTERS_NEAR	(BODY - 0x10000)
+#define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
+/* Behind the stack there is nothing. */
+#define STACK		0x2000000000UL
+#define STACK_SIZE	0x10000UL
+/* So much below the stack pointer may change. */
+#define SCRATCH		32UL
+
+#define SP		31
+#define FLAGS_MASK	0xf0000000UL
+
+struct vectors {
+	struct _aarch64_ctx head;
+	u32 fpsr;
+	u32 fpcr;
+	__uint128_t v[32];
+};
+
+/* What is set before a run, and what it leaves. The last register is SP. */
+struct state {
+	u64 regs[32];
+	u64 pc;
+	u64 flags;
+	__uint128_t v[32];
+	int signal;
+};
+
+const struct record_arch record_arch = {
+	.regs = { 0, 1, 2, 3, 4, 5 },
+	.nr_registers = 32,
+	.reach = 0x100000000,
+	.ret = { 0xc0, 0x03, 0x5f, 0xd6 },
+	.ret_len = 4,
+};
+
+/* Instructions that see what a recorder could spoil, and branches. */
+static const u32 samples[] = {
+	0xa9bf7bfd,	/* stp	x29, x30, [sp, #-16]! */
+	0xd10103ff,	/* sub	sp, sp, #64 */
+	0x910003e9,	/* mov	x9, sp */
+	0xf94007ea,	/* ldr	x10, [sp, #8] */
+	0x8b0c0169,	/* add	x9, x11, x12 */
+	0xba0a0129,	/* adcs	x9, x9, x10 */
+	0x9a8a8129,	/* csel	x9, x9, x10, hi */
+	0xd53b4209,	/* mrs	x9, nzcv */
+	0x10000109,	/* adr	x9, . + 32 */
+	0x14000008,	/* b	. + 32 */
+	0x54000104,	/* b.mi	. + 32 */
+	0xb6400109,	/* tbz	x9, #40, . + 32 */
+};
+
+#define SAMPLES_COUNT	(sizeof(samples) / sizeof(*samples))
+
+static struct state *running;
+static mcontext_t before;
+static struct record_model near, far;
+static u8 stack[STACK_SIZE];
+static unsigned long runs, kinds[2], partial;
+
+u64 record_stamp(void)
+{
+	u64 stamp;
+
+	asm volatile("isb; mrs %0, cntvct_el0" : "=r"(stamp) : : "memory");
+	return stamp;
+}
+
+u64 record_thread(void)
+{
+	u64 thread;
+
+	asm volatile("mrs %0, tpidr_el0" : "=r"(thread));
+	return thread;
+}
+
+int record_make(u8 *code, size_t size, unsigned long at,
+		const struct uhook_recorder *recorder, int form)
+{
+	return uhook_make_record(code, size, at, recorder, form);
+}
+
+static struct vectors *vectors_of(mcontext_t *mc)
+{
+	struct _aarch64_ctx *record = (void *)mc->__reserved;
+
+	while (record->magic != FPSIMD_MAGIC)
+		record = (void *)record + record->size;
+	return (void *)record;
+}
+
+static void handle(int signal, siginfo_t *info, void *data)
+{
+	mcontext_t *mc = &((ucontext_t *)data)->uc_mcontext;
+	struct state *s = running;
+
+	(void)info;
+	if (!before.pc) {
+		/* This is the BRK in run(). */
+		before = *mc;
+		before.pc += WORD;
+		memcpy(mc->regs, s->regs, sizeof(mc->regs));
+		memcpy(vectors_of(mc)->v, s->v, sizeof(s->v));
+		mc->sp = s->regs[SP];
+		mc->pc = s->pc;
+		mc->pstate = (mc->pstate & ~FLAGS_MASK) | s->flags;
+		return;
+	}
+	memcpy(s->regs, mc->regs, sizeof(mc->regs));
+	memcpy(s->v, vectors_of(mc)->v, sizeof(s->v));
+	s->regs[SP] = mc->sp;
+	s->pc = mc->pc;
+	s->flags = mc->pstate & FLAGS_MASK;
+	s->signal = signal;
+	*mc = before;
+	before.pc = 0;
+}
+
+/* Run from a state until something happens, and have it be what is left then. */
+static void run(struct state *state)
+{
+	running = state;
+	asm volatile("brk #0" : : : "memory");
+	running = NULL;
+}
+
+static void set_handlers(void)
+{
+	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL };
+	static char alternate_stack[1 << 16];
+	stack_t alternate = { .ss_sp = alternate_stack, .ss_size = sizeof(alternate_stack) };
+	struct sigaction action = { .sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	unsigned int i;
+
+	sigaltstack(&alternate, NULL);
+	sigfillset(&action.sa_mask);
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
+	/* A recorder that does not end ends the test. */
+	alarm(300);
+}
+
+static void set_up(void)
+{
+	const int data = PROT_READ | PROT_WRITE, all = data | PROT_EXEC;
+	u64 *word = (void *)stack;
+	size_t i;
+
+	map_at(SITE, PAGE, all);
+	for (i = 0; i < PAGE; i += WORD)
+		*(u32 *)(SITE + i) = BRK;
+	map_at(BODY, BODY_SIZE, all);
+	near.ring = map_at(RING_NEAR, RING_SIZE, data);
+	near.counters = map_at(COUNTERS_FAR, COUNTERS_SIZE, data);
+	far.ring = map_at(RING_FAR, RING_SIZE, data);
+	far.counters = map_at(COUNTERS_NEAR, COUNTERS_SIZE, data);
+	map_at(LANES, LANES_SIZE, data);
+	map_at(STACK, STACK_SIZE, data);
+	map_at(STACK + STACK_SIZE, PAGE, PROT_NONE);
+	for (i = 0; i < STACK_SIZE / sizeof(*word); i++)
+		word[i] = random_next();
+	memcpy((void *)STACK, stack, STACK_SIZE);
+	record_fill(&near);
+	record_fill(&far);
+}
+
+static void write_code(unsigned long to, const void *code, size_t len)
+{
+	memcpy((void *)to, code, len);
+	__builtin___clear_cache((void *)to, (void *)to + len);
+}
+
+static void write_word(unsigned long to, u32 word)
+{
+	write_code(to, &word, WORD);
+}
+
+static struct record_model *choose(struct uhook_recorder *recorder)
+{
+	const u64 random = random_next();
+	struct record_model *model = random >> 8 & 1 ? &near : &far;
+	unsigned int i;
+
+	recorder->ring = (unsigned long)model->ring;
+	recorder->lost = record_counter(model);
+	recorder->id = random_next() >> (random >> 16 & 31);
+	recorder->nr_regs = random % (UHOOK_RECORD_ARGS + 1);
+	recorder->stack = random >> 9 & 1;
+	/* Half of them those that the code uses itself, or the stack pointer. */
+	for (i = 0; i < UHOOK_RECORD_ARGS; i++) {
+		const u64 reg = random_next();
+
+		recorder->regs[i] = reg >> 8 & 1 ? 9 + reg % 4 : reg % 32;
+		if (!(reg >> 16 & 7))
+			recorder->regs[i] = SP;
+	}
+	return model;
+}
+
+static u64 random_sp(void)
+{
+	const u64 random = random_next();
+
+	switch (random & 3) {
+	case 0:
+		return (STACK + STACK_SIZE - (random >> 8) % 64) & ~15UL;
+	case 1:
+		return (STACK + (2 + (random >> 8) % 13) * PAGE + 32 - (random >> 16) % 96) & ~15UL;
+	default:
+		return (STACK + PAGE + (random >> 8) % (STACK_SIZE - PAGE)) & ~15UL;
+	}
+}
+
+static void set_state(struct state *s, unsigned long pc)
+{
+	unsigned int i;
+
+	memset(s, 0, sizeof(*s));
+	for (i = 0; i < SP; i++)
+		s->regs[i] = random_next();
+	for (i = 0; i < 32; i++)
+		s->v[i] = (__uint128_t)random_next() << 64 | random_next();
+	s->regs[SP] = random_sp();
+	s->flags = random_next() & FLAGS_MASK;
+	s->pc = pc;
+}
+
+static void expect_hit(const struct uhook_recorder *recorder, const struct state *state,
+		       struct record_hit *hit)
+{
+	unsigned int i, words = 0;
+
+	hit->sp = state->regs[SP];
+	for (i = 0; i < UHOOK_RECORD_ARGS; i++)
+		hit->args[i] = state->regs[recorder->regs[i]];
+	for (i = 0; i < UHOOK_RECORD_STACK; i++) {
+		if (!record_has_word(hit->sp, i))
+			continue;
+		memcpy(&hit->stack[i], stack + (hit->sp - STACK) + i * sizeof(u64), sizeof(u64));
+		words++;
+	}
+	partial += recorder->stack && words < UHOOK_RECORD_STACK;
+}
+
+static void expect(const char *what, u32 word, u64 is, u64 should)
+{
+	if (is != should)
+		complain("%08x: %s: %lx and not %lx", word, what, (long)is, (long)should);
+}
+
+static void check_state(u32 word, const struct state *is, const struct state *should)
+{
+	char name[16];
+	unsigned int i;
+
+	for (i = 0; i < 32; i++) {
+		snprintf(name, sizeof(name), "register %u", i);
+		expect(name, word, is->regs[i], should->regs[i]);
+	}
+	expect("the program counter", word, is->pc, should->pc);
+	expect("the flags", word, is->flags, should->flags);
+	expect("the signal", word, is->signal, should->signal);
+	expect("the vectors", word, !!memcmp(is->v, should->v, sizeof(is->v)), 0);
+}
+
+/* Only what is below the stack pointer at the site may have changed. */
+static void check_stack(u32 word, u64 sp, const u8 *should)
+{
+	const size_t end = sp - STACK;
+
+	expect("memory above the stack pointer", word,
+	       !!memcmp((void *)sp, should + end, STACK_SIZE - end), 0);
+	expect("memory far below it", word,
+	       !!memcmp((void *)STACK, should, end - 2 * SCRATCH), 0);
+	expect("memory below it", word,
+	       !!memcmp((void *)sp - 2 * SCRATCH, should + end - 2 * SCRATCH, SCRATCH), 0);
+}
+
+static int put_recorder(unsigned long at, const struct uhook_recorder *recorder, bool lse)
+{
+	u8 code[RECORD_MAX];
+	const int len = uhook_make_record(code, sizeof(code), at, recorder, lse);
+
+	if (len < 0) {
+		complain("no recorder: %d", len);
+		exit(1);
+	}
+	write_code(at, code, len);
+	return len;
+}
+
+/* Run up to some instruction, if that is run, and have others come in between. */
+static void run_until(struct state *state, unsigned long at,
+		      struct record_model *model, const struct uhook_recorder *recorder)
+{
+	const u32 word = *(u32 *)at;
+
+	write_word(at, BRK);
+	run(state);
+	write_word(at, word);
+	if (state->pc == at && word != BRK) {
+		record_meddle(model, recorder);
+		run(state);
+	}
+}
+
+/* A recorder, alone. */
+static void check_recorder(void)
+{
+	const unsigned long at = BODY + random_next() % 1000 * WORD;
+	const bool lse = random_next() & 1;
+	struct uhook_recorder recorder;
+	struct record_model *model = choose(&recorder);
+	const int len = put_recorder(at, &recorder, lse);
+	struct state state, should;
+	struct record_hit hit;
+
+	write_word(at + len, BRK);
+	set_state(&state, at);
+	should = state;
+	should.pc = at + len;
+	should.signal = SIGTRAP;
+	expect_hit(&recorder, &state, &hit);
+	kinds[record_prepare(model, &recorder)]++;
+
+	hit.before = record_stamp();
+	run_until(&state, at + random_next() % (len / WORD + 1) * WORD, model, &recorder);
+	hit.after = record_stamp();
+	check_state(lse, &state, &should);
+	check_stack(lse, hit.sp, stack);
+	record_check(model, &recorder, &hit);
+	memcpy((void *)STACK, stack, STACK_SIZE);
+	runs++;
+}
+
+/* A site, and [count][record][copy][jump] in a body with a jump to it. */
+static void put_body(u32 word, unsigned long site, unsigned long cell,
+		     const struct uhook_recorder *recorder, struct uhook_jump *jump)
+{
+	const unsigned long body = BODY + random_next() % 1000 * WORD;
+	const bool lse = random_next() & 1;
+	unsigned long at = body;
+	struct uhook_copy copy;
+
+	at += uhook_make_count((u8 *)at, RECORD_MAX, at, cell, lse);
+	at += put_recorder(at, recorder, lse);
+	if (uhook_relocate_branch(&word, WORD, site, at, &copy) ||
+	    uhook_make_jump(site, (void *)&word, WORD, body, jump)) {
+		complain("%08x: not relocated, or no jump", word);
+		exit(1);
+	}
+	write_code(at, copy.bytes, copy.len);
+	__builtin___clear_cache((void *)body, (void *)at);
+	write_word(site, word);
+}
+
+/* One in the lanes of a counter, which begins at 0. */
+static void check_count(u32 word, unsigned long cell)
+{
+	unsigned long i;
+	u64 sum = 0;
+
+	for (i = 0; i < LANES_SIZE; i += UHOOK_LANE_SIZE)
+		sum += *(u64 *)(cell + i);
+	expect("the count", word, sum, 1);
+	memset((void *)LANES, 0, LANES_SIZE);
+}
+
+/* An instruction, and a jump to a body in its place. */
+static void check_body(u32 word)
+{
+	static u8 memory[STACK_SIZE];
+	const unsigned long site = SITE + (16 + random_next() % 512) * WORD;
+	const unsigned long cell = LANES + (random_next() % UHOOK_LANE_SIZE & ~7UL);
+	struct uhook_recorder recorder;
+	struct record_model *model = choose(&recorder);
+	struct state state, should;
+	struct uhook_jump jump;
+	struct record_hit hit;
+
+	put_body(word, site, cell, &recorder, &jump);
+	set_state(&state, site);
+	/* What the instruction loads must be there. */
+	if (state.regs[SP] == STACK + STACK_SIZE)
+		state.regs[SP] -= 16;
+	should = state;
+	expect_hit(&recorder, &state, &hit);
+	kinds[record_prepare(model, &recorder)]++;
+	run(&should);
+	memcpy(memory, (void *)STACK, STACK_SIZE);
+	memcpy((void *)STACK, stack, STACK_SIZE);
+
+	write_code(site, jump.bytes, jump.len);
+	hit.before = record_stamp();
+	run(&state);
+	hit.after = record_stamp();
+	write_word(site, BRK);
+	check_state(word, &state, &should);
+	/* STP stores where the recorder did before. */
+	check_stack(word, word == samples[0] ? should.regs[SP] : hit.sp, memory);
+	record_check(model, &recorder, &hit);
+	check_count(word, cell);
+	memcpy((void *)STACK, stack, STACK_SIZE);
+	runs++;
+}
+
+/* The shortest form, and how many instructions that is with two registers. */
+static void say_lengths(void)
+{
+	struct uhook_recorder recorder = {
+		.ring = RING_NEAR, .lost = COUNTERS_NEAR, .nr_regs = 2, .regs = { 0, 1 },
+	};
+	u8 code[RECORD_MAX];
+
+	printf("%d instructions with LSE, %d without\n",
+	       uhook_make_record(code, sizeof(code), BODY, &recorder, true) / WORD,
+	       uhook_make_record(code, sizeof(code), BODY, &recorder, false) / WORD);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i, lse;
+
+	if (argc != 2) {
+		fprintf(stderr, "Usage: record-arm64 SEED\n");
+		return 2;
+	}
+	random_seed(strtoull(argv[1], NULL, 0));
+	printf("seed %s\n", argv[1]);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	set_handlers();
+	set_up();
+	say_lengths();
+
+	for (i = 0; i < RECORDERS; i++)
+		check_recorder();
+	for (i = 0; i < BODIES; i++)
+		check_body(samples[i % SAMPLES_COUNT]);
+	printf("%lu runs: %lu recorded, %lu lost, %lu at the end of a page, %lu interrupted\n",
+	       runs, kinds[1], kinds[0], partial, near.meddled + far.meddled);
+	if (kinds[0] < runs / 8 || kinds[1] < runs / 2 || partial < runs / 16 ||
+	    near.meddled + far.meddled < runs / 4)
+		complain("too few of a kind");
+	for (lse = 0; lse < 2; lse++) {
+		record_errors(lse);
+		record_threads(BODY, RING_NEAR, THREAD_CALLS, false, lse);
+		record_threads(BODY, RING_FAR, THREAD_CALLS, true, lse);
+	}
+	printf("%lu complaints\n", complaints);
+	return complaints ? 1 : 0;
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Run the recorders of x86_64
+ *
+ * Usage: record-x86 [-s SEED] [-r ROUNDS] [-b]
+ *
+ * With -b only, what a hit costs.
+ *
+ * A recorder runs from random registers and from all flags that a program can set,
+ * with random registers chosen, the stack pointer often at the end of a page, and
+ * at the end of all that is mapped. Registers, flags and what is above the red
+ * zone's end must stay as they were, and the ring must be what the model says, also
+ * if it changes between any two instructions. Then bodies, which count, record and
+ * do what an instruction does; threads; and what is refused.
+ *
+ * All that they use lies in the lowest 4 GiB, where nothing but the test is.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "jump_x86.h"
+#include "record.h"
+
+#define PAGE		4096UL
+
+/* Behind the stack there is nothing. */
+#define STACK		0x10000000UL
+#define STACK_SIZE	0x10000UL
+#define SITES		0x20000000UL
+#define BODIES		0x21000000UL
+#define CODE		0x21800000UL	/* of threads */
+#define LANES		0x22000000UL
+#define RING		0x23000000UL
+#define COUNTERS	0x24000000UL
+#define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
+
+#define RED_ZONE	128
+/* What recorders may use below that. */
+#define BELOW		64
+#define THREAD_CALLS	3000000
+/* One of so many recorders is stepped; prime to the number of flags. */
+#define STEPPED		13
+
+#define FLAGS_FIXED	0x202UL
+#define FLAG_AC		0x40000UL
+#define FLAG_TF		0x100UL
+
+/* CF PF AF ZF SF DF OF, and NT AC ID: all that a program can set, but TF. */
+static const u32 flags[] = {
+	0x1, 0x4, 0x10, 0x40, 0x80, 0x400, 0x800, 0x4000, FLAG_AC, 0x200000
+};
+
+#define FLAGS_COUNT	(sizeof(flags) / sizeof(*flags))
+
+/* RDI RSI RDX RCX R8 R9 */
+const struct record_arch record_arch = {
+	.regs = { 7, 6, 2, 1, 8, 9 },
+	.nr_registers = 16,
+	.stack_first = true,
+	.reach = 0x80000000,
+	.ret = { 0xc3 },
+	.ret_len = 1,
+};
+
+struct outcome {
+	u64 regs[REGS];
+	u64 ended;
+	u8 stack[STACK_SIZE];
+};
+
+/* Instructions that see what a recorder could spoil. */
+static const struct {
+	const char *name;
+	const char *bytes;
+	u8 len;
+} samples[] = {
+	{ "push %rcx", "\x51", 1 },
+	{ "push %rsp", "\x54", 1 },
+	{ "pushfq", "\x9c", 1 },
+	{ "adc %rcx,%rdx", "\x48\x11\xca", 3 },
+	{ "cmovs %rcx,%rax", "\x48\x0f\x48\xc1", 4 },
+	{ "mov -0x80(%rsp),%rcx", "\x48\x8b\x4c\x24\x80", 5 },
+	{ "xchg %rdx,-0x78(%rsp)", "\x48\x87\x54\x24\x88", 5 },
+	{ "jo", "\x70\x40", 2 },
+	{ "jmp", "\xeb\x40", 2 },
+};
+
+#define SAMPLES_COUNT	(sizeof(samples) / sizeof(*samples))
+
+static struct record_model model;
+static u8 stack[STACK_SIZE];
+static struct outcome original, outcome;
+static unsigned long runs, kinds[2], partial;
+
+u64 record_stamp(void)
+{
+	unsigned int aux;
+
+	return __builtin_ia32_rdtscp(&aux);
+}
+
+u64 record_thread(void)
+{
+	u64 base;
+
+	asm volatile("rdfsbase %0" : "=r"(base));
+	return base;
+}
+
+int record_make(u8 *code, size_t size, unsigned long at,
+		const struct uhook_recorder *recorder, int form)
+{
+	(void)form;
+	return uhook_record_code(code, size, at, recorder);
+}
+
+/* Where the ends are, at a multiple of 8: a flag asks for that. */
+#define END_POINTERS	(SITES + PAGE - 2 * sizeof(u64))
+
+static void put_end(unsigned long at, unsigned int which)
+{
+	static const u8 jump[] = { 0xff, 0x25 };	/* jmp *pointer(%rip) */
+	const s32 displacement = END_POINTERS + which * sizeof(u64) - (at + 6);
+
+	memcpy((void *)at, jump, sizeof(jump));
+	memcpy((void *)at + 2, &displacement, sizeof(displacement));
+}
+
+static void choose(struct uhook_recorder *recorder)
+{
+	const u64 random = random_next();
+	unsigned int i;
+
+	recorder->ring = RING;
+	recorder->lost = record_counter(&model);
+	recorder->id = random_next();
+	recorder->nr_regs = random % (UHOOK_RECORD_ARGS + 1);
+	recorder->stack = random >> 8 & 1;
+	/* Half of them those that the code uses itself. */
+	for (i = 0; i < UHOOK_RECORD_ARGS; i++) {
+		const u64 reg = random_next();
+
+		recorder->regs[i] = reg >> 8 & 1 ? reg % 5 : reg % 16;
+	}
+}
+
+/* Anywhere, but in steps of 8 when others fault. */
+static u64 random_sp(void)
+{
+	const u64 random = random_next();
+
+	switch (random & 3) {
+	case 0:
+		return STACK + STACK_SIZE - (random >> 8) % 48;
+	case 1:
+		return STACK + (2 + (random >> 8) % 13) * PAGE + 16 - (random >> 16) % 64;
+	default:
+		return STACK + PAGE + (random >> 8) % (STACK_SIZE - PAGE);
+	}
+}
+
+static void make_regs(u32 which)
+{
+	size_t i;
+
+	for (i = 0; i < RFLAGS; i++)
+		jump_wanted[i] = random_next();
+	jump_wanted[RFLAGS] = FLAGS_FIXED;
+	for (i = 0; i < FLAGS_COUNT; i++) {
+		if (which >> i & 1)
+			jump_wanted[RFLAGS] |= flags[i];
+	}
+	jump_wanted[RSP] = random_sp();
+	if (jump_wanted[RFLAGS] & FLAG_AC)
+		jump_wanted[RSP] &= ~7UL;
+}
+
+static void run(unsigned long start, struct outcome *out)
+{
+	memcpy((void *)STACK, stack, STACK_SIZE);
+	jump_start = start;
+	jump_enter();
+	memcpy(out->regs, jump_outcome, sizeof(jump_outcome));
+	out->ended = jump_ended;
+	memcpy(out->stack, (void *)STACK, STACK_SIZE);
+}
+
+static void expect_hit(const struct uhook_recorder *recorder, struct record_hit *hit)
+{
+	unsigned int i, words = 0;
+
+	hit->sp = jump_wanted[RSP];
+	for (i = 0; i < UHOOK_RECORD_ARGS; i++)
+		hit->args[i] = jump_wanted[recorder->regs[i]];
+	for (i = 0; i < UHOOK_RECORD_STACK; i++) {
+		if (!record_has_word(hit->sp, i))
+			continue;
+		memcpy(&hit->stack[i], stack + (hit->sp - STACK) + i * sizeof(u64), sizeof(u64));
+		words++;
+	}
+	partial += recorder->stack && words < UHOOK_RECORD_STACK;
+}
+
+static void check_state(const char *what, const struct outcome *is, const u64 *regs,
+			const u8 *memory)
+{
+	const size_t end = jump_wanted[RSP] - RED_ZONE - STACK;
+	unsigned int i;
+
+	for (i = 0; i < REGS; i++) {
+		if (is->regs[i] != regs[i])
+			complain("%s: register %u is %lx and not %lx", what, i,
+				 (long)is->regs[i], (long)regs[i]);
+	}
+	if (memcmp(is->stack + end, memory + end, STACK_SIZE - end))
+		complain("%s: other memory, rsp %lx", what, (long)jump_wanted[RSP]);
+	if (memcmp(is->stack, memory, end - BELOW))
+		complain("%s: memory far below the stack, rsp %lx", what,
+			 (long)jump_wanted[RSP]);
+}
+
+static int put_recorder(unsigned long at, const struct uhook_recorder *recorder)
+{
+	const int len = uhook_record_code((u8 *)at, RECORD_MAX, at, recorder);
+
+	if (len < 0) {
+		complain("no recorder: %d", len);
+		exit(1);
+	}
+	return len;
+}
+
+/* A recorder that is stepped, up to where others are to come in between. */
+static struct {
+	const struct uhook_recorder *recorder;
+	unsigned long at;
+	unsigned long end;
+	unsigned int steps;
+} stepped;
+
+static void handle_step(int signal, siginfo_t *info, void *data)
+{
+	greg_t *regs = ((ucontext_t *)data)->uc_mcontext.gregs;
+	const unsigned long ip = regs[REG_RIP];
+
+	(void)signal;
+	(void)info;
+	/* On its way to the recorder. */
+	if (stepped.steps && (ip < stepped.at || ip > stepped.end))
+		return;
+	if (stepped.steps && ip < stepped.end) {
+		if (--stepped.steps)
+			return;
+		record_meddle(&model, stepped.recorder);
+	}
+	stepped.steps = 0;
+	regs[REG_EFL] &= ~FLAG_TF;
+}
+
+/* The handler cannot run with FLAG_AC. */
+static void step(const struct uhook_recorder *recorder, unsigned long at, unsigned long end)
+{
+	static const unsigned int most = 80;
+
+	stepped.recorder = recorder;
+	stepped.at = at;
+	stepped.end = end;
+	stepped.steps = 1 + random_next() % most;
+	jump_wanted[RFLAGS] &= ~FLAG_AC;
+	jump_wanted[RFLAGS] |= FLAG_TF;
+	run(at, &outcome);
+	jump_wanted[RFLAGS] &= ~FLAG_TF;
+}
+
+static void set_handler(void)
+{
+	static char alternate_stack[1 << 16];
+	stack_t alternate = { .ss_sp = alternate_stack, .ss_size = sizeof(alternate_stack) };
+	struct sigaction action = {
+		.sa_sigaction = handle_step, .sa_flags = SA_SIGINFO | SA_ONSTACK,
+	};
+
+	sigaltstack(&alternate, NULL);
+	sigaction(SIGTRAP, &action, NULL);
+}
+
+static void check_recorder(u32 which)
+{
+	const unsigned long at = BODIES + random_next() % PAGE;
+	struct uhook_recorder recorder;
+	struct record_hit hit;
+	int len;
+
+	choose(&recorder);
+	len = put_recorder(at, &recorder);
+	put_end(at + len, 0);
+	make_regs(which);
+	expect_hit(&recorder, &hit);
+	kinds[record_prepare(&model, &recorder)]++;
+
+	hit.before = record_stamp();
+	if (which % STEPPED)
+		run(at, &outcome);
+	else
+		step(&recorder, at, at + len);
+	hit.after = record_stamp();
+	check_state("a recorder", &outcome, jump_wanted, stack);
+	record_check(&model, &recorder, &hit);
+	runs++;
+}
+
+/* An instruction, and [count][record][copy][jump] in its place. */
+static void check_body(unsigned int sample, u32 which)
+{
+	const unsigned long site = SITES + random_next() % (PAGE / 2);
+	const unsigned long next = site + samples[sample].len;
+	const unsigned long body = BODIES + random_next() % PAGE;
+	const unsigned long cell = LANES + (random_next() % UHOOK_LANE_SIZE & ~7UL);
+	struct uhook_recorder recorder;
+	struct record_hit hit;
+	struct uhook_copy copy;
+	unsigned long at = body, lane;
+
+	memcpy((void *)site, samples[sample].bytes, samples[sample].len);
+	put_end(next, 0);
+	put_end(next + 0x40, 1);
+	choose(&recorder);
+	at += uhook_count_code((u8 *)at, RECORD_MAX, at, cell);
+	at += put_recorder(at, &recorder);
+	if (uhook_relocate_branch((void *)site, samples[sample].len, site, at, &copy)) {
+		complain("%s is not relocated", samples[sample].name);
+		exit(1);
+	}
+	memcpy((void *)at, copy.bytes, copy.len);
+	make_regs(which);
+	expect_hit(&recorder, &hit);
+	kinds[record_prepare(&model, &recorder)]++;
+	run(site, &original);
+
+	memset((void *)site, 0xcc, samples[sample].len);
+	memset((void *)LANES, 0, LANES_SIZE);
+	hit.before = record_stamp();
+	run(body, &outcome);
+	hit.after = record_stamp();
+	check_state(samples[sample].name, &outcome, original.regs, original.stack);
+	if (original.ended != outcome.ended)
+		complain("%s: another end", samples[sample].name);
+	record_check(&model, &recorder, &hit);
+	lane = (jump_wanted[RSP] - RED_ZONE - 16) % LANES_SIZE & -UHOOK_LANE_SIZE;
+	if (*(u64 *)(cell + lane) != 1)
+		complain("%s: not counted", samples[sample].name);
+	runs++;
+}
+
+static void set_up(void)
+{
+	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+	size_t i;
+
+	map_at(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
+	map_at(STACK + STACK_SIZE, PAGE, PROT_NONE);
+	map_at(SITES, PAGE, all);
+	map_at(BODIES, 2 * PAGE, all);
+	map_at(CODE, PAGE, all);
+	map_at(LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
+	model.ring = map_at(RING, RING_SIZE, PROT_READ | PROT_WRITE);
+	model.counters = map_at(COUNTERS, COUNTERS_SIZE, PROT_READ | PROT_WRITE);
+	((u64 *)END_POINTERS)[0] = (u64)jump_leave;
+	((u64 *)END_POINTERS)[1] = (u64)jump_leave_far;
+	for (i = 0; i < STACK_SIZE; i++)
+		stack[i] = random_next();
+	record_fill(&model);
+	set_handler();
+}
+
+static void bench(void)
+{
+	struct uhook_recorder recorder = { .ring = RING, .lost = COUNTERS, .id = 1 };
+	unsigned int i;
+
+	memcpy(recorder.regs, record_arch.regs, sizeof(recorder.regs));
+	for (i = 0; i < 3; i++) {
+		recorder.nr_regs = i ? i * 4 - 2 : 0;
+		recorder.stack = i == 2;
+		printf("%u registers%s: %d bytes, %.1f ns\n", recorder.nr_regs,
+		       recorder.stack ? " and the stack" : "",
+		       uhook_record_code((u8 *)CODE, RECORD_MAX, CODE, &recorder),
+		       record_cost(CODE, RING, 20000000, &recorder, 0));
+	}
+}
+
+static void run_all(unsigned long rounds)
+{
+	unsigned int i;
+	u32 which;
+
+	while (rounds--) {
+		for (which = 0; which < 32 << FLAGS_COUNT; which++)
+			check_recorder(which);
+		for (i = 0; i < SAMPLES_COUNT; i++) {
+			for (which = 0; which < 1 << FLAGS_COUNT; which++)
+				check_body(i, which);
+		}
+	}
+	printf("%lu runs: %lu recorded, %lu lost, %lu at the end of a page, %lu interrupted\n",
+	       runs, kinds[1], kinds[0], partial, model.meddled);
+	if (kinds[0] < runs / 8 || kinds[1] < runs / 2 || partial < runs / 16 ||
+	    model.meddled < runs / 64)
+		complain("too few of a kind");
+	record_errors(0);
+	record_threads(CODE, RING, THREAD_CALLS, false, 0);
+	record_threads(CODE, RING, THREAD_CALLS, true, 0);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long seed = 1, rounds = 1;
+	bool only_bench = false;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "s:r:b")) != -1) {
+		if (opt == 's')
+			seed = strtoul(optarg, NULL, 0);
+		else if (opt == 'r')
+			rounds = strtoul(optarg, NULL, 0);
+		else if (opt == 'b')
+			only_bench = true;
+		else
+			return 2;
+	}
+	random_seed(seed);
+	set_up();
+	if (only_bench) {
+		bench();
+		return 0;
+	}
+	printf("seed %lu\n", seed);
+	/* A recorder that does not end ends the test. */
+	alarm(300);
+	run_all(rounds);
+	printf("%lu complaints\n", complaints);
+	return complaints ? 1 : 0;
+}

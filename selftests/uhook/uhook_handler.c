@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: a program with a handler of its own, that hooks on it call.
+ *
+ *	uhook_handler offsets		where: the functions "work", "store" and
+ *					"nested", and the "handler"
+ *	uhook_handler work N		work N times, in each of four threads
+ *	uhook_handler jumps N		signals that leave the handler with a longjmp
+ *
+ * The handler looks at the registers that it is given, adds up the arguments in the
+ * words that it is given, and makes the argument of "work" odd.  It prints
+ * what was called, and what the words must be: NAME TIMES SUM.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "uhook_test.h"
+
+#define THREADS	4
+
+UHOOK_FUNCTION(handler_work);
+UHOOK_FUNCTION(handler_nested);
+
+/* As include/linux/uhook_gate.h has it. */
+#if defined(__x86_64__)
+struct regs {
+	uint64_t r15, r14, r13, r12, r11, r10, r9, r8;
+	uint64_t rdi, rsi, rbp, rbx, rdx, rcx, rax;
+	uint64_t flags, sp, ip;
+};
+
+#define ARG(regs)	((regs)->rdi)
+#define IP(regs)	((regs)->ip)
+#define NO_VECTORS	__attribute__((target("general-regs-only")))
+
+asm(".text\n"
+	"handler_work:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	mov %rdi, %rax\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"	.balign 16\n"
+	"handler_nested:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	lea 1(%rdi), %rax\n"
+	"	pop %rbp\n"
+	"	ret\n");
+#elif defined(__aarch64__)
+struct regs {
+	uint64_t x[31], sp, pc, nzcv;
+};
+
+#define ARG(regs)	((regs)->x[0])
+#define IP(regs)	((regs)->pc)
+#define NO_VECTORS	__attribute__((target("general-regs-only")))
+
+asm(".text\n"
+	"handler_work:\n"
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	ldp x29, x30, [sp], #16\n"
+	"	ret\n"
+	"handler_nested:\n"
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	ldp x29, x30, [sp], #16\n"
+	"	add x0, x0, #1\n"
+	"	ret\n");
+#endif
+
+static atomic_long wrong;
+static volatile sig_atomic_t leaving;
+static __thread volatile sig_atomic_t inside;
+static __thread sigjmp_buf left;
+
+/* Code of the same name in assembly may not be found: this has an offset, too. */
+NO_VECTORS __attribute__((used, noinline))
+static void handler(struct regs *regs, uint64_t *data)
+{
+	uint64_t arg = ARG(regs);
+	int i;
+
+	if (IP(regs) != (uint64_t)handler_work)
+		atomic_fetch_add(&wrong, 1);
+	__atomic_fetch_add(&data[0], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&data[1], arg, __ATOMIC_RELAXED);
+	ARG(regs) = arg | 1;
+
+	/* A site in a handler: its own hook is not called there. */
+	if (handler_nested(arg) != (long)arg + 1)
+		atomic_fetch_add(&wrong, 1);
+	inside = 1;
+	for (i = 0; leaving && i < 2000; i++)
+		asm volatile("" : : : "memory");
+	inside = 0;
+}
+
+static void *work(void *times)
+{
+	long i;
+
+	for (i = 0; i < (long)times; i++)
+		if (handler_work(i) != i && handler_work(i) != (i | 1))
+			fail("handler_work(%ld) is %ld", i, handler_work(i));
+
+	return NULL;
+}
+
+static void *counted_work(void *times)
+{
+	long i, odd = 0;
+
+	for (i = 0; i < (long)times; i++)
+		odd += handler_work(2 * i) & 1;
+
+	return (void *)odd;
+}
+
+static void in_threads(long times)
+{
+	pthread_t threads[THREADS];
+	long odd = 0;
+	void *ret;
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		check(!pthread_create(&threads[i], NULL, counted_work, (void *)times), "no thread");
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &ret);
+		odd += (long)ret;
+	}
+	/* Each was made odd, or none if there is no hook. */
+	check(!odd || odd <= THREADS * times, "%ld are odd", odd);
+	printf("work %ld %ld\nodd %ld\n", THREADS * times, THREADS * times * (times - 1), odd);
+}
+
+static void on_alarm(int sig)
+{
+	if (inside) {
+		inside = 0;
+		siglongjmp(left, sig);
+	}
+}
+
+static void leave(long times)
+{
+	struct itimerval often = { { 0, 500 }, { 0, 500 } };
+	volatile long i, jumps = 0;
+
+	leaving = 1;
+	signal(SIGALRM, on_alarm);
+	for (i = 0; i < times; i++) {
+		if (sigsetjmp(left, 1)) {
+			jumps++;
+			continue;
+		}
+		setitimer(ITIMER_REAL, &often, NULL);
+		work((void *)3);
+	}
+	memset(&often, 0, sizeof(often));
+	setitimer(ITIMER_REAL, &often, NULL);
+	leaving = 0;
+	printf("jumps %ld\n", jumps);
+	work((void *)10);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "offsets")) {
+		say_offset("work", handler_work);
+		say_offset("nested", handler_nested);
+		say_offset("handler", handler);
+	} else if (argc == 3 && !strcmp(argv[1], "work")) {
+		in_threads(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "jumps")) {
+		leave(atol(argv[2]));
+	} else {
+		fail("usage: %s offsets | work N | jumps N", argv[0]);
+	}
+	check(!wrong, "the handler was given something else %ld times", wrong);
+
+	return 0;
+}
