@@ -10,6 +10,7 @@ bold='' cyan='' plain=''
 # bash says what the kernel answered, dash only that it did not work.
 [ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
 
+PATH=$PATH:/selftests/fhook
 status=0
 run()
 {
@@ -52,6 +53,13 @@ title "ftrace on the same function, at the same time:"
 run "echo vfs_read > set_ftrace_filter; echo function > current_tracer"
 run "cat fhook/enabled_functions fhook/stat"
 
+title "Count what a program does, in the program, without a trap after the first hit:"
+# The offset is that of a symbol in the file; any tool for ELF files knows it.
+function=$(uhook_entries /bin/bash execute_command_internal)
+run "echo 'u:commands /bin/bash:$function user=count' > uhook_events"
+run "bash -c 'for i in {1..5000}; do :; done'"
+run "tail -1 uhook/profile"
+
 title "Replace a function of the running kernel, and take that back:"
 run "cat /proc/cmdline"
 run "modprobe fhook-redirect"
@@ -68,6 +76,11 @@ run "rmmod fhook-redirect; cat /proc/cmdline"
 }
 
 # Were all hooks there, and hit?
+awk '$1 == "uhooks/commands" && $5 < 10 && $7 > 5000 { hit = 1 } END { exit !hit }' \
+	uhook/profile || {
+	echo "The program was not counted without traps, which is a mistake."
+	status=1
+}
 for hook in fhooks/reads fhooks/opens fhook_sample; do
 	awk -v h="$hook" '$1 == h && $3 > 0 { hit = 1 } END { exit !hit }' fhook/stat || {
 		echo "$hook was not hit, which is a mistake."

@@ -215,6 +215,7 @@ bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt
 bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
 		      struct arch_uprobe *auprobe, struct pt_regs *regs);
 bool uhook_is_consumer(struct uprobe_consumer *uc);
+bool uhook_has_breaks(const struct mm_struct *mm);
 unsigned long uhook_breakpoint_site(unsigned long vaddr);
 int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
 
@@ -230,12 +231,12 @@ int uprobe_write_text(struct mm_struct *mm, unsigned long vaddr, const void *exp
 /* For those who own address spaces. */
 bool uhook_has_sites(const struct mm_struct *mm);
 void uhook_munmap(struct mm_struct *mm);
-void uhook_file_munmap(struct vm_area_struct *vma);
+int uhook_file_munmap(struct vm_area_struct *vma);
 int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm);
-void uhook_dup_mmap_end(struct mm_struct *mm);
+int uhook_dup_mmap_end(struct mm_struct *mm);
 void uhook_free_mm(struct mm_struct *mm);
 int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
-void uhook_demote_all(struct task_struct *task);
+int uhook_demote_all(struct task_struct *task);
 
 /* For those who look at where a program is. */
 unsigned long uhook_program_address(unsigned long ip);
@@ -272,7 +273,7 @@ static inline bool uhook_boost(struct uhook_site *site, struct arch_uprobe *aupr
 
 static inline bool uhook_has_sites(const struct mm_struct *mm) { return false; }
 static inline void uhook_munmap(struct mm_struct *mm) { }
-static inline void uhook_file_munmap(struct vm_area_struct *vma) { }
+static inline int uhook_file_munmap(struct vm_area_struct *vma) { return 0; }
 
 static inline int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 {
@@ -280,7 +281,7 @@ static inline int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 }
 
 static inline void uhook_free_mm(struct mm_struct *mm) { }
-static inline void uhook_dup_mmap_end(struct mm_struct *mm) { }
+static inline int uhook_dup_mmap_end(struct mm_struct *mm) { return 0; }
 
 static inline int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
@@ -292,8 +293,9 @@ static inline int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
 	return 0;
 }
 
-static inline void uhook_demote_all(struct task_struct *task) { }
+static inline int uhook_demote_all(struct task_struct *task) { return 0; }
 static inline bool uhook_is_consumer(struct uprobe_consumer *uc) { return false; }
+static inline bool uhook_has_breaks(const struct mm_struct *mm) { return false; }
 static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
 
 static inline bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,

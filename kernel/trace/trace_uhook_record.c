@@ -229,6 +229,7 @@ static void remember_name(pid_t pid)
 	struct task_struct *task;
 
 	guard(rcu)();
+	guard(preempt_notrace)();
 	task = find_task_by_pid_ns(pid, &init_pid_ns);
 	if (task)
 		tracing_record_taskinfo(task, TRACE_RECORD_CMDLINE);

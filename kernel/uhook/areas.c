@@ -291,10 +291,14 @@ int uhook_make_page(struct uhook_area *area, unsigned int i)
 /* The program may have asked for something else, with madvise(). */
 static void keep_in_children(struct mm_struct *mm, const struct uhook_area *area)
 {
-	struct vm_area_struct *vma = vma_lookup(mm, area->vaddr + UHOOK_CODE_SIZE);
+	VMA_ITERATOR(vmi, mm, area->vaddr + UHOOK_CODE_SIZE);
+	struct vm_area_struct *vma;
 
-	if (vma->vm_flags & VM_DONTCOPY)
-		vm_flags_clear(vma, VM_DONTCOPY);
+	for_each_vma_range(vmi, vma,
+			   area->vaddr + UHOOK_CODE_SIZE + uhook_data_size(area->kind)) {
+		if (vma->vm_flags & VM_DONTCOPY)
+			vm_flags_clear(vma, VM_DONTCOPY);
+	}
 }
 
 /**

@@ -39,8 +39,11 @@ static bool hit_consumer(struct uprobe_consumer *uc, void *regs)
 	return false;
 }
 
-/* The body counts for these, too. */
-static void count_exception(const struct uhook_mm *um, unsigned long addr)
+/*
+ * Where a task goes on that comes from a breakpoint, and count it: the body counts
+ * for its hooks, too. 0 if the task cannot do what they want.
+ */
+static unsigned long enter(const struct uhook_mm *um, unsigned long addr)
 {
 	const struct uhook_slot *slot;
 	const struct uhook_set *set;
@@ -48,9 +51,15 @@ static void count_exception(const struct uhook_mm *um, unsigned long addr)
 
 	rcu_read_lock();
 	set = READ_ONCE(uhook_body_at(um, addr, &slot)->set);
-	for (i = 0; i < set->nr; i++)
+	if (set->records && !uhook_can_record(current))
+		addr = 0;
+	for (i = 0; addr && i < set->nr; i++)
 		uhook_count_user(set->counters[i], true);
+	if (addr && set->breaks)
+		addr += UPROBE_SWBP_INSN_SIZE;
 	rcu_read_unlock();
+
+	return addr;
 }
 
 static bool needs_vectors(const struct uhook_set *set)
@@ -109,11 +118,11 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 	}
 
 	wanted.set = uhook_make_set(uprobe, current->mm);
-	if (!wanted.set)
+	if (IS_ERR_OR_NULL(wanted.set)) {
+		WRITE_ONCE(site->body_verdict, wanted.set ? UHOOK_NO_MEMORY : UHOOK_NO_HOOK);
 		return;
+	}
 
-	site->records = wanted.set->records;
-	site->entry = wanted.set->breaks ? UPROBE_SWBP_INSN_SIZE : 0;
 	addr = take_body(um, &wanted);
 	uhook_put_set(wanted.set);
 	if (IS_ERR_VALUE(addr)) {
@@ -199,17 +208,16 @@ bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
 	/* A debugger would see the code of the body. */
 	if (site && arch_uhook_may_boost(regs) && !current->ptrace)
 		addr = body_of(site, uprobe, auprobe);
-	/* Others of the process may. */
-	if (addr && ((site->records && !uhook_can_record(current)) ||
-		     rseq_is_in_section(site->vaddr)))
+	if (addr && !rseq_is_in_section(site->vaddr))
+		addr = enter(uhook_mm_of(current->mm), addr);
+	else
 		addr = 0;
 	if (!addr) {
 		uprobe_find_consumer(uprobe, hit_consumer, regs);
 		return false;
 	}
 
-	count_exception(uhook_mm_of(current->mm), addr);
-	instruction_pointer_set(regs, addr + site->entry);
+	instruction_pointer_set(regs, addr);
 	uhook_count(UHOOK_USER);
 
 	return true;
@@ -231,6 +239,20 @@ unsigned long uhook_breakpoint_site(unsigned long vaddr)
 		return vaddr;
 
 	return uhook_translate(um, vaddr, &site) == UHOOK_BEFORE ? site : vaddr;
+}
+
+/**
+ * uhook_has_breaks - may there be breakpoints in bodies?
+ * @mm: of whom
+ *
+ * Context: task.
+ * Return: whether there may.
+ */
+bool uhook_has_breaks(const struct mm_struct *mm)
+{
+	struct uhook_mm *um = uhook_mm_of(mm);
+
+	return um && READ_ONCE(um->breaks);
 }
 
 /**

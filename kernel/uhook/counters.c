@@ -250,7 +250,7 @@ static void enter_counter(struct uhook_set *set, struct uhook_counter *counter)
  * @mm: the program's address space; its mmap lock is held
  *
  * Context: task, between rcu_read_lock_trace() and rcu_read_unlock_trace().
- * Return: a set with one reference; NULL if there is none, or for want of memory.
+ * Return: a set with one reference; NULL if there are none, or -ENOMEM.
  */
 struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm)
 {
@@ -263,7 +263,7 @@ struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm)
 
 	c.set = kzalloc(struct_size(c.set, counters, c.nr), GFP_UHOOK);
 	if (!c.set)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 
 	refcount_set(&c.set->ref, 1);
 	c.set->nr = c.nr;

@@ -105,7 +105,7 @@ static vm_fault_t data_fault(struct vm_fault *vmf)
 
 	if (!slot)
 		return VM_FAULT_SIGBUS;
-	if (is_guard(vmf->address - vmf->vma->vm_start))
+	if (is_guard(vmf->pgoff << PAGE_SHIFT))
 		return VM_FAULT_SIGSEGV;
 
 	page = READ_ONCE(*slot);
@@ -297,6 +297,7 @@ void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int 
 	while (um->areas[i] != area)
 		i++;
 	data = um->data[i];
+	uhook_begin_reading(um);
 	uhook_drain_ring(um, area, data, false);
 
 	hits = take_cells(data, nr);
@@ -331,8 +332,9 @@ static void visit_areas(struct uhook_mm *um, uhook_data_fn *fn)
 	/* Pairs with map_area(). */
 	unsigned int i, nr = smp_load_acquire(&um->nr_areas);
 
+	uhook_begin_reading(um);
 	for (i = 0; i < nr; i++) {
-		if (um->data[i])
+		if (uhook_has_bodies(um->areas[i]->kind))
 			fn(um, um->areas[i], um->data[i]);
 	}
 }

@@ -231,35 +231,46 @@ static bool calls_into(const struct uhook_set *set, const struct inode *inode)
 	return false;
 }
 
+static int demote_callers(struct uhook_mm *um, const struct uhook_area *area,
+			  const struct vm_area_struct *vma)
+{
+	/* Pairs with those who add. */
+	unsigned int nr, used = smp_load_acquire(&area->used);
+	int ret = 0;
+
+	for (nr = 0; nr < used && !ret; nr++) {
+		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
+
+		if (set && calls_into(set, file_inode(vma->vm_file)))
+			ret = uhook_demote_site(vma->vm_mm, um, uhook_slot_nr(area, nr)->site);
+	}
+
+	return ret;
+}
+
 /**
- * uhook_file_munmap - a mapping of a file is going
- * @vma: it, out of reach already
+ * uhook_file_munmap - a mapping is going
+ * @vma: it
  *
- * Jumps to bodies that call functions of it become breakpoints, which look for the
- * functions again.
+ * If it is of a file, jumps to bodies that call functions of it become
+ * breakpoints, which look for the functions again.
  *
- * Context: task, with the mmap lock held.
+ * Context: task, with the mmap lock held for writing.
+ * Return: 0, or an error: a jump is still there.
  */
-void uhook_file_munmap(struct vm_area_struct *vma)
+int uhook_file_munmap(struct vm_area_struct *vma)
 {
 	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
-	unsigned int i, nr, used;
+	unsigned int i;
+	int ret = 0;
 
-	if (likely(!um || !READ_ONCE(um->functions)))
-		return;
+	if (likely(!um || !READ_ONCE(um->functions) || !vma->vm_file))
+		return 0;
 
-	for (i = 0; i < um->nr_areas; i++) {
-		struct uhook_area *area = um->areas[i];
-
-		if (area->kind != UHOOK_LONG_BODIES)
-			continue;
-		/* Pairs with those who add. */
-		used = smp_load_acquire(&area->used);
-		for (nr = 0; nr < used; nr++) {
-			const struct uhook_set *set = uhook_body_nr(area, nr)->set;
-
-			if (set && calls_into(set, file_inode(vma->vm_file)))
-				uhook_demote_site(vma->vm_mm, um, uhook_slot_nr(area, nr)->site);
-		}
+	for (i = 0; i < um->nr_areas && !ret; i++) {
+		if (um->areas[i]->kind == UHOOK_LONG_BODIES)
+			ret = demote_callers(um, um->areas[i], vma);
 	}
+
+	return ret;
 }

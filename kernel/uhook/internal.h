@@ -175,6 +175,7 @@ struct uhook_mm {
  * @UHOOK_NO_MEMORY: there was no memory; tried again at the next hit
  * @UHOOK_IN_RSEQ: it is in a restartable sequence, which must not be left
  * @UHOOK_NO_CLOCK: the task that hit it may not read the clock; tried again
+ * @UHOOK_NO_HOOK: nobody wants one
  * @UHOOK_TOO_LONG: there are more handlers than there is room for
  * @UHOOK_NO_FUNCTION: the process has not mapped the file of a handler; tried again
  * @UHOOK_NO_VECTORS: a handler may use registers that cannot be kept
@@ -189,6 +190,7 @@ enum uhook_verdict {
 	UHOOK_NO_MEMORY,
 	UHOOK_IN_RSEQ,
 	UHOOK_NO_CLOCK,
+	UHOOK_NO_HOOK,
 	UHOOK_TOO_LONG,
 	UHOOK_NO_FUNCTION,
 	UHOOK_NO_VECTORS,
@@ -241,8 +243,6 @@ enum uhook_bar {
  * @body: the address of the body for those who are interested now, or 0; changes
  *	with the mmap lock held
  * @body_verdict: why it has none
- * @entry: where a task goes on that comes from a breakpoint
- * @records: whether that records
  * @again: when it is worth looking for a body again, in jiffies
  * @bar: why the breakpoint is still there, if it has one
  * @rcu: freed after a grace period of RCU tasks trace
@@ -257,8 +257,6 @@ struct uhook_site {
 	enum uhook_verdict	verdict;
 	unsigned long		body;
 	enum uhook_verdict	body_verdict;
-	unsigned long		entry;
-	bool			records;
 	unsigned long		again;
 	enum uhook_bar		bar;
 	struct rcu_head		rcu;
@@ -541,6 +539,7 @@ extern struct mutex uhook_counts_lock;
 void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data,
 		      bool last);
 void uhook_drain_all(void);
+void uhook_begin_reading(struct uhook_mm *um);
 void uhook_start_draining(void);
 void uhook_stop_draining(void);
 void uhook_record_here(struct uhook_ops *ops, struct pt_regs *regs);

@@ -145,6 +145,20 @@ static long find_target(struct uhook_mm *um, const struct uhook_targets *targets
 	return hop;
 }
 
+/* The body that a jump leads to, if it is the jump of its site; or 0. */
+static unsigned long own_body(const struct uhook_mm *um, unsigned long site, const u8 *text)
+{
+	unsigned long target = arch_uhook_jump_target(site, text), hop;
+	unsigned long addr;
+
+	if (!target || uhook_translate(um, target, &addr) != UHOOK_BEFORE || addr != site)
+		return 0;
+
+	hop = uhook_hop_body(um, target);
+
+	return hop ?: target;
+}
+
 /**
  * uhook_jump_to - make a jump of a breakpoint
  * @um: current's
@@ -175,6 +189,9 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	/* The bytes behind the instruction are what they are now. */
 	if (copy_from_user_nofault(text, (void __user *)site, sizeof(text)))
 		return UHOOK_BAR_ERROR;
+	/* It is one already, which a task has come through to a breakpoint. */
+	if (own_body(um, site, text) == addr)
+		return UHOOK_NO_BAR;
 	memcpy(text, body->before, body->before_len);
 
 	if (uhook_jump_targets(site, text, slot->insn_len, &targets))
@@ -194,20 +211,6 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 		return UHOOK_BAR_ERROR;
 
 	return UHOOK_NO_BAR;
-}
-
-/* The body that a jump leads to, if it is the jump of its site; or 0. */
-static unsigned long own_body(const struct uhook_mm *um, unsigned long site, const u8 *text)
-{
-	unsigned long target = arch_uhook_jump_target(site, text), hop;
-	unsigned long addr;
-
-	if (!target || uhook_translate(um, target, &addr) != UHOOK_BEFORE || addr != site)
-		return 0;
-
-	hop = uhook_hop_body(um, target);
-
-	return hop ?: target;
 }
 
 /**
@@ -324,20 +327,41 @@ int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
  * lead to. Those that may be jumps become that again when they are hit.
  *
  * Context: task; sleeps.
+ * Return: 0, or an error: some are still there, and work.
  */
-void uhook_demote_all(struct task_struct *task)
+int uhook_demote_all(struct task_struct *task)
 {
 	struct mm_struct *mm = get_task_mm(task);
+	int ret = 0;
 
 	if (!mm)
-		return;
+		return 0;
 
-	/* When there is no memory for it the jumps stay, and work. */
-	if (uhook_mm_of(mm) && !mmap_read_lock_killable(mm)) {
-		uhook_demote(mm, 0, TASK_SIZE_MAX);
+	if (uhook_mm_of(mm)) {
+		mmap_read_lock(mm);
+		ret = uhook_demote(mm, 0, TASK_SIZE_MAX);
 		mmap_read_unlock(mm);
 	}
 	mmput(mm);
+
+	return ret;
+}
+
+/* The jumps of an area whose hooks may not be meant for a child. */
+static int demote_filtered(struct mm_struct *mm, const struct uhook_mm *um,
+			   const struct uhook_area *area)
+{
+	unsigned int nr;
+	int ret = 0;
+
+	for (nr = 0; nr < area->used && !ret; nr++) {
+		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
+
+		if (set && set->filtered)
+			ret = uhook_demote_site(mm, um, uhook_slot_nr(area, nr)->site);
+	}
+
+	return ret;
 }
 
 /**
@@ -348,25 +372,18 @@ void uhook_demote_all(struct task_struct *task)
  * meant for this one: they get a breakpoint, which asks.
  *
  * Context: task, with the mmap lock held for writing.
+ * Return: 0, or an error: some are still there.
  */
-void uhook_dup_mmap_end(struct mm_struct *mm)
+int uhook_dup_mmap_end(struct mm_struct *mm)
 {
 	struct uhook_mm *um = uhook_mm_of(mm);
-	unsigned int i, nr;
+	unsigned int i;
+	int ret = 0;
 
-	if (!um)
-		return;
-
-	for (i = 0; i < um->nr_areas; i++) {
-		struct uhook_area *area = um->areas[i];
-
-		if (!uhook_has_bodies(area->kind))
-			continue;
-		for (nr = 0; nr < area->used; nr++) {
-			const struct uhook_set *set = uhook_body_nr(area, nr)->set;
-
-			if (set && set->filtered)
-				uhook_demote_site(mm, um, uhook_slot_nr(area, nr)->site);
-		}
+	for (i = 0; um && i < um->nr_areas && !ret; i++) {
+		if (uhook_has_bodies(um->areas[i]->kind))
+			ret = demote_filtered(mm, um, um->areas[i]);
 	}
+
+	return ret;
 }

@@ -28,7 +28,7 @@
 #define DRAIN_INTERVAL	msecs_to_jiffies(10)
 
 /* For how many threads of a process one reading looks. */
-#define MAX_SEARCHES	256
+#define MAX_SEARCHES	64
 
 static_assert(sizeof(struct uhook_ring_entry) == 128);
 static_assert(PAGE_SIZE % sizeof(struct uhook_ring_entry) == 0);
@@ -65,24 +65,46 @@ static struct task_struct *any_task_of(const struct uhook_mm *um)
 	return found;
 }
 
-/* The process is known to a child only once it is there, and to one that ends. */
+/* Does the process, which was found some time ago, still use the address space? */
+static bool is_process_of(const struct uhook_mm *um)
+{
+	struct task_struct *leader, *task;
+	bool is = false;
+
+	rcu_read_lock();
+	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
+	if (leader) {
+		for_each_thread(leader, task)
+			is |= READ_ONCE(task->mm) == um->mm;
+	}
+	rcu_read_unlock();
+
+	return is;
+}
+
+/*
+ * The process is known to a child only once it is there, and to one that ends; and
+ * it may be another one later, when it was a vfork()'s.
+ */
 static void find_process(struct uhook_mm *um)
 {
 	struct task_struct *task;
 
-	if (um->tgid || um->looked)
+	if (um->looked)
 		return;
 
 	um->looked = true;
 	if (current->flags & PF_EXITING && !current->mm) {
-		um->tgid = task_tgid_nr(current);
+		um->tgid = um->tgid ?: task_tgid_nr(current);
 		return;
 	}
+	if (um->tgid && is_process_of(um))
+		return;
+
 	task = any_task_of(um);
-	if (task) {
-		um->tgid = task_tgid_nr(task);
+	um->tgid = task ? task_tgid_nr(task) : um->tgid;
+	if (task)
 		put_task_struct(task);
-	}
 }
 
 /* The thread with that in its register, or 0. */
@@ -95,8 +117,10 @@ static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
 	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
 	if (leader) {
 		for_each_thread(leader, task) {
-			if (uhook_thread_of(task) == thread)
+			if (uhook_thread_of(task) == thread) {
 				pid = task_pid_nr(task);
+				break;
+			}
 		}
 	}
 	rcu_read_unlock();
@@ -203,6 +227,14 @@ static void add_given_up(struct uhook_area *area, u64 nr_entries)
 	}
 }
 
+/* What was found of threads may be old by now. */
+void uhook_begin_reading(struct uhook_mm *um)
+{
+	um->reading++;
+	um->searches = 0;
+	um->looked = false;
+}
+
 /**
  * uhook_drain_ring - read what an area of a process has recorded
  * @um: the process's
@@ -224,9 +256,6 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	if (!last && !atomic_read(&um->mm->mm_users))
 		return;
 
-	um->reading++;
-	um->searches = 0;
-	um->looked = false;
 	ready = min_t(u64, READ_ONCE(ring->head) - data->tail, UHOOK_RING_ENTRIES);
 	for (; ready; ready--, data->tail++) {
 		cond_resched();

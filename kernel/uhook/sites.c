@@ -390,7 +390,7 @@ static void show_site(struct seq_file *m, const struct uhook_site *site)
 		seq_printf(m, "body 0x%lx, breakpoint: %s\n", body, bars[bar]);
 	else if (body)
 		seq_printf(m, "body 0x%lx, jump\n", body);
-	else if (verdict != UHOOK_UNDECIDED)
+	else if (no_body[verdict])
 		seq_printf(m, "handled in the kernel: %s\n", no_body[verdict]);
 	else if (site->slot)
 		seq_printf(m, "slot 0x%lx\n", site->slot);

@@ -2,9 +2,11 @@
 /*
  * uhook: where the functions of a program or library begin.
  *
- *	uhook_entries FILE	the offset in the file of each that it exports
+ *	uhook_entries FILE		the offset in the file of each that it exports
+ *	uhook_entries FILE NAME		of that one
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <linux/elf.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,7 +40,16 @@ static unsigned long offset_of(unsigned long addr)
 	return 0;
 }
 
-static void say_functions(const struct elf64_shdr *symbols)
+static bool has_name(const struct elf64_shdr *symbols, const struct elf64_sym *sym,
+		     const char *name)
+{
+	const struct elf64_hdr *ehdr = (const void *)file;
+	const struct elf64_shdr *shdr = (const void *)(file + ehdr->e_shoff);
+
+	return !strcmp((const char *)file + shdr[symbols->sh_link].sh_offset + sym->st_name, name);
+}
+
+static void say_functions(const struct elf64_shdr *symbols, const char *name)
 {
 	const struct elf64_sym *sym = (const void *)(file + symbols->sh_offset);
 	unsigned long nr = symbols->sh_size / sizeof(*sym), found = 0, i;
@@ -46,7 +57,8 @@ static void say_functions(const struct elf64_shdr *symbols)
 
 	check(offsets, "no memory");
 	for (i = 0; i < nr; i++, sym++) {
-		if (ELF_ST_TYPE(sym->st_info) == STT_FUNC && sym->st_shndx != SHN_UNDEF)
+		if (ELF_ST_TYPE(sym->st_info) == STT_FUNC && sym->st_shndx != SHN_UNDEF &&
+		    (!name || has_name(symbols, sym, name)))
 			offsets[found++] = offset_of(sym->st_value);
 	}
 
@@ -61,12 +73,12 @@ static void say_functions(const struct elf64_shdr *symbols)
 
 int main(int argc, char **argv)
 {
-	int fd = argc == 2 ? open(argv[1], O_RDONLY) : -1, i;
+	int fd = argc == 2 || argc == 3 ? open(argv[1], O_RDONLY) : -1, i;
 	const struct elf64_hdr *ehdr;
 	const struct elf64_shdr *shdr;
 	struct stat st;
 
-	check(fd >= 0 && !fstat(fd, &st), "usage: uhook_entries FILE");
+	check(fd >= 0 && !fstat(fd, &st), "usage: uhook_entries FILE [NAME]");
 	file = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	check(file != MAP_FAILED, "%s: %m", argv[1]);
 
@@ -76,7 +88,7 @@ int main(int argc, char **argv)
 	shdr = (const void *)(file + ehdr->e_shoff);
 	for (i = 0; i < ehdr->e_shnum; i++, shdr++) {
 		if (shdr->sh_type == SHT_DYNSYM)
-			say_functions(shdr);
+			say_functions(shdr, argv[2]);
 	}
 
 	return 0;
