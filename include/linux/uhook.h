@@ -215,7 +215,6 @@ bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt
 bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
 		      struct arch_uprobe *auprobe, struct pt_regs *regs);
 bool uhook_is_consumer(struct uprobe_consumer *uc);
-bool uhook_has_breaks(const struct mm_struct *mm);
 unsigned long uhook_breakpoint_site(unsigned long vaddr);
 int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
 
@@ -295,7 +294,6 @@ static inline int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
 
 static inline int uhook_demote_all(struct task_struct *task) { return 0; }
 static inline bool uhook_is_consumer(struct uprobe_consumer *uc) { return false; }
-static inline bool uhook_has_breaks(const struct mm_struct *mm) { return false; }
 static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
 
 static inline bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,

@@ -242,20 +242,6 @@ unsigned long uhook_breakpoint_site(unsigned long vaddr)
 }
 
 /**
- * uhook_has_breaks - may there be breakpoints in bodies?
- * @mm: of whom
- *
- * Context: task.
- * Return: whether there may.
- */
-bool uhook_has_breaks(const struct mm_struct *mm)
-{
-	struct uhook_mm *um = uhook_mm_of(mm);
-
-	return um && READ_ONCE(um->breaks);
-}
-
-/**
  * uhook_hooks_change - who is interested in a place changes, or a breakpoint does
  * @mm: where
  * @vaddr: the place
