@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: user probes without the single step
+ * uhook: hooks on programs, and user probes without the single step
+ *
+ * A hook, struct uhook_ops, is called in the kernel where programs come to an
+ * instruction, or does its work in the program, without any exception if that can
+ * be.
  *
  * After the consumers of a uprobe have run, the task goes on in a slot: a copy
  * of the probed instruction and a jump behind the original, in a mapping of

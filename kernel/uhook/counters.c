@@ -14,15 +14,13 @@
 #include <linux/err.h>
 #include <linux/mm_types.h>
 #include <linux/percpu.h>
-#include <linux/rcupdate_trace.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "internal.h"
 
 static LIST_HEAD(counters);
-
-/* What those have counted without an exception that are not there any more. */
-static u64 jumped_before;
 
 static int set_recorder(struct uhook_counter *counter, const struct uhook_ops *ops)
 {
@@ -91,7 +89,6 @@ static void free_counter(struct uhook_counter *counter)
 struct uhook_counter *uhook_make_counter(struct uhook_ops *ops)
 {
 	struct uhook_counter *counter = kzalloc(sizeof(*counter), GFP_KERNEL);
-
 	int err;
 
 	if (!counter)
@@ -153,15 +150,10 @@ static void forget_live(struct uhook_counter *counter)
 /* Context: task, without uhook_counts_lock; sleeps. */
 void uhook_put_counter(struct uhook_counter *counter)
 {
-	struct uhook_hits hits;
-
 	if (!refcount_dec_and_mutex_lock(&counter->ref, &uhook_counts_lock))
 		return;
 
 	list_del(&counter->node);
-	forget_live(counter);
-	hits_of(counter, &hits);
-	jumped_before += hits.jumped;
 	mutex_unlock(&uhook_counts_lock);
 	free_counter(counter);
 }
@@ -343,21 +335,23 @@ void uhook_count_user(struct uhook_counter *counter, bool body)
 		this_cpu_inc(counter->hits->kernel);
 }
 
-/* How many hits of all hooks there were that no exception told of. */
-void uhook_all_hits(struct uhook_hits *sum)
+/**
+ * uhook_hits_jumped - how many hits there were that no exception told of
+ *
+ * A task that the kernel has sent to a body may not have counted yet.
+ *
+ * Context: task; sleeps.
+ * Return: the number, of all processes.
+ */
+u64 uhook_hits_jumped(void)
 {
-	struct uhook_counter *counter;
-	struct uhook_hits hits;
+	u64 bodies, user;
 
-	memset(sum, 0, sizeof(*sum));
 	mutex_lock(&uhook_counts_lock);
 	sum_up();
-	sum->jumped = jumped_before;
-	list_for_each_entry(counter, &counters, node) {
-		hits_of(counter, &hits);
-		sum->kernel += hits.kernel;
-		sum->user += hits.user;
-		sum->jumped += hits.jumped;
-	}
+	bodies = uhook_bodies_run();
 	mutex_unlock(&uhook_counts_lock);
+	user = uhook_hits(UHOOK_USER);
+
+	return bodies > user ? bodies - user : 0;
 }

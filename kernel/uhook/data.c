@@ -35,6 +35,9 @@ DEFINE_MUTEX(uhook_counts_lock);
 /* The address spaces that have bodies. */
 static LIST_HEAD(counting);
 
+/* How often bodies have run that count for nobody any more, and how often others. */
+static u64 run_before, run_live;
+
 /**
  * uhook_add_data - data for an area of bodies
  * @um: whose
@@ -236,6 +239,11 @@ static void add_body(const struct uhook_data *data, const struct uhook_body *bod
 	u64 hits = plausible(sum_of(data, nr));
 	unsigned int i;
 
+	if (dead)
+		run_before += hits;
+	else
+		run_live += hits;
+
 	for (i = 0; hits && i < set->nr; i++) {
 		if (dead)
 			set->counters[i]->dead += hits;
@@ -301,6 +309,7 @@ void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int 
 	uhook_drain_ring(um, area, data, false);
 
 	hits = take_cells(data, nr);
+	run_before += hits;
 	for (i = 0; i < set->nr; i++) {
 		set->counters[i]->dead += hits;
 		block = i < UHOOK_BODY_BLOCKS && (set->records || set->calls) ?
@@ -360,7 +369,14 @@ void uhook_visit_data(uhook_data_fn *fn)
  */
 void uhook_sum_data(void)
 {
+	run_live = 0;
 	uhook_visit_data(add_live);
+}
+
+/* How often bodies have run, as far as uhook_sum_data() has seen. */
+u64 uhook_bodies_run(void)
+{
+	return run_before + run_live;
 }
 
 static void fold_area(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)

@@ -204,7 +204,7 @@ int uhook_find_functions(struct uhook_wanted *w)
 	for (i = 0; i < w->set->nr; i++) {
 		const struct uhook_counter *counter = w->set->counters[i];
 
-		if (counter->user == UHOOK_USER_COUNT)
+		if (counter->user != UHOOK_USER_RECORD && !uhook_calls(counter->user))
 			continue;
 		if (i >= UHOOK_BODY_BLOCKS)
 			return -EMFILE;
@@ -264,7 +264,7 @@ int uhook_file_munmap(struct vm_area_struct *vma)
 	unsigned int i;
 	int ret = 0;
 
-	if (likely(!um || !READ_ONCE(um->functions) || !vma->vm_file))
+	if (likely(!um || !READ_ONCE(um->functions)) || !vma->vm_file)
 		return 0;
 
 	for (i = 0; i < um->nr_areas && !ret; i++) {

@@ -530,6 +530,7 @@ void uhook_start_counting(struct uhook_mm *um);
 void uhook_fold_data(struct uhook_mm *um);
 void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int nr);
 void uhook_sum_data(void);
+u64 uhook_bodies_run(void);
 typedef void uhook_data_fn(struct uhook_mm *um, struct uhook_area *area,
 			   struct uhook_data *data);
 void uhook_visit_data(uhook_data_fn *fn);
@@ -554,7 +555,7 @@ bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b);
 void uhook_read_counter(const struct uhook_counter *counter, struct uhook_hits *hits);
 void uhook_read_words(const struct uhook_counter *counter, u64 words[UHOOK_DATA_WORDS]);
 void uhook_count_user(struct uhook_counter *counter, bool body);
-void uhook_all_hits(struct uhook_hits *sum);
+u64 uhook_hits_jumped(void);
 
 /* gates.c */
 int uhook_gate_of(struct uhook_area *area, bool vectors, bool make, unsigned long *addr);

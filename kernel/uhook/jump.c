@@ -7,8 +7,8 @@
  * leads to the body of the site that it is at. So nothing has to be kept when
  * text is copied for a child, unmapped, or mapped anew.
  *
- * Only the bytes of the probed instruction are written (and padding behind a
- * return), all at once: the page is replaced by a copy, and its entry in the page
+ * Only the bytes of the probed instruction are written (and breakpoints behind a
+ * return, on x86_64), all at once: the page is replaced by a copy, and its entry in the page
  * table is cleared and flushed before the other one is set, so that no thread
  * sees half of it. A thread cannot be parked inside of one instruction. A jump
  * never crosses the end of a page, so that all its bytes come and go together.

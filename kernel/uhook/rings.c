@@ -35,7 +35,7 @@ static_assert(PAGE_SIZE % sizeof(struct uhook_ring_entry) == 0);
 
 static void *ring_page(const struct uhook_data *data, unsigned int i)
 {
-	/* Pairs with the cmpxchg() of uhook_data_fault(). */
+	/* Pairs with the cmpxchg() of data_fault(). */
 	struct page *page = smp_load_acquire(&data->pages[UHOOK_RING_AT / PAGE_SIZE + i]);
 
 	return page ? page_address(page) : NULL;
@@ -50,19 +50,20 @@ static struct uhook_ring_entry *entry_of(const struct uhook_data *data, u64 numb
 	return entries ? &entries[i % per_page] : NULL;
 }
 
-/* One that uses the address space, held; or NULL. */
-static struct task_struct *any_task_of(const struct uhook_mm *um)
+/* A process that uses the address space, or 0. */
+static pid_t any_process_of(const struct uhook_mm *um)
 {
-	struct task_struct *process, *task, *found = NULL;
+	struct task_struct *process, *task;
+	pid_t tgid = 0;
 
 	rcu_read_lock();
 	for_each_process_thread(process, task) {
-		if (!found && READ_ONCE(task->mm) == um->mm)
-			found = get_task_struct(task);
+		if (READ_ONCE(task->mm) == um->mm)
+			tgid = tgid ?: task_tgid_nr(task);
 	}
 	rcu_read_unlock();
 
-	return found;
+	return tgid;
 }
 
 /* Does the process, which was found some time ago, still use the address space? */
@@ -88,8 +89,6 @@ static bool is_process_of(const struct uhook_mm *um)
  */
 static void find_process(struct uhook_mm *um)
 {
-	struct task_struct *task;
-
 	if (um->looked)
 		return;
 
@@ -98,13 +97,8 @@ static void find_process(struct uhook_mm *um)
 		um->tgid = um->tgid ?: task_tgid_nr(current);
 		return;
 	}
-	if (um->tgid && is_process_of(um))
-		return;
-
-	task = any_task_of(um);
-	um->tgid = task ? task_tgid_nr(task) : um->tgid;
-	if (task)
-		put_task_struct(task);
+	if (!um->tgid || !is_process_of(um))
+		um->tgid = any_process_of(um) ?: um->tgid;
 }
 
 /* The thread with that in its register, or 0. */

@@ -125,7 +125,7 @@ static int add_call(const struct uhook_wanted *w, const struct place *p, unsigne
 			       place_addr(p, UHOOK_LONG_BODIES) + code->len, &call);
 }
 
-/* The handlers of a set, but for those that count. */
+/* The handlers of a set, but for counting, which the body does for all. */
 static int add_handlers(const struct uhook_wanted *w, const struct place *p, struct code *code)
 {
 	unsigned int i;
@@ -134,11 +134,10 @@ static int add_handlers(const struct uhook_wanted *w, const struct place *p, str
 	for (i = 0; i < w->set->nr; i++) {
 		struct uhook_counter *counter = w->set->counters[i];
 
-		if (counter->user == UHOOK_USER_COUNT)
-			continue;
+		len = 0;
 		if (counter->user == UHOOK_USER_RECORD)
 			len = add_recorder(counter, p, i, code);
-		else
+		else if (uhook_calls(counter->user))
 			len = add_call(w, p, i, code);
 		if (len < 0)
 			return len == -ENOSPC ? -EMFILE : len;
@@ -417,7 +416,8 @@ static const struct uhook_slot *slot_at(const struct uhook_area *area, unsigned 
  * @addr: the body's address
  * @slot: receives its place and instruction
  *
- * Context: task, with the mmap lock held.
+ * Context: any, while somebody uses the address space; &uhook_body.set changes with
+ * uhook_counts_lock held, and is freed after a grace period of RCU.
  * Return: it.
  */
 struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,

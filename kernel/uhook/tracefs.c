@@ -34,14 +34,11 @@ static int may_open(void)
 
 static int profile_show(struct seq_file *m, void *v)
 {
-	struct uhook_hits hits;
-
-	uhook_all_hits(&hits);
 	seq_printf(m, "stepped      %lu\n", uhook_hits(UHOOK_STEPPED));
 	seq_printf(m, "emulated     %lu\n", uhook_hits(UHOOK_EMULATED));
 	seq_printf(m, "boosted      %lu\n", uhook_hits(UHOOK_BOOSTED));
 	seq_printf(m, "user         %lu\n", uhook_hits(UHOOK_USER));
-	seq_printf(m, "jumped       %llu\n", hits.jumped);
+	seq_printf(m, "jumped       %llu\n", uhook_hits_jumped());
 	seq_printf(m, "interrupted  %lu\n", uhook_hits(UHOOK_INTERRUPTED));
 	trace_uhook_show_hits(m);
 

@@ -20,7 +20,7 @@
  * form= is one of the three forms of user trampolines: with 1 a handler in the
  * kernel is called at each hit, for a breakpoint at the instruction; with 2, for a
  * breakpoint in the trampoline, to which the instruction has become a jump; with 3,
- * the default, there is none.
+ * the default, there is none. With code=0 the code above is left out.
  */
 #define pr_fmt(fmt) "uhook_sample: " fmt
 
@@ -41,6 +41,10 @@ MODULE_PARM_DESC(offset, "the offset of the instruction in its file");
 static int form = 3;
 module_param(form, int, 0444);
 MODULE_PARM_DESC(form, "1, 2 or 3, see above");
+
+static bool code = true;
+module_param(code, bool, 0444);
+MODULE_PARM_DESC(code, "run code in the programs (default: yes)");
 
 /*
  * void handler(struct uhook_user_regs *regs, u64 *data): it is copied into the
@@ -131,6 +135,8 @@ static int __init sample_init(void)
 	sample_ops.code_size = sample_code_end - sample_code;
 	sample_ops.handler = form == 3 ? NULL : sample_handler;
 	sample_ops.in_body = form == 2;
+	if (!code)
+		sample_ops.user = UHOOK_USER_NONE;
 	err = uhook_register(&sample_ops, &point, 1);
 	if (err)
 		path_put(&sample_path);

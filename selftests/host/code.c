@@ -122,20 +122,3 @@ struct code *read_code(const char *path, unsigned int machine, size_t *count)
 	free(starts.address);
 	return code;
 }
-
-static u64 random_state;
-
-void random_seed(u64 seed)
-{
-	random_state = seed;
-}
-
-/* A counter, and a mix of its bits in which no pattern is left. */
-u64 random_next(void)
-{
-	u64 x = random_state += 0x9e3779b97f4a7c15;
-
-	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-	return x ^ (x >> 32);
-}

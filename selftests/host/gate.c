@@ -14,7 +14,6 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,57 +23,13 @@
 #include <unistd.h>
 #include "gate.h"
 
-#define COMPLAINTS_MAX	20
 #define ADDED		1000	/* what handlers add to the argument */
 #define THREADS		24
 #define CALLS		1000
 #define BARE		4
 #define DEEP		40000	/* how much of their stack handlers use */
 
-unsigned long complaints;
 u64 gate_data[UHOOK_DATA_WORDS], gate_missed;
-static u64 random_state;
-
-void random_seed(u64 seed)
-{
-	random_state = seed;
-}
-
-/* A counter, and a mix of its bits in which no pattern is left. */
-u64 random_next(void)
-{
-	u64 x = random_state += 0x9e3779b97f4a7c15;
-
-	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-	return x ^ (x >> 32);
-}
-
-void complain(const char *format, ...)
-{
-	va_list values;
-
-	if (__atomic_fetch_add(&complaints, 1, __ATOMIC_RELAXED) >= COMPLAINTS_MAX)
-		return;
-	va_start(values, format);
-	printf("  FAIL: ");
-	vprintf(format, values);
-	printf("\n");
-	va_end(values);
-}
-
-void *map_at(unsigned long address, size_t size, int protection)
-{
-	void *p = mmap((void *)address, size, protection,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (p != (void *)address) {
-		perror("mmap");
-		exit(2);
-	}
-	return p;
-}
-
 unsigned int gate_stack(const void *here)
 {
 	const unsigned long stacks = gate_arch.pool + GATE_PAGE;

@@ -14,6 +14,7 @@
 #include <linux/types.h>
 #include <linux/uhook_code.h>
 #include <linux/uhook_gate.h>
+#include "common.h"
 
 #define GATE_PAGE	4096UL
 #define GATE_POOL_SIZE	(GATE_PAGE + (unsigned long)UHOOK_STACKS * UHOOK_STACK_SIZE)
@@ -83,16 +84,5 @@ unsigned int gate_owned(void);
 
 /* All tests of gate.c. */
 void gate_test(void);
-
-/* Random numbers that are the same in each run of the same seed. */
-void random_seed(u64 seed);
-u64 random_next(void);
-
-/* Each that is said makes the test fail; only the first ones are printed. */
-void __printf(1, 2) complain(const char *format, ...);
-extern unsigned long complaints;
-
-/* Memory at an address, or nothing at all: the test ends. */
-void *map_at(unsigned long address, size_t size, int protection);
 
 #endif /* SELFTESTS_HOST_GATE_H */

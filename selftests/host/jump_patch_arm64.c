@@ -26,6 +26,7 @@
 #include <linux/uhook_code.h>
 #include "jump_arm64.h"
 #include "uhook_code.h"
+#include "random.h"
 
 #define WORD		4
 #define PAGE		4096UL
@@ -77,18 +78,7 @@ static __section("compiled_text") uint64_t compiled(uint64_t a, uint64_t b)
 
 static uint64_t arguments[CALLS][2], results[PROBES_MAX][CALLS];
 static size_t probes;
-static uint64_t random_state;
 static unsigned long wrong;
-
-/* splitmix64 */
-static uint64_t random_next(void)
-{
-	uint64_t z = random_state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
 
 static void expect(const char *what, const char *name, uint64_t is, uint64_t should)
 {
@@ -320,7 +310,7 @@ int main(int argc, char **argv)
 	probes = probed_end - probed;
 	if (probes > PROBES_MAX)
 		return 2;
-	random_state = strtoull(argv[1], NULL, 0);
+	random_seed(strtoull(argv[1], NULL, 0));
 	printf("seed %lu\n", random_state);
 	alarm(300);
 	if (mmap((void *)BODIES, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE |

@@ -29,6 +29,7 @@
 #include <ucontext.h>
 #include <linux/uhook_code.h>
 #include "uhook_code.h"
+#include "random.h"
 
 #define WORD		4
 #define BRK		0xd4200000
@@ -81,18 +82,7 @@ struct state {
 
 static struct state *running;
 static mcontext_t before;
-static uint64_t random_state;
 static unsigned long wrong;
-
-/* splitmix64 */
-static uint64_t random_next(void)
-{
-	uint64_t z = random_state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
 
 static void die(const char *what)
 {
@@ -634,7 +624,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: jump_run_arm64 SEED\n");
 		return 2;
 	}
-	random_state = strtoull(argv[1], NULL, 0);
+	random_seed(strtoull(argv[1], NULL, 0));
 	printf("seed %lu\n", random_state);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	set_handlers();

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,6 @@
 #include <unistd.h>
 #include "record.h"
 
-#define COMPLAINTS_MAX	20
 #define THREADS		4
 /* So many calls of a thread without a pause. */
 #define BURST		20000
@@ -28,49 +26,6 @@
 #define LOST		2048
 
 typedef void recorder_call(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
-
-unsigned long complaints;
-static u64 random_state;
-
-void random_seed(u64 seed)
-{
-	random_state = seed;
-}
-
-/* A counter, and a mix of its bits in which no pattern is left. */
-u64 random_next(void)
-{
-	u64 x = random_state += 0x9e3779b97f4a7c15;
-
-	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-	return x ^ (x >> 32);
-}
-
-void complain(const char *format, ...)
-{
-	va_list values;
-
-	if (__atomic_fetch_add(&complaints, 1, __ATOMIC_RELAXED) >= COMPLAINTS_MAX)
-		return;
-	va_start(values, format);
-	printf("  FAIL: ");
-	vprintf(format, values);
-	printf("\n");
-	va_end(values);
-}
-
-void *map_at(unsigned long address, size_t size, int protection)
-{
-	void *p = mmap((void *)address, size, protection,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (p != (void *)address) {
-		perror("mmap");
-		exit(2);
-	}
-	return p;
-}
 
 static struct uhook_ring_entry *entry_of(void *ring, u64 number)
 {

@@ -15,6 +15,7 @@
 #include <linux/types.h>
 #include <linux/uhook_code.h>
 #include <linux/uhook_ring.h>
+#include "common.h"
 
 #define RING_SIZE	(UHOOK_LANE_SIZE + UHOOK_RING_ENTRIES * sizeof(struct uhook_ring_entry))
 
@@ -53,17 +54,6 @@ u64 record_thread(void);
  */
 int record_make(u8 *code, size_t size, unsigned long at,
 		const struct uhook_recorder *recorder, int form);
-
-/* Random numbers that are the same in each run of the same seed. */
-void random_seed(u64 seed);
-u64 random_next(void);
-
-/* Each that is said makes the test fail; only the first ones are printed. */
-void __printf(1, 2) complain(const char *format, ...);
-extern unsigned long complaints;
-
-/* Memory at an address, or nothing at all: the test ends. */
-void *map_at(unsigned long address, size_t size, int protection);
 
 /**
  * struct record_model - a ring, and what should be in it

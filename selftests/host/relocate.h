@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <capstone/capstone.h>
 #include <linux/uhook_relocate.h>
+#include "random.h"
 
 /* Where the tests say that the code of a file lies: room on all sides. */
 #define CODE_BASE 0x555500000000UL
@@ -108,9 +109,5 @@ struct code {
  * for another machine.  The file stays mapped.
  */
 struct code *read_code(const char *path, unsigned int machine, size_t *count);
-
-/* Random numbers that are the same in each run of the same seed. */
-void random_seed(u64 seed);
-u64 random_next(void);
 
 #endif /* SELFTESTS_HOST_RELOCATE_H */

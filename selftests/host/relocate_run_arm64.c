@@ -28,6 +28,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <linux/uhook_relocate.h>
+#include "random.h"
 
 #define WORD		4
 #define BRK		0xd4200000
@@ -103,18 +104,6 @@ static ucontext_t before;
 static struct state results[2];
 static unsigned char pristine[ARENA_SIZE], stored[2][ARENA_SIZE];
 static unsigned long done[2], faulted[2], wrong;
-
-static uint64_t random_state;
-
-/* splitmix64 */
-static uint64_t random_next(void)
-{
-	uint64_t z = random_state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
 
 static void die(const char *what)
 {
@@ -517,7 +506,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: relocate_run_arm64 SEED FILE...\n");
 		return 2;
 	}
-	random_state = strtoull(argv[1], NULL, 0);
+	random_seed(strtoull(argv[1], NULL, 0));
 	printf("seed %lu\n", random_state);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (i = 2; i < argc; i++)

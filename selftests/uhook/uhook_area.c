@@ -5,6 +5,7 @@
  *
  *	uhook_area offsets	the probe points
  *	uhook_area hit N	hit each of them N times
+ *	uhook_area noclock N	the same, then again with no time stamp counter
  *	uhook_area hold N	the same; "held"; when a line was read, once more; "done"
  *	uhook_area sealed	hit, and try to change or unmap what came of it
  *	uhook_area scribble N	hit N times, try to unmap the data of the code that
@@ -20,6 +21,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -339,6 +341,10 @@ int main(int argc, char **argv)
 		say_offset("two", area_two);
 	} else if (argc == 2 && !strcmp(argv[1], "sealed")) {
 		sealed();
+	} else if (argc == 3 && !strcmp(argv[1], "noclock")) {
+		hit(atol(argv[2]));
+		check(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV), "PR_SET_TSC: %s", strerror(errno));
+		hit(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "hit")) {
 		hit(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "scribble")) {

@@ -79,7 +79,7 @@ static volatile sig_atomic_t leaving;
 static __thread volatile sig_atomic_t inside;
 static __thread sigjmp_buf left;
 
-/* Code of the same name in assembly may not be found: this has an offset, too. */
+/* Nothing here calls it: hooks do, by its offset. */
 NO_VECTORS __attribute__((used, noinline))
 static void handler(struct regs *regs, uint64_t *data)
 {

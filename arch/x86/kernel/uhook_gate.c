@@ -38,6 +38,8 @@
 #include <linux/types.h>
 #include <linux/uhook_gate.h>
 
+#include "uhook_writer.h"
+
 /* Where things are from the saved registers on. */
 #define REG_FLAGS	0x78
 #define REG_SP		0x80
@@ -225,34 +227,15 @@ static const u8 leave_code[] = {
 	0xc3,						/* ret */
 };
 
-/**
- * struct writer - code that is being written
- * @code: where to
- * @size: how many bytes fit there
- * @len: how many there are, or would be
- */
-struct writer {
-	u8 *code;
-	size_t size;
-	size_t len;
-};
-
-static void put(struct writer *w, const void *bytes, size_t len)
-{
-	if (w->len + len <= w->size)
-		memcpy(w->code + w->len, bytes, len);
-	w->len += len;
-}
-
 /* Which parts XSAVE and XRSTOR mean. */
-static void put_mask(struct writer *w, u64 mask)
+static void put_mask(struct uhook_writer *w, u64 mask)
 {
 	const u8 code[] = {
 		0xb8, mask, mask >> 8, mask >> 16, mask >> 24,		/* mov $mask,%eax */
 		0xba, mask >> 32, mask >> 40, mask >> 48, mask >> 56,	/* mov $mask,%edx */
 	};
 
-	put(w, code, sizeof(code));
+	uhook_put(w, code, sizeof(code));
 }
 
 /* A displacement that ends an instruction: it counts from there. */
@@ -274,26 +257,26 @@ static void set_long(u8 *p, u32 value)
 
 int uhook_gate_code(u8 *code, size_t size, unsigned long at, const struct uhook_gate *gate)
 {
-	struct writer w = { .code = code, .size = size };
+	struct uhook_writer w = { .code = code, .size = size };
 	const size_t take = sizeof(enter_code);
 	u32 top = gate->page_size + UHOOK_STACK_SIZE;
 	size_t leave;
 
-	put(&w, enter_code, sizeof(enter_code));
-	put(&w, take_code, sizeof(take_code));
+	uhook_put(&w, enter_code, sizeof(enter_code));
+	uhook_put(&w, take_code, sizeof(take_code));
 	if (gate->vectors) {
 		top -= ALIGN(gate->xsave_size, XSAVE_ALIGN);
-		put(&w, clear_code, sizeof(clear_code));
+		uhook_put(&w, clear_code, sizeof(clear_code));
 		put_mask(&w, gate->xsave_mask);
-		put(&w, xsave_code, sizeof(xsave_code));
+		uhook_put(&w, xsave_code, sizeof(xsave_code));
 	}
-	put(&w, handler_code, sizeof(handler_code));
+	uhook_put(&w, handler_code, sizeof(handler_code));
 	if (gate->vectors) {
 		put_mask(&w, gate->xsave_mask);
-		put(&w, xrstor_code, sizeof(xrstor_code));
+		uhook_put(&w, xrstor_code, sizeof(xrstor_code));
 	}
 	leave = w.len + LEAVE_MISSED;
-	put(&w, leave_code, sizeof(leave_code));
+	uhook_put(&w, leave_code, sizeof(leave_code));
 	if (w.len > w.size)
 		return -ENOSPC;
 
@@ -308,11 +291,11 @@ int uhook_gate_code(u8 *code, size_t size, unsigned long at, const struct uhook_
 int uhook_call_code(u8 *code, size_t size, unsigned long at, const struct uhook_call *call)
 {
 	const u64 words[] = { call->handler, call->data, call->missed, call->site };
-	struct writer w = { .code = code, .size = size };
+	struct uhook_writer w = { .code = code, .size = size };
 
-	put(&w, call_begin, sizeof(call_begin));
-	put(&w, words, sizeof(words));
-	put(&w, call_end, sizeof(call_end));
+	uhook_put(&w, call_begin, sizeof(call_begin));
+	uhook_put(&w, words, sizeof(words));
+	uhook_put(&w, call_end, sizeof(call_end));
 	if (w.len > w.size)
 		return -ENOSPC;
 	return put_relative(code + CALL_GATE, at + CALL_GATE, call->gate) ?: (int)w.len;

@@ -22,6 +22,8 @@
 #include <linux/uhook_ring.h>
 #include <asm/uhook.h>
 
+#include "uhook_writer.h"
+
 /* Registers as instructions number them. */
 enum { RAX, RCX, RDX, RBX, RSP, REGS_COUNT = 16 };
 
@@ -39,28 +41,9 @@ static_assert(sizeof(struct uhook_ring_entry) == 128 && RING(head) == 0 && ENTRY
 static_assert(UHOOK_RING_ENTRIES == 0x1000 && UHOOK_LANE_SIZE == 0x1000);
 static_assert(ENTRY(unused) == ENTRY(id) + sizeof(u32) && !(ENTRY(id) % sizeof(u64)));
 
-/**
- * struct writer - code that is being written
- * @code: where to
- * @size: how many bytes fit there
- * @len: how many there are, or would be
- */
-struct writer {
-	u8 *code;
-	size_t size;
-	size_t len;
-};
-
-static void put(struct writer *w, const void *bytes, size_t len)
+static void put_long(struct uhook_writer *w, u32 value)
 {
-	if (w->len + len <= w->size)
-		memcpy(w->code + w->len, bytes, len);
-	w->len += len;
-}
-
-static void put_long(struct writer *w, u32 value)
-{
-	put(w, &value, sizeof(value));
+	uhook_put(w, &value, sizeof(value));
 }
 
 #define ENTER_RING	12	/* where the address of the ring goes, relative */
@@ -129,7 +112,7 @@ static const u8 leave_code[] = {
 #define LEAVE_RESTORE	2
 
 /* One of the registers to the entry; those that the code uses by way of RAX. */
-static void put_arg(struct writer *w, u8 reg, u8 to)
+static void put_arg(struct uhook_writer *w, u8 reg, u8 to)
 {
 	static const u8 saved[] = {
 		[RAX] = STACK_RAX, [RCX] = STACK_RCX, [RDX] = STACK_RDX,
@@ -139,14 +122,14 @@ static void put_arg(struct writer *w, u8 reg, u8 to)
 	u8 store[] = { 0x48, 0x89, 0x41, to };
 
 	if (reg <= RDX) {
-		put(w, load, sizeof(load));
+		uhook_put(w, load, sizeof(load));
 	} else if (reg == RSP) {
-		put(w, load_sp, sizeof(load_sp));
+		uhook_put(w, load_sp, sizeof(load_sp));
 	} else {
 		store[0] |= reg >> 3 << 2;
 		store[2] |= (reg & 7) << 3;
 	}
-	put(w, store, sizeof(store));
+	uhook_put(w, store, sizeof(store));
 }
 
 /*
@@ -154,11 +137,11 @@ static void put_arg(struct writer *w, u8 reg, u8 to)
  * zone: the stack may end there. That holds for all four when the stack pointer
  * is at the beginning of a page.
  */
-static void put_stack(struct writer *w)
+static void put_stack(struct uhook_writer *w)
 {
 	unsigned int i;
 
-	put(w, room_code, sizeof(room_code));
+	uhook_put(w, room_code, sizeof(room_code));
 	for (i = 0; i < UHOOK_RECORD_STACK; i++) {
 		const u8 at = i * sizeof(u64);
 		const u8 code[] = {
@@ -170,7 +153,7 @@ static void put_stack(struct writer *w)
 			0x48, 0x89, 0x51, ENTRY(stack) + at,	/* absent: mov %rdx,to(%rcx) */
 		};
 
-		put(w, code, sizeof(code));
+		uhook_put(w, code, sizeof(code));
 	}
 }
 
@@ -202,23 +185,23 @@ static bool is_valid(const struct uhook_recorder *recorder)
 int uhook_record_code(u8 *code, size_t size, unsigned long at,
 		      const struct uhook_recorder *recorder)
 {
-	struct writer w = { .code = code, .size = size };
+	struct uhook_writer w = { .code = code, .size = size };
 	size_t restore;
 	unsigned int i;
 
 	if (!is_valid(recorder))
 		return -EINVAL;
 
-	put(&w, enter_code, sizeof(enter_code));
-	put(&w, begin_code, sizeof(begin_code));
+	uhook_put(&w, enter_code, sizeof(enter_code));
+	uhook_put(&w, begin_code, sizeof(begin_code));
 	put_long(&w, recorder->id);
-	put(&w, sp_code, sizeof(sp_code));
+	uhook_put(&w, sp_code, sizeof(sp_code));
 	for (i = 0; i < recorder->nr_regs; i++)
 		put_arg(&w, recorder->regs[i], ENTRY(args) + i * sizeof(u64));
 	if (recorder->stack)
 		put_stack(&w);
 	restore = w.len + LEAVE_RESTORE;
-	put(&w, leave_code, sizeof(leave_code));
+	uhook_put(&w, leave_code, sizeof(leave_code));
 	if (w.len > w.size)
 		return -ENOSPC;
 

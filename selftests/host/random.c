@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Random numbers for tests: a counter, and a mix of its bits in which no pattern
+ * is left.
+ */
+#include "random.h"
+
+u64 random_state;
+
+u64 random_next(void)
+{
+	u64 x = random_state += 0x9e3779b97f4a7c15;
+
+	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
+	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
+	return x ^ (x >> 32);
+}
