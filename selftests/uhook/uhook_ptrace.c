@@ -3,19 +3,21 @@
  * uhook: a tracer looks at a loop through probed instructions.
  *
  *	uhook_ptrace offsets		the probed instructions
- *	uhook_ptrace interrupt ROUNDS	PTRACE_INTERRUPT at any time, then a few steps
- *	uhook_ptrace attach ROUNDS	PTRACE_ATTACH and PTRACE_DETACH at any time
+ *	uhook_ptrace interrupt ROUNDS	PTRACE_INTERRUPT at any time, then a few steps;
+ *					so often ROUNDS until the loop was seen ENOUGH
+ *	uhook_ptrace attach ROUNDS	likewise PTRACE_ATTACH and PTRACE_DETACH
  *	uhook_ptrace syscall ROUNDS	PTRACE_SYSCALL, a system call each round
  *	uhook_ptrace step ROUNDS	PTRACE_SINGLESTEP, and print each address
  *	uhook_ptrace flag ROUNDS	likewise by the trap flag (x86 only), in a handler
  *
- * What is printed is the same with probes and without.
+ * What is printed is the same with probes and without, but how often.
  */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -27,6 +29,7 @@
 #include "uhook_loop.h"
 
 #define MAX_STEPS	4096
+#define ENOUGH		20
 
 /*
  * STEPS are made after each interruption.  Not on arm64: whoever is being stepped
@@ -41,6 +44,12 @@
 #endif
 
 static unsigned long looks, looks_in_loop;
+
+/* Shared with the tracee: what it has done, and whether the loop was seen ENOUGH. */
+static struct {
+	unsigned long rounds;
+	bool enough;
+} *tracee;
 
 static void pause_us(unsigned int us)
 {
@@ -74,6 +83,8 @@ static void look(pid_t pid)
 	      ip);
 	looks++;
 	looks_in_loop += in_loop(ip);
+	if (looks_in_loop >= ENOUGH)
+		__atomic_store_n(&tracee->enough, true, __ATOMIC_RELAXED);
 }
 
 /* Is it stopped? If not it has ended, well. */
@@ -89,31 +100,64 @@ static bool wait_stopped(pid_t pid)
 	return false;
 }
 
-/* A child in the loop, which waits for a tracer if it is to. */
-static pid_t start_tracee(unsigned long rounds, bool wait, unsigned long each)
+static pid_t fork_tracee(void)
 {
-	unsigned long sum = 0, ret = 0, i;
-	pid_t pid = fork();
+	pid_t pid;
 
+	tracee = mmap(NULL, sizeof(*tracee), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	check(tracee != MAP_FAILED, "mmap: %s", strerror(errno));
+	pid = fork();
 	check(pid >= 0, "fork: %s", strerror(errno));
+	if (!pid)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+
+	return pid;
+}
+
+static void count_in_tracee(unsigned long rounds)
+{
+	unsigned long sum = 0, ret = uhook_loop(rounds, &sum);
+
+	check(ret == rounds && sum == rounds, "%lu rounds count %lu and %lu", rounds, ret, sum);
+	tracee->rounds += rounds;
+}
+
+/* A child in the loop, until it was seen there ENOUGH. */
+static pid_t start_busy_tracee(unsigned long rounds)
+{
+	pid_t pid = fork_tracee();
+
 	if (pid)
 		return pid;
+	do {
+		count_in_tracee(rounds);
+	} while (!__atomic_load_n(&tracee->enough, __ATOMIC_RELAXED));
+	_exit(0);
+}
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (wait)
-		raise(SIGSTOP);
+/* A child that waits for its tracer and then has ROUNDS, and system calls after EACH. */
+static pid_t start_waiting_tracee(unsigned long rounds, unsigned long each)
+{
+	pid_t pid = fork_tracee();
+	unsigned long i;
+
+	if (pid) {
+		check(waitpid(pid, NULL, WUNTRACED) == pid, "waitpid: %s", strerror(errno));
+		return pid;
+	}
+	raise(SIGSTOP);
 	for (i = 0; i < rounds; i += each) {
-		ret += uhook_loop(each, &sum);
+		count_in_tracee(each);
 		if (each != rounds)
 			syscall(SYS_getppid);
 	}
-	check(ret == rounds && sum == rounds, "%lu rounds count %lu and %lu", rounds, ret, sum);
 	_exit(0);
 }
 
 static void run_interrupt(unsigned long rounds)
 {
-	pid_t pid = start_tracee(rounds, false, rounds);
+	pid_t pid = start_busy_tracee(rounds);
 	unsigned int i;
 
 	trace(PTRACE_SEIZE, pid, 0);
@@ -136,7 +180,7 @@ static void run_interrupt(unsigned long rounds)
 
 static void run_attach(unsigned long rounds)
 {
-	pid_t pid = start_tracee(rounds, false, rounds);
+	pid_t pid = start_busy_tracee(rounds);
 
 	for (;; pause_us(looks % 97)) {
 		/* Nothing of it can be seen once it has ended. */
@@ -155,10 +199,9 @@ static void run_attach(unsigned long rounds)
 
 static void run_syscall(unsigned long rounds)
 {
-	pid_t pid = start_tracee(rounds, true, 1);
+	pid_t pid = start_waiting_tracee(rounds, 1);
 	unsigned long ip = 0, stops = 0;
 
-	check(waitpid(pid, NULL, WUNTRACED) == pid, "waitpid: %s", strerror(errno));
 	trace(PTRACE_SEIZE, pid, 0);
 	trace(PTRACE_SETOPTIONS, pid, PTRACE_O_TRACESYSGOOD);
 	kill(pid, SIGCONT);
@@ -177,9 +220,8 @@ static void run_syscall(unsigned long rounds)
 
 static void run_step(unsigned long rounds)
 {
-	pid_t pid = start_tracee(rounds, true, rounds);
+	pid_t pid = start_waiting_tracee(rounds, rounds);
 
-	check(waitpid(pid, NULL, WUNTRACED) == pid, "waitpid: %s", strerror(errno));
 	trace(PTRACE_SEIZE, pid, 0);
 	trace(PTRACE_INTERRUPT, pid, 0);
 	kill(pid, SIGCONT);
@@ -264,7 +306,7 @@ int main(int argc, char **argv)
 			modes[i].run(rounds);
 	}
 	check(looks_in_loop || !strcmp(argv[1], "syscall"), "%lu looks, none in the loop", looks);
-	say_loop_counts(rounds);
+	say_loop_counts(tracee ? tracee->rounds : rounds);
 	fprintf(stderr, "%s: %lu looks, %lu in the loop\n", argv[1], looks, looks_in_loop);
 
 	return 0;
