@@ -19,6 +19,7 @@
  *	switch.c	everything off, and on again
  *	module.c	modules and init memory that come and go
  *	tracefs.c	the files in tracefs' fhook/
+ *	calltrace/	the sequence of calls, by a block of jumps
  *	arch/		the slot, the trampoline, the registers
  *
  * Everything that decides holds fhook_mutex: tables, sets, hooks, spans.
@@ -542,13 +543,67 @@ fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 /* switch.c */
 int fhook_switch(bool on);
 
+/* calltrace/ */
+#ifdef CONFIG_FHOOK_CALLTRACE
+bool calltrace_has(struct fhook_table *table, u32 site);
+void calltrace_off(void);
+void calltrace_forget(const struct fhook_table *table);
+bool calltrace_text_reserved(unsigned long start, unsigned long end);
+bool calltrace_is_stub(unsigned long addr);
+unsigned long calltrace_goes_on(unsigned long addr);
+int calltrace_address_lookup(unsigned long addr, unsigned long *size,
+			     unsigned long *offset, char *name);
+bool calltrace_get_kallsym(unsigned int num, unsigned long *value, char *name);
+void calltrace_tracefs_init(struct dentry *parent);
+#else
+static inline bool calltrace_has(struct fhook_table *table, u32 site)
+{
+	return false;
+}
+
+static inline void calltrace_off(void) { }
+static inline void calltrace_forget(const struct fhook_table *table) { }
+
+static inline bool
+calltrace_text_reserved(unsigned long start, unsigned long end)
+{
+	return false;
+}
+
+static inline bool calltrace_is_stub(unsigned long addr)
+{
+	return false;
+}
+
+static inline unsigned long calltrace_goes_on(unsigned long addr)
+{
+	return addr;
+}
+
+static inline int
+calltrace_address_lookup(unsigned long addr, unsigned long *size,
+			 unsigned long *offset, char *name)
+{
+	return 0;
+}
+
+static inline bool
+calltrace_get_kallsym(unsigned int num, unsigned long *value, char *name)
+{
+	return false;
+}
+
+static inline void calltrace_tracefs_init(struct dentry *parent) { }
+#endif
+
 /* arch/.../kernel/fhook*.c */
 int fhook_arch_sites(struct fhook_table *table);
 unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base);
 unsigned int fhook_arch_func_offset(unsigned long site);
 unsigned int fhook_arch_tramp_size(const struct fhook_set *set);
 unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code);
-void *fhook_arch_text_alloc(unsigned long site, unsigned int size);
+void *fhook_arch_text_alloc(unsigned long first, unsigned long last,
+			    unsigned int size);
 void fhook_arch_text_write(void *text, const void *code, unsigned int size);
 void fhook_arch_text_clear(void *text, unsigned int size);
 bool fhook_arch_site_has(unsigned long site, enum fhook_state state,

@@ -225,6 +225,7 @@ void fhook_module_going(struct module *mod)
 			forget(table, 0, table->num, false);
 			list_del(&table->list);
 		}
+		calltrace_forget(table);
 		xa_destroy(&table->used);
 		kfree_rcu(table, rcu);
 	}

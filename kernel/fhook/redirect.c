@@ -148,6 +148,10 @@ static int check_taken(const struct fhook_patch *patch,
 		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, func,
 				  "%ps is redirected already, by %s",
 				  (void *)func, owner->name);
+	if (calltrace_has(r->table, r->site))
+		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, func,
+				  "calls of %ps are being traced",
+				  (void *)func);
 	by = klp_replacement(func);
 	if (by)
 		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, func,

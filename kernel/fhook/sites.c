@@ -143,7 +143,7 @@ static const struct fhook_table *table_of_any(unsigned long addr)
 }
 
 /**
- * fhook_text_reserved() - does a range touch a slot?
+ * fhook_text_reserved() - does a range touch a slot, or an exit that is traced?
  * @start: address of the first byte
  * @end: address of the last byte
  *
@@ -155,6 +155,8 @@ bool fhook_text_reserved(const void *start, const void *end)
 	unsigned int site;
 
 	guard(preempt)();
+	if (calltrace_text_reserved((unsigned long)start, (unsigned long)end))
+		return true;
 	table = table_of_any((unsigned long)start);
 	if (!table)
 		return false;

@@ -6,8 +6,8 @@
  * memory, and calls that are under way return without telling anybody; hooks keep
  * their spans, and patches their sites, so that on gives them back, in their order.
  * While it is off nothing can be registered, but unregistered; modules that are
- * loaded meanwhile get their hooks when it is switched on. Mainline has
- * ftrace_enabled for this.
+ * loaded meanwhile get their hooks when it is switched on. Call tracing ends, and
+ * does not begin again by itself. Mainline has ftrace_enabled for this.
  *
  * fhook_switched_off is written under fhook_mutex.
  */
@@ -58,6 +58,7 @@ static void switch_off(void)
 			fhook_set_put(set);
 		}
 	}
+	calltrace_off();
 }
 
 /* What the filters mean now, which modules may have changed meanwhile. */

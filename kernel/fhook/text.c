@@ -64,7 +64,7 @@ static struct text_chunk *chunk_alloc(unsigned long site, unsigned int size)
 
 	chunk->num = num;
 	chunk->free = num;
-	chunk->base = fhook_arch_text_alloc(site, size);
+	chunk->base = fhook_arch_text_alloc(site, site, size);
 	if (!chunk->base) {
 		kvfree(chunk);
 		return NULL;
@@ -254,7 +254,7 @@ const struct fhook_set *fhook_text_find(unsigned long addr)
 }
 
 /**
- * is_fhook_trampoline() - is this address in a trampoline?
+ * is_fhook_trampoline() - is this address in a trampoline, or in a stub?
  * @addr: any address
  *
  * For __kernel_text_address(), like is_ftrace_trampoline(). Any context.
@@ -263,11 +263,11 @@ bool is_fhook_trampoline(unsigned long addr)
 {
 	guard(preempt_notrace)();
 
-	return fhook_text_find(addr);
+	return fhook_text_find(addr) || calltrace_is_stub(addr);
 }
 
 /**
- * fhook_address_lookup() - name a trampoline address
+ * fhook_address_lookup() - name an address in a trampoline, or in a stub
  * @addr: any address
  * @size: set to the length of the trampoline in bytes
  * @offset: set to where in it the address is
@@ -285,22 +285,22 @@ int fhook_address_lookup(unsigned long addr, unsigned long *size,
 
 	guard(preempt_notrace)();
 	set = fhook_text_find(addr);
+	if (modname && (set || calltrace_is_stub(addr)))
+		*modname = TEXT_MODULE;
 	if (!set)
-		return 0;
+		return calltrace_address_lookup(addr, size, offset, name);
 
 	if (size)
 		*size = set->size;
 	if (offset)
 		*offset = addr - (unsigned long)set->text;
-	if (modname)
-		*modname = TEXT_MODULE;
 	text_name(set, name, KSYM_NAME_LEN);
 
 	return strlen(name);
 }
 
 /**
- * fhook_get_kallsym() - the trampolines, one after the other
+ * fhook_get_kallsym() - trampolines and trace blocks, one after the other
  * @num: which, from 0
  * @value: set to its address
  * @type: set to the type that nm would give it
@@ -336,5 +336,12 @@ int fhook_get_kallsym(unsigned int num, unsigned long *value, char *type,
 		}
 	}
 
-	return -ERANGE;
+	if (!calltrace_get_kallsym(num, value, name))
+		return -ERANGE;
+
+	*type = 't';
+	*exported = 0;
+	strscpy(module_name, TEXT_MODULE, MODULE_NAME_LEN);
+
+	return 0;
 }

@@ -157,7 +157,7 @@ static void show_hooks(struct seq_file *m, const struct fhook_set *set)
 
 /*
  * FUNCTION [MODULE] (COUNT) FLAGS tramp: ADDRESS hooks: NAME NAME ...
- *	redirected to FUNCTION by NAME	bypassed by FUNCTION
+ *	redirected to FUNCTION by NAME	calls traced	bypassed by FUNCTION
  */
 static int enabled_show(struct seq_file *m, void *v)
 {
@@ -186,6 +186,8 @@ static int enabled_show(struct seq_file *m, void *v)
 	if (patch && set->target)
 		seq_printf(m, "\tredirected to %ps by %s", (void *)set->target,
 			   patch->name);
+	if (calltrace_has(walk->table, walk->site))
+		seq_puts(m, "\tcalls traced");
 	if (bypass)
 		seq_printf(m, "\tbypassed by %ps", bypass);
 	seq_putc(m, '\n');
@@ -430,6 +432,7 @@ static int __init fhook_tracefs_init(void)
 	tracefs_create_file("redirects", 0400, dir, NULL, &redirects_fops);
 	tracefs_create_file("stat", 0400, dir, NULL, &stat_fops);
 	tracefs_create_file("enabled", 0600, dir, NULL, &switch_fops);
+	calltrace_tracefs_init(dir);
 
 	return 0;
 }

@@ -103,6 +103,19 @@ static void log_error(struct trace_array *tr, const char *where,
 	kfree(command);
 }
 
+/**
+ * trace_fhook_log_error() - put into error_log what failed
+ * @where: what is named as the place
+ * @text: what the user wrote
+ * @report: what is wrong with it, and where
+ */
+void trace_fhook_log_error(const char *where, const char *text,
+			   const struct fhook_report *report)
+{
+	log_error(NULL, where, text, report->offset,
+		  trace_fhook_error(report->error));
+}
+
 static int trace_hit(struct fhook_ops *ops, unsigned long ip,
 		     unsigned long parent_ip, struct fhook_regs *fregs,
 		     void *data)

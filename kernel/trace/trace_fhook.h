@@ -84,6 +84,8 @@ int trace_fhook_remove(struct trace_fhook *tfh);
 void trace_fhook_set_callbacks(struct trace_fhook *tfh);
 void trace_fhook_set_event(struct trace_fhook *tfh);
 
+void trace_fhook_log_error(const char *where, const char *text,
+			   const struct fhook_report *report);
 char *fhook_list_edit(const char *old, char *added, size_t *pos);
 
 /**

@@ -642,7 +642,8 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 
 /**
  * fhook_arch_text_alloc() - memory for trampolines
- * @site: address of a slot that is to reach it
+ * @first: address of the first slot that is to reach it
+ * @last: address of the last one
  * @size: in bytes, whole pages
  *
  * Where modules are by default, or in what follows it and belongs to vmalloc():
@@ -650,11 +651,12 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
  *
  * Return: memory that may become executable, or NULL.
  */
-void *fhook_arch_text_alloc(unsigned long site, unsigned int size)
+void *fhook_arch_text_alloc(unsigned long first, unsigned long last,
+			    unsigned int size)
 {
 	unsigned long reach = SZ_128M - PAGE_SIZE;
-	unsigned long start = max(site - reach, MODULES_VADDR);
-	unsigned long end = min(site + reach, VMALLOC_END);
+	unsigned long start = max(last - reach, MODULES_VADDR);
+	unsigned long end = min(first + reach, VMALLOC_END);
 
 	return __vmalloc_node_range(size, PAGE_SIZE, start, end, GFP_KERNEL,
 				    PAGE_KERNEL, 0, NUMA_NO_NODE,
@@ -701,7 +703,7 @@ void fhook_arch_call_kill(void *call)
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
-	regs->pc = fhook_regs_get_ip(fregs);
+	regs->pc = calltrace_goes_on(fhook_regs_get_ip(fregs));
 	regs->sp = fhook_regs_get_sp(fregs);
 	/* Its caller is in no frame record but that of the trampoline. */
 	regs->regs[29] = fhook_regs_at_exit(fregs) ? fregs->fp :

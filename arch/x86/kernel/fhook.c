@@ -530,14 +530,14 @@ unsigned int fhook_arch_tramp_build(struct fhook_set *set, void *code)
 }
 
 /**
- * fhook_template_ip() - the template instruction behind a trampoline address
+ * fhook_template_ip() - an instruction with the stack of one that was generated
  * @ip: any address
  *
  * For the ORC unwinder, which knows the templates. May be called from any
  * context, NMI included.
  *
- * Return: the address in fhook_caller or fhook_regs_caller with the same stack
- * layout, 0 if @ip is in no trampoline.
+ * Return: the address in a template with the same stack layout, 0 if @ip is in no
+ * trampoline and no stub.
  */
 unsigned long fhook_template_ip(unsigned long ip)
 {
@@ -547,8 +547,10 @@ unsigned long fhook_template_ip(unsigned long ip)
 
 	guard(preempt_notrace)();
 	set = fhook_text_find(ip);
+	/* In a stub, nothing is on the stack but the return address. */
 	if (!set)
-		return 0;
+		return calltrace_is_stub(ip) ?
+		       (unsigned long)fhook_just_return : 0;
 
 	offset = ip - (unsigned long)set->text;
 	regs = set->flags & FHOOK_FL_REGS;
@@ -570,12 +572,14 @@ unsigned long fhook_template_ip(unsigned long ip)
 
 /**
  * fhook_arch_text_alloc() - memory for trampolines
- * @site: address of a slot that is to reach it: all do
+ * @first: address of the first slot that is to reach it: all do
+ * @last: address of the last one
  * @size: in bytes, whole pages
  *
  * Return: memory that may become executable, or NULL.
  */
-void *fhook_arch_text_alloc(unsigned long site, unsigned int size)
+void *fhook_arch_text_alloc(unsigned long first, unsigned long last,
+			    unsigned int size)
 {
 	return execmem_alloc(EXECMEM_FTRACE, size);
 }
@@ -623,7 +627,7 @@ void fhook_arch_call_kill(void *call)
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
-	regs->ip = fhook_regs_get_ip(fregs);
+	regs->ip = calltrace_goes_on(fhook_regs_get_ip(fregs));
 	regs->sp = fhook_regs_get_sp(fregs);
 	/* There the return address is, until it has been used. */
 	if (fhook_regs_at_exit(fregs))

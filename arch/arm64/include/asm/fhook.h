@@ -72,8 +72,9 @@ static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
  * fhook_regs_get_ip() - where the hooked function goes on
  * @fregs: the registers at a site
  *
- * Return: the address behind the slot, in an exit callback the address that the
- * function returns to, or what fhook_regs_set_ip() set.
+ * Return: the address behind the slot, or of the stub that leads there while calls of the
+ * function are traced; in an exit callback the address that it returns to; or what
+ * fhook_regs_set_ip() set.
  */
 static __always_inline unsigned long
 fhook_regs_get_ip(const struct fhook_regs *fregs)

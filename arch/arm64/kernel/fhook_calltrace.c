@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * calltrace on arm64: instructions that leave a function, and stubs.
+ *
+ * Each instruction has room for a branch. A return is none of those that the
+ * architecture allows to be replaced under execution, so exits are patched, many at a
+ * time, while no other CPU runs anything else. A stub has a copy of the return, or a
+ * branch to where the function went on; it needs no landing pad, for what leads there
+ * is a direct branch. With BTI, compilers leave functions through x16 or x17 and use
+ * other registers for jump tables; without it, nobody can tell these apart.
+ *
+ * Callers hold fhook_mutex, and text_mutex where they patch.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+
+#include "../../../kernel/fhook/calltrace/calltrace.h"
+
+static void decode_register_branch(u32 word, struct calltrace_insn *insn)
+{
+	u32 reg = aarch64_insn_decode_register(AARCH64_INSN_REGTYPE_RN, word);
+
+	insn->flow = CALLTRACE_LEAVE;
+	if (!IS_ENABLED(CONFIG_ARM64_BTI_KERNEL) ||
+	    (reg != AARCH64_INSN_REG_16 && reg != AARCH64_INSN_REG_17)) {
+		insn->flow = CALLTRACE_REFUSED;
+		insn->reason = CALLTRACE_INDIRECT;
+	}
+}
+
+static bool is_conditional(u32 word)
+{
+	return aarch64_insn_is_bcond(word) || aarch64_insn_is_cbz(word) ||
+	       aarch64_insn_is_cbnz(word) || aarch64_insn_is_tbz(word) ||
+	       aarch64_insn_is_tbnz(word);
+}
+
+/**
+ * calltrace_arch_decode() - where does an instruction lead?
+ * @addr: its address, in text that is not being written
+ * @end: where the code that it belongs to ends
+ * @insn: set to the answer
+ */
+void calltrace_arch_decode(unsigned long addr, unsigned long end,
+			   struct calltrace_insn *insn)
+{
+	u32 word;
+
+	*insn = (struct calltrace_insn){
+		.len	= AARCH64_INSN_SIZE,
+		.room	= AARCH64_INSN_SIZE,
+	};
+	if (aarch64_insn_read((void *)addr, &word) ||
+	    aarch64_insn_is_eret(word) || aarch64_insn_is_eret_auth(word)) {
+		insn->flow = CALLTRACE_REFUSED;
+		insn->reason = CALLTRACE_UNKNOWN;
+		return;
+	}
+
+	if (aarch64_insn_is_ret(word) || aarch64_insn_is_ret_auth(word))
+		insn->flow = CALLTRACE_RETURN;
+	else if (aarch64_insn_is_b(word))
+		insn->flow = CALLTRACE_JUMP;
+	else if (is_conditional(word))
+		insn->flow = CALLTRACE_BRANCH;
+	else if (aarch64_insn_is_br(word) || aarch64_insn_is_br_auth(word))
+		decode_register_branch(word, insn);
+
+	if (insn->flow == CALLTRACE_JUMP || insn->flow == CALLTRACE_BRANCH)
+		insn->target = addr + aarch64_get_branch_offset(word);
+}
+
+static bool in_reach(unsigned long at, unsigned long target)
+{
+	long distance = target - at;
+
+	return distance >= -SZ_128M && distance < SZ_128M;
+}
+
+/**
+ * calltrace_arch_stub() - a stub that branches
+ * @code: where to write it
+ * @at: where it will run
+ * @target: where it is to lead
+ *
+ * Return: false if that is too far.
+ */
+bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target)
+{
+	__le32 word;
+
+	if (!in_reach(at, target))
+		return false;
+
+	word = cpu_to_le32(aarch64_insn_gen_branch_imm(at, target,
+						       AARCH64_INSN_BRANCH_NOLINK));
+	memcpy(code, &word, sizeof(word));
+
+	return true;
+}
+
+/**
+ * calltrace_arch_exit_stub() - a stub that leaves a function as it was left before
+ * @code: where to write it
+ * @at: where it will run
+ * @exit: the exit
+ *
+ * Return: false if where it leads is too far, or the exit itself.
+ */
+bool calltrace_arch_exit_stub(void *code, unsigned long at,
+			      const struct calltrace_exit *exit)
+{
+	if (!in_reach(exit->addr, at))
+		return false;
+	if (exit->target)
+		return calltrace_arch_stub(code, at, exit->target);
+
+	memcpy(code, exit->original, CALLTRACE_EXIT_SIZE);
+
+	return true;
+}
+
+/**
+ * calltrace_arch_context_stub() - a stub that is called and returns
+ * @code: where to write it
+ * @at: where it will run
+ */
+void calltrace_arch_context_stub(void *code, unsigned long at)
+{
+	__le32 words[] = {
+		cpu_to_le32(aarch64_insn_gen_hint(AARCH64_INSN_HINT_BTIC)),
+		cpu_to_le32(aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_LR,
+							AARCH64_INSN_BRANCH_RETURN)),
+	};
+
+	memcpy(code, words, sizeof(words));
+}
+
+/**
+ * calltrace_arch_can_leave() - is the frame of the function gone here?
+ * @addr: address of an instruction that leaves it
+ *
+ * Return: true, for x16 and x17 do not point into a function.
+ */
+bool calltrace_arch_can_leave(unsigned long addr)
+{
+	return true;
+}
+
+static u32 branch_to(const struct calltrace_exit *exit)
+{
+	return aarch64_insn_gen_branch_imm(exit->addr,
+					   calltrace_stub_addr(&exit->stub),
+					   AARCH64_INSN_BRANCH_NOLINK);
+}
+
+static u32 original_of(const struct calltrace_exit *exit)
+{
+	__le32 word;
+
+	memcpy(&word, exit->original, sizeof(word));
+
+	return le32_to_cpu(word);
+}
+
+/**
+ * calltrace_arch_exit_is() - is this what is at an exit?
+ * @exit: the exit
+ * @traced: the branch to its stub, or what was there before
+ *
+ * Return: true if it is.
+ */
+bool calltrace_arch_exit_is(const struct calltrace_exit *exit, bool traced)
+{
+	u32 word;
+
+	return !aarch64_insn_read((void *)exit->addr, &word) &&
+	       word == (traced ? branch_to(exit) : original_of(exit));
+}
+
+/* Changes that have not been written yet. Static, for switching off needs no memory. */
+static struct {
+	unsigned int	num;
+	void		*addrs[512];
+	u32		words[512];
+} queue;
+
+static void write_queue(void)
+{
+	if (queue.num)
+		WARN_ON_ONCE(aarch64_insn_patch_text(queue.addrs, queue.words,
+						     queue.num));
+	queue.num = 0;
+}
+
+/**
+ * calltrace_arch_patch() - patch exits, or put back what was there
+ * @choice: whose
+ * @table: only those of its functions, unless it is NULL
+ * @trace: which
+ *
+ * What somebody else has written meanwhile stays.
+ */
+void calltrace_arch_patch(const struct calltrace_choice *choice,
+			  const struct fhook_table *table, bool trace)
+{
+	const struct calltrace_exit *exit = choice->exits;
+	const struct fhook_table *has;
+
+	for (; exit < choice->exits + choice->num_exits; exit++) {
+		has = choice->functions[exit->function].table;
+		if (!has || (table && has != table) ||
+		    !calltrace_arch_exit_is(exit, !trace))
+			continue;
+		queue.addrs[queue.num] = (void *)exit->addr;
+		queue.words[queue.num++] = trace ? branch_to(exit) :
+						   original_of(exit);
+		if (queue.num == ARRAY_SIZE(queue.addrs))
+			write_queue();
+	}
+	write_queue();
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * calltrace on x86_64: instructions that leave a function, and stubs.
+ *
+ * With MITIGATION_RETHUNK the compiler makes each return a jump of 5 bytes to a
+ * thunk, and the kernel at boot lets it be that or writes a return and four int3.
+ * Nothing runs into these, and nothing leads there, so that a jump to a stub fits in
+ * both cases; the same holds for jumps through a register, which retpolines are made
+ * of. The compiler makes no jump tables then, so that such a jump leaves the function.
+ * A stub has what was there before, as its own place demands it: which returns need a
+ * thunk depends on their address.
+ *
+ * text_poke_queue() lets other CPUs see one or the other. Callers hold fhook_mutex,
+ * and text_mutex where they patch.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <asm/alternative.h>
+#include <linux/cpufeature.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/nospec-branch.h>
+#include <asm/text-patching.h>
+#include <asm/unwind.h>
+
+#include "../../../kernel/fhook/calltrace/calltrace.h"
+
+#define RET_IMM16		0xc2
+#define RET_FAR			0xcb
+#define RET_FAR_IMM16		0xca
+#define IRET			0xcf
+#define GROUP5			0xff
+#define LOOPNE			0xe0
+#define JRCXZ			0xe3
+
+static bool is_return_thunk(unsigned long target)
+{
+	return target == (unsigned long)x86_return_thunk ||
+	       target == (unsigned long)__x86_return_thunk ||
+	       target == (unsigned long)its_return_thunk;
+}
+
+/*
+ * Including what is behind it, which nothing runs into: int3 behind a return, and
+ * behind a jump through a register an int3 and no-ops, in the place of a longer jump.
+ */
+static unsigned int room_of(unsigned long addr, unsigned long end,
+			    unsigned int len)
+{
+	static const u8 nop2[] = { 0x66, 0x90 };
+	const u8 *code = (const u8 *)addr;
+
+	while (len < CALLTRACE_EXIT_SIZE && addr + len < end &&
+	       code[len] == INT3_INSN_OPCODE)
+		len++;
+	if (code[len - 1] != INT3_INSN_OPCODE)
+		return len;
+
+	if (addr + len + 2 <= end && !memcmp(code + len, nop2, sizeof(nop2)))
+		return len + 2;
+	while (len < CALLTRACE_EXIT_SIZE && addr + len < end &&
+	       code[len] == BYTES_NOP1)
+		len++;
+
+	return len;
+}
+
+static void set_target(struct calltrace_insn *insn, enum calltrace_flow flow,
+		       unsigned long addr, s64 displacement)
+{
+	insn->flow = flow;
+	insn->target = addr + insn->len + displacement;
+	if (flow == CALLTRACE_JUMP && is_return_thunk(insn->target))
+		insn->flow = CALLTRACE_RETURN;
+}
+
+static void refuse(struct calltrace_insn *insn, enum calltrace_reason reason)
+{
+	insn->flow = CALLTRACE_REFUSED;
+	insn->reason = reason;
+}
+
+/* A jump through a register can be copied, one through memory may be anything. */
+static void decode_group5(const struct insn *in, struct calltrace_insn *insn)
+{
+	unsigned int reg = X86_MODRM_REG(in->modrm.value);
+
+	if (reg == 5 || (reg == 4 && X86_MODRM_MOD(in->modrm.value) != 3))
+		refuse(insn, CALLTRACE_INDIRECT);
+	else if (reg == 4 && (!IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) ||
+			      cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS)))
+		refuse(insn, CALLTRACE_INDIRECT);
+	else if (reg == 4)
+		insn->flow = CALLTRACE_LEAVE;
+}
+
+static void decode_one_byte(const struct insn *in, unsigned long addr,
+			    struct calltrace_insn *insn)
+{
+	switch (in->opcode.bytes[0]) {
+	case JMP32_INSN_OPCODE:
+	case JMP8_INSN_OPCODE:
+		set_target(insn, CALLTRACE_JUMP, addr, in->immediate.value);
+		break;
+	case 0x70 ... 0x7f:
+	case LOOPNE ... JRCXZ:
+		set_target(insn, CALLTRACE_BRANCH, addr, in->immediate.value);
+		break;
+	case RET_INSN_OPCODE:
+		insn->flow = CALLTRACE_RETURN;
+		break;
+	case GROUP5:
+		decode_group5(in, insn);
+		break;
+	case RET_IMM16:
+	case RET_FAR:
+	case RET_FAR_IMM16:
+	case IRET:
+		refuse(insn, CALLTRACE_UNKNOWN);
+		break;
+	}
+}
+
+/**
+ * calltrace_arch_decode() - where does an instruction lead?
+ * @addr: its address, in text that is not being written
+ * @end: where the code that it belongs to ends
+ * @insn: set to the answer
+ */
+void calltrace_arch_decode(unsigned long addr, unsigned long end,
+			   struct calltrace_insn *insn)
+{
+	struct insn in;
+
+	*insn = (struct calltrace_insn){ .len = 1 };
+	if (insn_decode_kernel(&in, (void *)addr) || addr + in.length > end) {
+		refuse(insn, CALLTRACE_UNKNOWN);
+		return;
+	}
+
+	insn->len = in.length;
+	if (insn_is_avx(&in))
+		return;
+	if (in.opcode.nbytes == 1)
+		decode_one_byte(&in, addr, insn);
+	else if (in.opcode.nbytes == 2 && in.opcode.bytes[0] == 0x0f &&
+		 (in.opcode.bytes[1] & 0xf0) == 0x80)
+		set_target(insn, CALLTRACE_BRANCH, addr, in.immediate.value);
+	insn->room = room_of(addr, end, in.length);
+}
+
+/**
+ * calltrace_arch_stub() - a stub that jumps
+ * @code: where to write it
+ * @at: where it will run
+ * @target: where it is to lead
+ *
+ * Return: true, for all of the kernel is in reach.
+ */
+bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target)
+{
+	__text_gen_insn(code, JMP32_INSN_OPCODE, (void *)at, (void *)target,
+			JMP32_INSN_SIZE);
+
+	return true;
+}
+
+static void write_return(u8 *code, unsigned long at)
+{
+	if (cpu_wants_rethunk_at((void *)at))
+		calltrace_arch_stub(code, at, (unsigned long)x86_return_thunk);
+	else
+		*code = RET_INSN_OPCODE;
+}
+
+/**
+ * calltrace_arch_exit_stub() - a stub that leaves a function as it was left before
+ * @code: where to write it
+ * @at: where it will run
+ * @exit: the exit
+ *
+ * Return: true, for all of the kernel is in reach.
+ */
+bool calltrace_arch_exit_stub(void *code, unsigned long at,
+			      const struct calltrace_exit *exit)
+{
+	if (exit->kind == CALLTRACE_EXIT)
+		write_return(code, at);
+	else if (exit->leaves)
+		memcpy(code, exit->original, CALLTRACE_EXIT_SIZE);
+	else
+		calltrace_arch_stub(code, at, exit->target);
+
+	return true;
+}
+
+/**
+ * calltrace_arch_context_stub() - a stub that is called and returns
+ * @code: where to write it
+ * @at: where it will run
+ */
+void calltrace_arch_context_stub(void *code, unsigned long at)
+{
+	memcpy(code, x86_nops[ENDBR_INSN_SIZE], ENDBR_INSN_SIZE);
+#ifdef CONFIG_X86_KERNEL_IBT
+	put_unaligned(gen_endbr(), (u32 *)code);
+#endif
+	write_return(code + ENDBR_INSN_SIZE, at + ENDBR_INSN_SIZE);
+}
+
+/**
+ * calltrace_arch_can_leave() - is the frame of the function gone here?
+ * @addr: address of an instruction that seems to leave it
+ *
+ * A jump through a register may also be a computed goto. But where a function is left,
+ * nothing of it is on the stack, which unwinding tells.
+ *
+ * Return: true if it is.
+ */
+bool calltrace_arch_can_leave(unsigned long addr)
+{
+	return unwind_is_frameless(addr);
+}
+
+static const void *jump_to(const struct calltrace_exit *exit)
+{
+	return text_gen_insn(JMP32_INSN_OPCODE, (void *)exit->addr,
+			     (void *)calltrace_stub_addr(&exit->stub));
+}
+
+/**
+ * calltrace_arch_exit_is() - is this what is at an exit?
+ * @exit: the exit
+ * @traced: the jump to its stub, or what was there before
+ *
+ * Return: true if it is.
+ */
+bool calltrace_arch_exit_is(const struct calltrace_exit *exit, bool traced)
+{
+	return !memcmp((void *)exit->addr, traced ? jump_to(exit) :
+						    exit->original,
+		       CALLTRACE_EXIT_SIZE);
+}
+
+/**
+ * calltrace_arch_patch() - patch exits, or put back what was there
+ * @choice: whose
+ * @table: only those of its functions, unless it is NULL
+ * @trace: which
+ *
+ * What somebody else has written meanwhile stays. What was there need not be among the
+ * instructions that text_poke_queue() lets other CPUs do in the meantime, so they jump
+ * to the stub, which has it.
+ */
+void calltrace_arch_patch(const struct calltrace_choice *choice,
+			  const struct fhook_table *table, bool trace)
+{
+	const struct calltrace_exit *exit = choice->exits;
+	const struct fhook_table *has;
+
+	for (; exit < choice->exits + choice->num_exits; exit++) {
+		has = choice->functions[exit->function].table;
+		if (!has || (table && has != table) ||
+		    !calltrace_arch_exit_is(exit, !trace))
+			continue;
+		if (trace)
+			text_poke_queue((void *)exit->addr, jump_to(exit),
+					CALLTRACE_EXIT_SIZE, NULL);
+		else
+			text_poke_queue((void *)exit->addr, exit->original,
+					CALLTRACE_EXIT_SIZE, jump_to(exit));
+	}
+	text_poke_finish();
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * calltrace: patching the entries and exits of what was chosen, and back.
+ *
+ * Entries are slots: a transaction lets them go on in their stubs, and hooks on them
+ * stay. Exits are instructions that fhook does not own; each is compared with what it
+ * was when it was looked at, and only if all are the same they are patched. Exits are
+ * patched before the entries and go back after them, so that what is entered by a
+ * stub is left by one. What is in a stub meanwhile leaves it to where it would have
+ * gone; the stubs stay until another choice takes the place of this one.
+ *
+ * Under fhook_mutex. calltrace_text_reserved() and the others that look addresses up
+ * may be called from anywhere.
+ */
+#define pr_fmt(fmt) "fhook: calltrace: " fmt
+
+#include <linux/cpu.h>
+#include <linux/err.h>
+#include <linux/kallsyms.h>
+#include <linux/memory.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+#include "calltrace.h"
+
+bool calltrace_enabled;
+
+static unsigned long site_stub(const struct calltrace_function *f, bool trace)
+{
+	return trace ? calltrace_stub_addr(&f->stub) : 0;
+}
+
+/* Somebody may have redirected one since functions were chosen. */
+static int check_entries(const struct calltrace_choice *choice,
+			 struct fhook_report *report)
+{
+	const struct calltrace_function *f = choice->functions;
+	const struct fhook_patch *patch;
+
+	for (; f < choice->functions + choice->num_functions; f++) {
+		patch = !f->reason && f->table ?
+			fhook_patch_of(f->table, f->site) : NULL;
+		if (patch)
+			return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY,
+					  f->func,
+					  "%ps is redirected by %s: choose again",
+					  (void *)f->func, patch->name);
+	}
+
+	return 0;
+}
+
+static int change_entries(const struct calltrace_choice *choice, bool trace,
+			  struct fhook_report *report)
+{
+	struct fhook_txn txn = { .report = report, .detach = !trace };
+	const struct calltrace_function *f = choice->functions;
+	int err;
+
+	for (; f < choice->functions + choice->num_functions; f++) {
+		if (f->reason || !f->table)
+			continue;
+		err = fhook_txn_redirect(&txn, f->table, f->site,
+					 site_stub(f, trace), NULL);
+		if (err) {
+			fhook_txn_abort(&txn);
+			return err;
+		}
+	}
+
+	return fhook_txn_commit(&txn);
+}
+
+static bool has_gone(const struct calltrace_choice *choice,
+		     const struct calltrace_exit *exit)
+{
+	return !choice->functions[exit->function].table;
+}
+
+static int check_exits(const struct calltrace_choice *choice,
+		       struct fhook_report *report)
+{
+	const struct calltrace_exit *exit = choice->exits;
+
+	for (; exit < choice->exits + choice->num_exits; exit++) {
+		if (has_gone(choice, exit) ||
+		    calltrace_arch_exit_is(exit, false))
+			continue;
+		return fhook_fail(report, FHOOK_ERR_BYTES, -EFAULT, exit->addr,
+				  "%pS is not what it was when functions were chosen: choose again",
+				  (void *)exit->addr);
+	}
+
+	return 0;
+}
+
+/* One that is not written yet, or would write more than its own instruction. */
+static int check_kprobes(const struct calltrace_choice *choice,
+			 struct fhook_report *report)
+{
+	const struct calltrace_exit *exit = choice->exits;
+	unsigned long addr;
+
+	for (; exit < choice->exits + choice->num_exits; exit++) {
+		for (addr = exit->addr + 1 - CALLTRACE_EXIT_SIZE;
+		     addr < exit->addr + CALLTRACE_EXIT_SIZE; addr++) {
+			if (has_gone(choice, exit) || !calltrace_has_kprobe(addr))
+				continue;
+			return fhook_fail(report, FHOOK_ERR_BYTES, -EBUSY, addr,
+					  "a kprobe is at %pS: remove it, or choose again",
+					  (void *)addr);
+		}
+	}
+
+	return 0;
+}
+
+/* Of a table, or all. */
+static int change_exits(const struct calltrace_choice *choice,
+			const struct fhook_table *table, bool trace,
+			struct fhook_report *report)
+{
+	int err = 0;
+
+	/* In this order, as whoever stops all CPUs has to take them. */
+	cpus_read_lock();
+	mutex_lock(&text_mutex);
+	if (trace)
+		err = check_exits(choice, report) ?:
+		      check_kprobes(choice, report);
+	if (!err)
+		calltrace_arch_patch(choice, table, trace);
+	mutex_unlock(&text_mutex);
+	cpus_read_unlock();
+
+	return err;
+}
+
+static int switch_on(struct calltrace_choice *choice,
+		     struct fhook_report *report)
+{
+	struct fhook_report back;
+	int err;
+
+	if (fhook_switched_off)
+		return fhook_fail(report, FHOOK_ERR_OFF, -EBUSY, 0,
+				  "fhook is switched off");
+	if (!choice)
+		return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
+				  "no functions have been chosen");
+
+	err = check_entries(choice, report) ?:
+	      change_exits(choice, NULL, true, report);
+	if (err)
+		return err;
+
+	calltrace_enabled = true;
+	err = change_entries(choice, true, report) ?:
+	      calltrace_context_begin(choice, report);
+	if (err && calltrace_switch(false, &back))
+		pr_err("%s\n", back.text);
+
+	return err;
+}
+
+/**
+ * calltrace_switch() - begin or end to send calls through the block
+ * @on: which
+ * @report: says what went wrong
+ *
+ * Return: 0 or an error. Off may fail for want of memory, and everything is as it was.
+ */
+int calltrace_switch(bool on, struct fhook_report *report)
+{
+	struct calltrace_choice *choice = calltrace_chosen;
+	int err;
+
+	if (on == calltrace_enabled)
+		return on ? calltrace_context_begin(choice, report) : 0;
+	if (on)
+		return switch_on(choice, report);
+
+	err = change_entries(choice, false, report);
+	if (err)
+		return err;
+
+	calltrace_off();
+
+	return 0;
+}
+
+/* What somebody else has overwritten meanwhile may lead to a stub for ever. */
+static void pin(struct calltrace_choice *choice, unsigned long addr)
+{
+	pr_err("%pS is not what call tracing left there, and stays; so do the stubs\n",
+	       (void *)addr);
+	choice->pinned = true;
+}
+
+static void look_for_lost(struct calltrace_choice *choice)
+{
+	const struct calltrace_function *f = choice->functions;
+	const struct calltrace_exit *exit = choice->exits;
+
+	for (; f < choice->functions + choice->num_functions; f++) {
+		if (!f->reason && f->table && calltrace_has(f->table, f->site))
+			pin(choice, f->func);
+	}
+	for (; exit < choice->exits + choice->num_exits; exit++) {
+		if (!has_gone(choice, exit) &&
+		    !calltrace_arch_exit_is(exit, false))
+			pin(choice, exit->addr);
+	}
+}
+
+/**
+ * calltrace_off() - the entries lead nowhere any more: let the exits do so too
+ *
+ * Needs no memory, for fhook's off switch.
+ */
+void calltrace_off(void)
+{
+	if (!calltrace_enabled)
+		return;
+
+	calltrace_context_end();
+	change_exits(calltrace_chosen, NULL, false, NULL);
+	look_for_lost(calltrace_chosen);
+	calltrace_enabled = false;
+}
+
+/**
+ * calltrace_has() - is this function traced now?
+ * @table: the table of its site
+ * @site: the index of its site
+ *
+ * Return: true if it is.
+ */
+bool calltrace_has(struct fhook_table *table, u32 site)
+{
+	const struct fhook_set *set = xa_load(&table->used, site);
+
+	guard(preempt)();
+
+	return set && set->target && calltrace_is_stub(set->target);
+}
+
+/**
+ * calltrace_forget() - the code of a module goes
+ * @table: its table, whose slots are no-ops
+ *
+ * The code may still be running, and be left when the stubs have gone.
+ */
+void calltrace_forget(const struct fhook_table *table)
+{
+	struct calltrace_choice *choice = calltrace_chosen;
+	unsigned int i;
+
+	if (!choice)
+		return;
+
+	if (calltrace_enabled)
+		change_exits(choice, table, false, NULL);
+	for (i = 0; i < choice->num_functions; i++) {
+		if (choice->functions[i].table == table)
+			WRITE_ONCE(choice->functions[i].table, NULL);
+	}
+}
+
+/* The last exit that begins at or before an address, or NULL. */
+static const struct calltrace_exit *
+last_exit(const struct calltrace_choice *choice, unsigned long addr)
+{
+	unsigned int low = 0, high = choice->num_exits, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (choice->exits[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+
+	return low ? &choice->exits[low - 1] : NULL;
+}
+
+/**
+ * calltrace_text_reserved() - does a range touch an exit that is, or may be patched?
+ * @start: address of the first byte
+ * @end: address of the last byte
+ *
+ * For other owners of text. Any context, with preemption disabled.
+ *
+ * Return: true if it does.
+ */
+bool calltrace_text_reserved(unsigned long start, unsigned long end)
+{
+	const struct calltrace_choice *choice = READ_ONCE(calltrace_chosen);
+	const struct calltrace_exit *exit;
+
+	if (!choice)
+		return false;
+
+	exit = last_exit(choice, end);
+
+	return exit && exit->addr + CALLTRACE_EXIT_SIZE > start &&
+	       READ_ONCE(choice->functions[exit->function].table);
+}

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Usage: refused.sh TOOLS DIR
+#
+# What cannot be done is said in a sentence, and nothing is written.
+# shellcheck disable=SC2086
+set -eu
+
+tools=$1 dir=$2
+programs=$(cd "$(dirname "$0")" && pwd)/programs
+mkdir -p "$dir"
+cd "$dir"
+status=0
+
+# refuses SENTENCE COMMAND...: COMMAND fails, says SENTENCE, and writes no "out".
+refuses()
+{
+	sentence=$1
+	shift
+	rm -f out
+	if "$@" > said 2>&1; then
+		echo "no failure: $*"
+		status=1
+	elif [ -e out ] || ! grep -qF -- "$sentence" said; then
+		echo "not '$sentence', but: $(cat said)"
+		status=1
+	fi
+}
+
+ir="$tools/fhook-instrument-ir -o out"
+source="$tools/fhook-instrument-source -o out"
+rewrite="$tools/fhook-rewrite -o out"
+map="$tools/fhook calltrace map"
+
+cat > odd.c <<-'END'
+	#define BODY { return 1; }
+	int from_macro(void) BODY
+	__attribute__((naked)) void bare(void) { __asm__("ret"); }
+	static inline __attribute__((always_inline)) int always(void) { return 2; }
+	int plain(int n) { return n + always(); }
+	int old(n) int n; { return n; }
+	int elsewhere(void);
+	extern int alias(int n) __attribute__((alias("plain")));
+	int variable;
+	int main(void) { return plain(elsewhere()) + old(1) + variable; }
+END
+cat > odd.cc <<-'END'
+	constexpr int early(int n) { return n * 2; }
+	struct two { int a; two() try : a(1) { } catch (...) { } };
+	int user() { return early(2) + two().a; }
+END
+cat > head.c <<-'END'
+	#include "inner.h"
+	int user(void) { return inner(); }
+END
+echo 'static inline int inner(void) { return 1; }' > inner.h
+echo '# nothing' > empty.list
+clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c -o odd.bc odd.c
+gcc -O2 -Wl,--build-id -o plain "$programs/shapes.c"
+strip -o stripped plain
+head -c 3000 plain > short
+echo 'no program' > text
+
+refuses "list of functions is empty" $ir -f empty.list odd.bc
+refuses "list of functions is empty" $source -f empty.list odd.c
+refuses "list of functions is empty" $rewrite -f empty.list plain
+refuses "missing.list cannot be read" $ir -f missing.list odd.bc
+refuses "There is no function plan in odd.bc: is plain meant?" $ir -F plan odd.bc
+refuses "No function of odd.bc matches q*." $ir -F 'q*' odd.bc
+refuses "elsewhere is only declared here" $ir -F elsewhere odd.bc
+refuses "always is always inlined" $ir -F always odd.bc
+refuses "bare is naked" $ir -F bare odd.bc
+refuses "alias is another name of a function" $ir -F alias odd.bc
+refuses "variable is data" $ir -F variable odd.bc
+refuses "neither bitcode nor LLVM IR" $ir -F plain text
+refuses "cannot be read" $ir -F plain missing.bc
+"$tools/fhook-instrument-ir" -F plain -o twice.bc odd.bc 2> /dev/null
+refuses "is instrumented already" $ir -F plain twice.bc
+clang --target=i386 -O1 -emit-llvm -c -x c -o narrow.bc inner.h
+refuses "stubs are made for x86_64 and aarch64" $ir -F '*' narrow.bc
+
+refuses "is plain meant?" $source -F plan odd.c
+refuses "from_macro has its body from a macro" $source -F from_macro odd.c
+refuses "always is always inlined" $source -F always odd.c
+refuses "bare is naked" $source -F bare odd.c
+refuses "elsewhere is only declared here" $source -F elsewhere odd.c
+refuses "inner is defined in a header" $source -F inner head.c
+refuses "is constexpr" $source -F early odd.cc
+refuses "has a try for its body" $source -F 'two::two' odd.cc
+refuses "does not compile with these flags" $source -F user odd.cc -- -DT=1 -Duser=
+"$tools/fhook-instrument-source" -F plain -o twice.c odd.c 2> /dev/null
+refuses "is instrumented already" $source -F plain twice.c
+
+refuses "is t_fib meant?" $rewrite -F t_fip plain
+refuses "is not in this file: it comes from a library" $rewrite -F printf plain
+refuses "is stripped" $rewrite -F t_fib stripped
+refuses "is not an ELF file" $rewrite -F t_fib text
+refuses "is cut off or damaged" $rewrite -F t_fib short
+refuses "cannot be done" $rewrite -F t_goto plain
+refuses "Nothing is written" $rewrite -F 't_*' plain
+"$tools/fhook-rewrite" -F t_fib -o twice plain 2> /dev/null
+refuses "is instrumented already" $rewrite -F t_fib twice
+printf '\177ELF\001\001\001' > narrow
+head -c 100 /dev/zero >> narrow
+refuses "is for another architecture" $rewrite -F t_fib narrow
+
+refuses "has no stubs" $map plain
+refuses "is not an ELF file" $map text
+sed -n '/int t_fib/,/^}/p' "$programs/shapes.c" | sed 's/TARGET //' > fib.c
+echo 'int main(void) { return t_fib(1); }' >> fib.c
+"$tools/fhook-instrument-source" -F '*' -o fib.stubs.c fib.c 2> /dev/null
+gcc -O2 -I"$programs/../../../tools/fhook" -Wl,--build-id=none -o nameless fib.stubs.c
+refuses "has no build id" $map nameless
+gcc -O2 -I"$programs/../../../tools/fhook" -Wl,--build-id -o unmapped fib.stubs.c
+objcopy -R .entry_exit_map unmapped
+refuses "has been stripped off" $map unmapped
+
+exit $status

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A perf.data file as perf would write it, and the recording that is made of it
+ *
+ * No processor with Intel PT is needed: the file is made here, by the documentation of
+ * its layout, with a trace in two pieces, between events that are of no concern.
+ *
+ * Usage: synth-perf DIRECTORY
+ */
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "perf_data.h"
+#include "synth.h"
+
+#define BIAS		0x12340000ULL
+#define CPUID_BIT	9
+
+struct file_header {
+	char magic[8];
+	u64 size, attr_size;
+	u64 attrs[2], data[2], event_types[2];
+	u64 features[4];
+};
+
+static unsigned int failed;
+
+static void put_event(FILE *file, u32 type, const void *data, u16 size)
+{
+	const struct perf_event_header header = {
+		.type = type, .size = sizeof(header) + size,
+	};
+
+	fwrite(&header, sizeof(header), 1, file);
+	fwrite(data, size, 1, file);
+}
+
+static void put_mmap(FILE *file, const char *path)
+{
+	struct {
+		u32 pid, tid;
+		u64 address, size, offset;
+		u8 rest[32];
+		char name[4096];
+	} mmap = { .address = BIAS, .size = 0x1000 };
+
+	snprintf(mmap.name, sizeof(mmap.name), "%s", path);
+	put_event(file, PERF_RECORD_MMAP2, &mmap,
+		  offsetof(typeof(mmap), name) + ((strlen(path) + 8) & ~7UL));
+}
+
+static void put_trace(FILE *file, const u8 *data, u64 size, u32 tid, u32 cpu)
+{
+	const struct {
+		u64 size, offset, reference;
+		u32 index, tid, cpu, reserved;
+	} trace = { .size = size, .tid = tid, .cpu = cpu };
+
+	put_event(file, 71, &trace, sizeof(trace));
+	fwrite(data, size, 1, file);
+}
+
+static void put_info(FILE *file)
+{
+	const struct {
+		u32 type, reserved;
+		u64 values[16];
+	} info = {
+		/* Half a nanosecond a cycle, as 1 / 2; bus ratio 20. */
+		.type = 1, .values = { [1] = 1, [2] = 1, [15] = 20 },
+	};
+
+	put_event(file, 70, &info, sizeof(info));
+}
+
+static void write_perf(const char *path, const u8 *trace, size_t size, const char *program,
+		       bool threads)
+{
+	static const char cpuid[] = "GenuineIntel,6,94,3";
+	const u32 cpuid_size = sizeof(cpuid);
+	struct file_header header = {
+		.magic = "PERFILE2", .size = sizeof(header),
+		.features = { 1 << CPUID_BIT | 1 << 3 },
+	};
+	const u32 cpu = threads ? 0xffffffff : 3;
+	FILE *file = fopen(path, "w");
+	u64 sections[4];
+
+	fwrite(&header, sizeof(header), 1, file);
+	header.data[0] = ftell(file);
+	put_info(file);
+	put_event(file, PERF_RECORD_COMM, "comm of no concern......", 24);
+	put_mmap(file, program);
+	put_trace(file, trace, size / 2, 77, cpu);
+	put_event(file, PERF_RECORD_EXIT, "exit of no concern......", 24);
+	put_trace(file, trace + size / 2, size - size / 2, 77, cpu);
+	header.data[1] = ftell(file) - header.data[0];
+	/* Two features: a name of no concern, and the processor. */
+	sections[0] = 0;
+	sections[1] = 0;
+	sections[2] = ftell(file) + sizeof(sections);
+	sections[3] = sizeof(cpuid_size) + cpuid_size;
+	fwrite(sections, sizeof(sections), 1, file);
+	fwrite(&cpuid_size, sizeof(cpuid_size), 1, file);
+	fwrite(cpuid, sizeof(cpuid), 1, file);
+	rewind(file);
+	fwrite(&header, sizeof(header), 1, file);
+	fclose(file);
+}
+
+static void expect(const char *what, const char *is, const char *wanted)
+{
+	if (!strcmp(is, wanted))
+		return;
+	printf("%s: '%s' instead of '%s'\n", what, is, wanted);
+	failed++;
+}
+
+static size_t make_trace(const char *directory, u8 *trace, size_t size)
+{
+	const struct recording like = { .threads = true };
+	struct synth synth;
+	char path[4096];
+	FILE *file;
+
+	synth_begin(directory, &like);
+	synth_open(&synth, directory, 0);
+	synth_psb(&synth, 0);
+	synth_event(&synth, 0, SYNTH_ENTRY);
+	synth_event(&synth, 1, SYNTH_ENTRY);
+	synth_event(&synth, 1, SYNTH_EXIT);
+	synth_event(&synth, 0, SYNTH_EXIT);
+	synth_close(&synth);
+	snprintf(path, sizeof(path), "%s/0.trace", directory);
+	file = fopen(path, "r");
+	size = fread(trace, 1, size, file);
+	fclose(file);
+	return size;
+}
+
+/* The map with an object that is at hand, to see where it is said to be. */
+static void write_map(const char *path, const char *from, const char *program)
+{
+	FILE *in = fopen(from, "r"), *out = fopen(path, "w");
+	char line[4096];
+
+	while (fgets(line, sizeof(line), in)) {
+		fputs(line, out);
+		if (!strncmp(line, "object", 6))
+			fprintf(out, "object 8 - %s\n", program);
+	}
+	fclose(in);
+	fclose(out);
+}
+
+static void check_recording(const char *directory, bool threads)
+{
+	struct recording recording;
+	struct fault fault;
+	char text[200];
+
+	if (recording_read(&recording, directory, &fault)) {
+		expect("the recording", fault.text, "");
+		return;
+	}
+	snprintf(text, sizeof(text), "%s, %u %u %u, %llu kHz, ratio %u, %u streams, load %u 0x%llx",
+		 recording.threads ? "threads" : "cpus", recording.family, recording.model,
+		 recording.stepping, recording.clock, recording.nominal, recording.nr_streams,
+		 recording.nr_loads ? recording.loads[0].object : 0,
+		 recording.nr_loads ? recording.loads[0].bias : 0);
+	expect("the info", text, threads ?
+	       "threads, 6 94 3, 2000000 kHz, ratio 20, 1 streams, load 8 0x12340000" :
+	       "cpus, 6 94 3, 2000000 kHz, ratio 20, 1 streams, load 8 0x12340000");
+	recording_free(&recording);
+}
+
+static void expect_fault(const char *path, const char *map, const char *directory,
+			 const char *wanted)
+{
+	struct fault fault = { .text = "" };
+
+	perf_data_import(path, map, directory, &fault);
+	if (!strstr(fault.text, wanted))
+		expect("what is no trace", fault.text, wanted);
+}
+
+int main(int argc, char **argv)
+{
+	char base[1000], perf[1100], map[1100], out[1100], program[4096];
+	char events[1000], calls[1000];
+	struct fault fault = { .text = "" };
+	u8 trace[1000];
+	size_t size;
+	int threads;
+
+	if (argc != 2 || !realpath("/proc/self/exe", program)) {
+		fprintf(stderr, "Usage: synth-perf DIRECTORY\n");
+		return 1;
+	}
+	snprintf(base, sizeof(base), "%s/perf.trace", argv[1]);
+	size = make_trace(base, trace, sizeof(trace));
+	snprintf(out, sizeof(out), "%s/map", base);
+	snprintf(map, sizeof(map), "%s/perf.map", argv[1]);
+	write_map(map, out, program);
+	snprintf(perf, sizeof(perf), "%s/perf.data", argv[1]);
+	for (threads = 0; threads < 2; threads++) {
+		snprintf(out, sizeof(out), "%s/perf.%d", argv[1], threads);
+		write_perf(perf, trace, size, program, threads);
+		if (perf_data_import(perf, map, out, &fault)) {
+			expect("the import", fault.text, "");
+			continue;
+		}
+		check_recording(out, threads);
+		synth_decode(out, events, calls, sizeof(events));
+		expect("the events", events, "E0 E1 X1 X0 ");
+	}
+	snprintf(out, sizeof(out), "%s/perf.bad", argv[1]);
+	expect_fault(map, map, out, "is no perf.data file");
+	if (truncate(perf, 400))
+		return 1;
+	expect_fault(perf, map, out, "is cut off, or not whole");
+	return failed ? 1 : 0;
+}

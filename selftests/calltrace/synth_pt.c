@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Intel PT streams as processors may write them, and what must be made of them
+ *
+ * The streams are written here, packet by packet, by the processor's manual and its
+ * lists of errata; the plugin's emitter has no part in it.
+ *
+ * Usage: synth-pt DIRECTORY
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "synth.h"
+
+/**
+ * struct pt_case - a stream
+ * @name: what happens in it
+ * @write: writes it, after a PSB+ unless @raw
+ * @events: what must come out
+ * @raw: it has no PSB+ at its begin
+ * @model: of a processor with errata, or 0
+ */
+struct pt_case {
+	const char *name;
+	void (*write)(struct synth *s);
+	const char *events;
+	bool raw;
+	unsigned int model;
+};
+
+#define ENTRY(i)	synth_stub(i, SYNTH_ENTRY)
+#define EXIT(i)		synth_stub(i, SYNTH_EXIT)
+#define TEXT(i)		(SYNTH_TEXT + 0x1000 * (i))
+
+static void plain(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_event(s, 1, SYNTH_ENTRY);
+	synth_event(s, 1, SYNTH_EXIT);
+	synth_event(s, 0, SYNTH_EXIT);
+}
+
+static void psb_inside(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_pge(s, ENTRY(1));
+	synth_psb(s, ENTRY(1));
+	synth_pgd(s, TEXT(1));
+	synth_event(s, 1, SYNTH_EXIT);
+}
+
+static void psb_everywhere(struct synth *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		synth_psb(s, 0);
+		synth_pge(s, ENTRY(i));
+		synth_psb(s, ENTRY(i));
+		synth_psb(s, ENTRY(i));
+		synth_pgd(s, TEXT(i));
+		synth_psb(s, 0);
+	}
+}
+
+static void interrupt(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_pge(s, ENTRY(1));
+	synth_fup(s, ENTRY(1));
+	synth_pgd(s, 0xffffffff81e00000);
+	/* The handler has traced functions, too. */
+	synth_event(s, 5, SYNTH_ENTRY);
+	synth_event(s, 5, SYNTH_EXIT);
+	synth_event(s, 1, SYNTH_ENTRY);
+}
+
+static void interrupt_bare(struct synth *s)
+{
+	synth_pge(s, ENTRY(1));
+	synth_fup(s, ENTRY(1));
+	synth_pgd_bare(s);
+	synth_event(s, 1, SYNTH_ENTRY);
+}
+
+/* After the first instruction of a stub that has two. */
+static void interrupt_middle(struct synth *s)
+{
+	synth_pge(s, EXIT(1));
+	synth_fup(s, EXIT(1) + 4);
+	synth_pgd(s, 0xffffffff81e00000);
+	synth_pge(s, EXIT(1) + 4);
+	synth_pgd(s, TEXT(1));
+}
+
+static void no_target(struct synth *s)
+{
+	synth_pge(s, ENTRY(0));
+	synth_pgd_bare(s);
+	synth_pge(s, ENTRY(1));
+	synth_pgd_bare(s);
+}
+
+static void conditional(struct synth *s)
+{
+	/* Two conditional branches: the second one is taken, the first one was not. */
+	synth_pge(s, ENTRY(0));
+	synth_bytes(s, "\x04", 1);
+	synth_pgd_bare(s);
+	synth_pge(s, ENTRY(1));
+	synth_pgd_bare(s);
+}
+
+static void indirect(struct synth *s)
+{
+	synth_pge(s, EXIT(0));
+	synth_tip(s, EXIT(0) + 6);
+	synth_pgd(s, TEXT(0));
+	synth_event(s, 1, SYNTH_ENTRY);
+}
+
+static void overflow_outside(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_ovf(s);
+	synth_event(s, 3, SYNTH_ENTRY);
+}
+
+static void overflow_inside(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_pge(s, ENTRY(1));
+	synth_ovf(s);
+	synth_fup(s, ENTRY(2));
+	synth_pgd(s, TEXT(2));
+	synth_event(s, 3, SYNTH_ENTRY);
+}
+
+static void overflow_left(struct synth *s)
+{
+	synth_pge(s, ENTRY(1));
+	synth_ovf(s);
+	synth_event(s, 3, SYNTH_ENTRY);
+}
+
+static void timing(struct synth *s)
+{
+	static const u8 tma[] = { 0x02, 0x73, 0x10, 0, 0, 0, 0 };
+	unsigned int i;
+
+	synth_bytes(s, tma, sizeof(tma));
+	for (i = 0; i < 3; i++) {
+		synth_bytes(s, "\x59\x05\x00\x00", 4);		/* MTC, two PADs */
+		synth_bytes(s, "\x07\x04", 2);			/* CYC */
+		synth_pge(s, ENTRY(i));
+		synth_bytes(s, "\x13", 1);
+		synth_bytes(s, "\x02\x03\x14\x00", 4);		/* CBR */
+		synth_pgd(s, TEXT(i));
+		synth_bytes(s, "\x19\x00\x00\x02\x00\x00\x00\x00", 8);
+		synth_bytes(s, "\xff\xff\x03", 3);
+	}
+}
+
+/* What SKL062 and its like lose. */
+static void enable_missing(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_pgd(s, TEXT(1));
+	synth_event(s, 2, SYNTH_ENTRY);
+	synth_psb(s, 0);
+	synth_event(s, 3, SYNTH_ENTRY);
+}
+
+static void disable_missing(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_pge(s, ENTRY(1));
+	synth_pge(s, ENTRY(2));
+	synth_pgd(s, TEXT(2));
+	synth_psb(s, 0);
+	synth_event(s, 3, SYNTH_ENTRY);
+}
+
+static void corrupt(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_bytes(s, "\x02\xff\xe5\x55", 4);
+	synth_event(s, 1, SYNTH_ENTRY);
+	synth_psb(s, 0);
+	synth_event(s, 2, SYNTH_ENTRY);
+}
+
+/* The point where it can go on is in the middle of a stub. */
+static void corrupt_resumed_inside(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_bytes(s, "\x02\xff\xe5\x55", 4);
+	synth_psb(s, ENTRY(2));
+	synth_pgd(s, TEXT(2));
+	synth_event(s, 3, SYNTH_ENTRY);
+}
+
+static void truncated(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_bytes(s, "\x51\x00\x00", 3);
+}
+
+static void ends_inside(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_pge(s, ENTRY(1));
+}
+
+static void padded(struct synth *s)
+{
+	static const u8 zeros[512];
+
+	plain(s);
+	synth_bytes(s, zeros, sizeof(zeros));
+}
+
+static void garbage_first(struct synth *s)
+{
+	synth_event(s, 4, SYNTH_ENTRY);
+	synth_psb(s, 0);
+	plain(s);
+}
+
+static void nothing(struct synth *s __unused)
+{
+}
+
+static void far_addresses(struct synth *s)
+{
+	synth_pge(s, ENTRY(0));
+	synth_pgd(s, 0x7f0012345678);		/* six bytes */
+	synth_pge(s, ENTRY(1));
+	synth_pgd(s, 0x1234567812345678);	/* eight bytes */
+	synth_event(s, 2, SYNTH_ENTRY);
+}
+
+static void strange(struct synth *s)
+{
+	synth_event(s, 0, SYNTH_ENTRY);
+	synth_pge(s, SYNTH_BLOCK + 0x7f00);
+	synth_pgd(s, TEXT(0));
+	synth_event(s, 1, SYNTH_ENTRY);
+	synth_pge(s, ENTRY(1) + 6);		/* behind the stub, before the next one */
+	synth_pgd(s, TEXT(1));
+}
+
+static const struct pt_case cases[] = {
+	{ "entries and exits", plain, "E0 E1 X1 X0 " },
+	{ "PSB+ in a stub", psb_inside, "E0 E1 X1 " },
+	{ "PSB+ anywhere", psb_everywhere, "E0 E1 E2 " },
+	{ "an interrupt on a stub", interrupt, "E0 E5 X5 E1 " },
+	{ "an interrupt, no target", interrupt_bare, "E1 " },
+	{ "an interrupt in the middle of a stub", interrupt_middle, "X1 " },
+	{ "no targets", no_target, "E0 E1 " },
+	{ "no targets, by erratum", no_target, "E0 E1 ", .model = 0x5e },
+	{ "conditional branches", conditional, "E0 E1 " },
+	{ "an indirect branch in a stub", indirect, "X0 E1 " },
+	{ "overflow, resolved outside", overflow_outside, "E0 ! E3 " },
+	{ "overflow, resolved in a stub", overflow_inside, "E0 ! E2 E3 " },
+	{ "overflow in a stub", overflow_left, "! E3 " },
+	{ "timing packets", timing, "E0 E1 E2 " },
+	{ "an enable is missing", enable_missing, "E0 ! E2 E3 " },
+	{ "a disable is missing", disable_missing, "E0 ! E2 E3 " },
+	{ "no packet at all", corrupt, "E0 ! E2 " },
+	{ "goes on in a stub", corrupt_resumed_inside, "E0 ! E2 E3 " },
+	{ "cut off in a packet", truncated, "E0 ! " },
+	{ "cut off in a stub", ends_inside, "E0 ! " },
+	{ "zeros at the end", padded, "E0 E1 X1 X0 " },
+	{ "something before the first PSB", garbage_first, "! E0 E1 X1 X0 ", .raw = true },
+	{ "no PSB", plain, "! ", .raw = true },
+	{ "an empty stream", nothing, "", .raw = true },
+	{ "addresses of all sizes", far_addresses, "E0 E1 E2 " },
+	{ "addresses of no stub", strange, "E0 ! E1 " },
+};
+
+int main(int argc, char **argv)
+{
+	char directory[4096], events[1000], calls[1000];
+	unsigned int i, failed = 0;
+	struct synth synth;
+
+	if (argc != 2) {
+		fprintf(stderr, "Usage: synth-pt DIRECTORY\n");
+		return 1;
+	}
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct recording like = { .threads = true, .model = cases[i].model };
+
+		if (like.model)
+			like.family = 6;
+		snprintf(directory, sizeof(directory), "%s/pt.%u", argv[1], i);
+		synth_begin(directory, &like);
+		synth_open(&synth, directory, 0);
+		if (!cases[i].raw)
+			synth_psb(&synth, 0);
+		cases[i].write(&synth);
+		synth_close(&synth);
+		if (!synth_decode(directory, events, calls, sizeof(events)) &&
+		    !strcmp(events, cases[i].events))
+			continue;
+		printf("%s: '%s' instead of '%s'\n", cases[i].name, events, cases[i].events);
+		failed++;
+	}
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What all files of the host tools share: types, and how a failure is said
+ *
+ * A function that can fail for a reason which the user has to know writes one
+ * sentence into a struct fault and returns -1; only main() prints it. Nothing
+ * else is printed on the way, and nothing exits but main(): the readers run in
+ * a fuzzer, in QEMU and in programs that are traced.
+ */
+#ifndef FHOOK_BASE_H
+#define FHOOK_BASE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof(*(array)))
+#ifndef __printf
+#define __printf(string, first)	__attribute__((format(printf, string, first)))
+#endif
+#define __unused		__attribute__((unused))
+
+/**
+ * struct fault - why something failed
+ * @text: a sentence, with the name of the file or function it is about
+ */
+struct fault {
+	char text[1024];
+};
+
+/* Write the sentence; returns -1, so that a caller can return it. */
+int __printf(2, 3) fault_say(struct fault *fault, const char *format, ...);
+
+/* Print it as the last word of a program, with a point at its end. */
+void fault_print(const char *program, const struct fault *fault);
+
+/**
+ * grow - make room for one more element of an array
+ * @array: address of the pointer to the array
+ * @allocated: address of how many elements it has room for
+ * @used: how many it has
+ * @size: of an element
+ *
+ * Returns 0, or -1 when there is no memory, with the array as it was.
+ */
+int grow(void *array, size_t *allocated, size_t used, size_t size);
+
+#endif /* FHOOK_BASE_H */

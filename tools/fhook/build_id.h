@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The build id of a file, as a map has it. */
+#ifndef FHOOK_BUILD_ID_H
+#define FHOOK_BUILD_ID_H
+
+#include "elf_image.h"
+
+#define BUILD_ID_TEXT	129
+
+/* Hex digits, or "-" when there is none, or one longer than any. */
+void build_id_text(const struct elf_image *image, char *text);
+
+#endif /* FHOOK_BUILD_ID_H */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The subcommands of "fhook calltrace", each in a file of its own. */
+#ifndef FHOOK_CALLTRACE_H
+#define FHOOK_CALLTRACE_H
+
+#include "base.h"
+
+/* Run with the arguments from the subcommand's name on; returns 0, or -1 and a sentence. */
+int calltrace_main(int argc, char **argv, struct fault *fault);
+int calltrace_print(int argc, char **argv, struct fault *fault);
+int calltrace_record(int argc, char **argv, struct fault *fault);
+int calltrace_import(int argc, char **argv, struct fault *fault);
+int calltrace_map(int argc, char **argv, struct fault *fault);
+
+/* The path of a file beside this program, which is to be freed, or NULL. */
+char *own_file(const char *name);
+
+#endif /* FHOOK_CALLTRACE_H */

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Decode Intel PT, with libipt's query decoder
+ *
+ * A stub is executed when the trace is enabled in it and disabled again by its own
+ * branch. If it is disabled asynchronously, an interrupt came before: the stub is
+ * entered again later, and counts then. Where the branch goes is not asked: errata
+ * leave it out, and the address of the stub says it all.
+ *
+ * An overflow or a synchronisation point may be in the middle of a stub: then the
+ * packets say in which, and it counts when it is left.
+ */
+#include <intel-pt.h>
+#include <stdlib.h>
+#include "decoder.h"
+
+/**
+ * struct pt - a stream of Intel PT
+ * @base: the file
+ * @query: libipt's decoder
+ * @status: what it said last
+ * @inside: the trace is enabled, at @address
+ * @address: that of the stub
+ * @time: when
+ * @skipped: bytes before the first point where it can be read
+ * @ended: there is no more
+ */
+struct pt {
+	struct decoder base;
+	struct pt_query_decoder *query;
+	int status;
+	bool inside;
+	u64 address;
+	u64 time;
+	u64 skipped;
+	bool ended;
+};
+
+/* No event of libipt's. */
+#define NO_EVENT	((enum pt_event_type)-1)
+
+static unsigned int say_gap(struct trace_event *event, const struct pt *pt, const char *why,
+			    u64 lost)
+{
+	*event = (struct trace_event){
+		.type = TRACE_GAP, .why = why, .lost = lost, .time = pt->time,
+	};
+	return 1;
+}
+
+static void synchronise(struct pt *pt)
+{
+	uint64_t ip;
+
+	pt->status = pt_qry_sync_forward(pt->query, &ip);
+	pt->inside = pt->status >= 0 && !(pt->status & pts_ip_suppressed);
+	if (pt->inside)
+		pt->address = ip;
+}
+
+static u64 offset_of(const struct pt *pt)
+{
+	uint64_t offset;
+
+	return pt_qry_get_offset(pt->query, &offset) < 0 ? pt->base.size : offset;
+}
+
+/* Behind padding, there must be nothing left. */
+static unsigned int say_end(struct trace_event *event, struct pt *pt, u64 offset)
+{
+	pt->ended = true;
+	while (offset < pt->base.size && !pt->base.data[offset])
+		offset++;
+	if (offset < pt->base.size)
+		return say_gap(event, pt, "the trace ends in the middle of a packet",
+			       pt->base.size - offset);
+	if (pt->inside)
+		return say_gap(event, pt, "the trace ends in the middle of a stub", 0);
+	return 0;
+}
+
+/* The decoder cannot go on here: find the next point where it can. */
+static unsigned int recover(struct trace_event *event, struct pt *pt)
+{
+	const char *why = pt_errstr(pt_errcode(pt->status));
+	const u64 offset = offset_of(pt);
+	u64 next;
+
+	if (pt->status == -pte_eos)
+		return say_end(event, pt, offset);
+	synchronise(pt);
+	pt->ended = pt->status < 0;
+	next = pt->ended ? pt->base.size : offset_of(pt);
+	return say_gap(event, pt, why, next > offset ? next - offset : 0);
+}
+
+static unsigned int accept(struct trace_event *event, struct pt *pt, enum trace_event_type type)
+{
+	if (!pt->inside)
+		return say_gap(event, pt, "the packet that enables the trace is missing", 0);
+	*event = (struct trace_event){
+		.type = type, .address = pt->address, .time = pt->time,
+	};
+	pt->inside = false;
+	return 1;
+}
+
+/* Returns how many events it is to us: none or one. */
+static unsigned int take(struct trace_event *event, struct pt *pt, const struct pt_event *from)
+{
+	bool missing;
+
+	if (from->has_tsc)
+		pt->time = from->tsc;
+	switch (from->type) {
+	case ptev_enabled:
+		missing = pt->inside;
+		pt->inside = true;
+		pt->address = from->variant.enabled.ip;
+		return missing ? say_gap(event, pt, "the packet that disables the trace is missing",
+					 0) : 0;
+	case ptev_disabled:
+		return accept(event, pt, TRACE_HIT);
+	case ptev_async_disabled:
+		return accept(event, pt, TRACE_DROPPED);
+	case ptev_overflow:
+		pt->inside = !from->ip_suppressed;
+		pt->address = from->variant.overflow.ip;
+		return say_gap(event, pt, "the processor's buffer has overflown", 0);
+	case ptev_stop:
+		pt->inside = false;
+		return say_gap(event, pt, "the trace was stopped", 0);
+	default:
+		return 0;
+	}
+}
+
+/* A branch that stays in the range: nobody wants to know where it goes. */
+static int skip_branch(struct pt *pt)
+{
+	uint64_t ip;
+	int taken;
+	int status = pt_qry_cond_branch(pt->query, &taken);
+
+	if (status == -pte_bad_query)
+		status = pt_qry_indirect_branch(pt->query, &ip);
+	return status;
+}
+
+static unsigned int fill(struct decoder *decoder, struct trace_event *events)
+{
+	struct pt *pt = (struct pt *)decoder;
+	unsigned int count = 0;
+	struct pt_event event;
+
+	if (pt->skipped) {
+		count += say_gap(&events[count], pt, "the trace begins with what cannot be read",
+				 pt->skipped);
+		pt->skipped = 0;
+	}
+	while (count < TRACE_BATCH && !pt->ended) {
+		if (pt->status < 0) {
+			count += recover(&events[count], pt);
+		} else if (pt->status & pts_event_pending) {
+			/* An error may be that of what follows the event. */
+			event.type = NO_EVENT;
+			pt->status = pt_qry_event(pt->query, &event, sizeof(event));
+			if (event.type != NO_EVENT)
+				count += take(&events[count], pt, &event);
+		} else if (pt->status & pts_eos) {
+			count += say_end(&events[count], pt, offset_of(pt));
+		} else {
+			pt->status = skip_branch(pt);
+		}
+	}
+	if (!pt->ended)
+		decoder_release(decoder, offset_of(pt));
+	return count;
+}
+
+static void set_filter(struct pt_config *config, const struct map *map)
+{
+	uint64_t *ranges = &config->addr_filter.addr0_a;
+	size_t i;
+
+	if (map->nr_blocks > 4)
+		return;
+	for (i = 0; i < map->nr_blocks; i++) {
+		config->addr_filter.config.addr_cfg |= 1 << 4 * i;
+		ranges[2 * i] = map->blocks[i].memory;
+		ranges[2 * i + 1] = map->blocks[i].memory + map->blocks[i].size - 1;
+	}
+}
+
+static void set_config(struct pt_config *config, const struct recording *recording,
+		       const struct map *map)
+{
+	config->cpu.family = recording->family;
+	config->cpu.model = recording->model;
+	config->cpu.stepping = recording->stepping;
+	if (recording->family) {
+		config->cpu.vendor = pcv_intel;
+		/* One that the library does not know has none that it knows. */
+		pt_cpu_errata(&config->errata, &config->cpu);
+	}
+	config->nom_freq = recording->nominal;
+	config->mtc_freq = recording->mtc_freq;
+	config->cpuid_0x15_eax = recording->mtc_eax;
+	config->cpuid_0x15_ebx = recording->mtc_ebx;
+	set_filter(config, map);
+}
+
+/* What is before the first synchronisation point cannot be read. */
+static struct decoder *open_pt(const struct recording *recording, const struct map *map,
+			       const char *path, struct fault *fault)
+{
+	struct pt *pt = calloc(1, sizeof(*pt));
+	struct pt_config config;
+	uint64_t offset;
+
+	if (!pt) {
+		fault_say(fault, "%s: there is not enough memory", path);
+		return NULL;
+	}
+	pt->base.ops = &decoder_pt;
+	if (decoder_map(&pt->base, path, fault)) {
+		free(pt);
+		return NULL;
+	}
+	if (!pt->base.size) {
+		pt->ended = true;
+		return &pt->base;
+	}
+	pt_config_init(&config);
+	config.begin = (u8 *)pt->base.data;
+	config.end = config.begin + pt->base.size;
+	set_config(&config, recording, map);
+	pt->query = pt_qry_alloc_decoder(&config);
+	if (!pt->query) {
+		fault_say(fault, "%s: libipt does not take this trace", path);
+		decoder_unmap(&pt->base);
+		free(pt);
+		return NULL;
+	}
+	synchronise(pt);
+	if (pt->status == -pte_eos) {
+		pt->skipped = pt->base.size;
+		pt->ended = true;
+	} else if (pt_qry_get_sync_offset(pt->query, &offset) >= 0) {
+		pt->skipped = offset;
+	}
+	return &pt->base;
+}
+
+static void close_pt(struct decoder *decoder)
+{
+	struct pt *pt = (struct pt *)decoder;
+
+	if (pt->query)
+		pt_qry_free_decoder(pt->query);
+	decoder_unmap(decoder);
+	free(pt);
+}
+
+const struct decoder_ops decoder_pt = {
+	.open = open_pt,
+	.fill = fill,
+	.close = close_pt,
+};

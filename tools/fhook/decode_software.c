@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Decode what a software recorder has written: there is little to do. */
+#include <stdlib.h>
+#include <string.h>
+#include "decode_software.h"
+#include "decoder.h"
+
+struct software {
+	struct decoder base;
+	size_t offset;
+};
+
+static unsigned int fill(struct decoder *decoder, struct trace_event *events)
+{
+	struct software *software = (struct software *)decoder;
+	struct software_record record;
+	unsigned int count = 0;
+
+	while (count < TRACE_BATCH && software->offset < decoder->size) {
+		struct trace_event *event = &events[count++];
+		const size_t left = decoder->size - software->offset;
+
+		if (left < sizeof(record)) {
+			*event = (struct trace_event){
+				.type = TRACE_GAP, .lost = left,
+				.why = "the trace ends in the middle of a record",
+			};
+			software->offset = decoder->size;
+			break;
+		}
+		memcpy(&record, decoder->data + software->offset, sizeof(record));
+		software->offset += sizeof(record);
+		if (record.address)
+			*event = (struct trace_event){
+				.type = TRACE_HIT, .address = record.address, .time = record.time,
+			};
+		else
+			*event = (struct trace_event){
+				.type = TRACE_GAP, .lost = record.time * sizeof(record),
+				.why = "the recorder had no room",
+			};
+	}
+	decoder_release(decoder, software->offset);
+	return count;
+}
+
+static struct decoder *open_software(const struct recording *recording __unused,
+				     const struct map *map __unused, const char *path,
+				     struct fault *fault)
+{
+	struct software *software = calloc(1, sizeof(*software));
+
+	if (!software) {
+		fault_say(fault, "%s: there is not enough memory", path);
+		return NULL;
+	}
+	software->base.ops = &decoder_software;
+	if (decoder_map(&software->base, path, fault)) {
+		free(software);
+		return NULL;
+	}
+	return &software->base;
+}
+
+static void close_software(struct decoder *decoder)
+{
+	decoder_unmap(decoder);
+	free(decoder);
+}
+
+const struct decoder_ops decoder_software = {
+	.open = open_software,
+	.fill = fill,
+	.close = close_software,
+};

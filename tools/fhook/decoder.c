@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the decoders of all formats share. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "decoder.h"
+
+int decoder_map(struct decoder *decoder, const char *path, struct fault *fault)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	void *data;
+
+	decoder->data = NULL;
+	decoder->size = 0;
+	decoder->released = 0;
+	if (fd < 0 || fstat(fd, &status)) {
+		fault_say(fault, "%s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	if (status.st_size) {
+		data = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (data == MAP_FAILED) {
+			close(fd);
+			return fault_say(fault, "%s: %s", path, strerror(errno));
+		}
+		madvise(data, status.st_size, MADV_SEQUENTIAL);
+		decoder->data = data;
+		decoder->size = status.st_size;
+	}
+	close(fd);
+	return 0;
+}
+
+void decoder_release(struct decoder *decoder, size_t offset)
+{
+	const size_t piece = 4 << 20;
+
+	if (offset < decoder->released + 2 * piece)
+		return;
+	/* What a decoder looks back to is not that far. */
+	offset = (offset - piece) / piece * piece;
+	madvise((void *)decoder->data + decoder->released, offset - decoder->released,
+		MADV_DONTNEED);
+	decoder->released = offset;
+}
+
+void decoder_unmap(struct decoder *decoder)
+{
+	if (decoder->data)
+		munmap((void *)decoder->data, decoder->size);
+}
+
+struct decoder *decoder_open(const struct recording *recording, const struct map *map,
+			     u32 stream, struct fault *fault)
+{
+	static const struct decoder_ops *const formats[FORMATS] = {
+		&decoder_pt, &decoder_etm, &decoder_software,
+	};
+	char *path = recording_stream_path(recording, stream);
+	struct decoder *decoder = NULL;
+
+	if (path)
+		decoder = formats[recording->format]->open(recording, map, path, fault);
+	else
+		fault_say(fault, "there is not enough memory to decode");
+	free(path);
+	return decoder;
+}

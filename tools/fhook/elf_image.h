@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An ELF file in memory, of which nothing is believed
+ *
+ * 64 bits, little-endian, x86_64 or aarch64. Whatever a file says of itself is held
+ * against its size before it is used.
+ */
+#ifndef FHOOK_ELF_IMAGE_H
+#define FHOOK_ELF_IMAGE_H
+
+#include <elf.h>
+#include "base.h"
+
+/**
+ * struct elf_symbol - a function that the file has a name for
+ * @address: where it begins
+ * @size: in bytes, 0 if the file does not say
+ * @name: in the image
+ * @type: STT_FUNC or STT_GNU_IFUNC
+ * @global: others can see it
+ */
+struct elf_symbol {
+	u64 address;
+	u64 size;
+	const char *name;
+	u8 type;
+	bool global;
+};
+
+/**
+ * struct elf_image - a file
+ * @path: its name
+ * @data: its bytes
+ * @size: how many
+ * @header: at their beginning
+ * @segments: header->e_phnum of them
+ * @sections: nr_sections of them
+ * @symbols: the functions that are defined here, by address
+ * @stripped: there is no .symtab, the symbols are those for the dynamic linker
+ */
+struct elf_image {
+	const char *path;
+	u8 *data;
+	size_t size;
+	Elf64_Ehdr *header;
+	Elf64_Phdr *segments;
+	Elf64_Shdr *sections;
+	size_t nr_sections;
+	struct elf_symbol *symbols;
+	size_t nr_symbols, room_symbols;
+	bool stripped;
+};
+
+int elf_open(struct elf_image *image, const char *path, struct fault *fault);
+void elf_close(struct elf_image *image);
+
+const char *elf_section_name(const struct elf_image *image, const Elf64_Shdr *section);
+Elf64_Shdr *elf_section(const struct elf_image *image, const char *name);
+
+/* The bytes of a section, or NULL if it has none in the file. */
+void *elf_section_data(const struct elf_image *image, const Elf64_Shdr *section);
+
+/* A string of a section of strings, or NULL. */
+const char *elf_string(const struct elf_image *image, const Elf64_Shdr *strings, u64 offset);
+
+/* SIZE bytes that will be at an address, or NULL if the file does not have them all. */
+void *elf_at(const struct elf_image *image, u64 address, size_t size);
+
+/* The segment that an address is in, or NULL. */
+const Elf64_Phdr *elf_segment_of(const struct elf_image *image, u64 address);
+
+/* The function that an address is in, or NULL. */
+const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address);
+
+/* The bytes of the build id, and how many; NULL if there is none. */
+u8 *elf_build_id(const struct elf_image *image, size_t *size);
+
+#endif /* FHOOK_ELF_IMAGE_H */

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The map of an instrumented file: from its sections to text
+ *
+ * A record may have no entry: the compiler has inlined the function everywhere, or it
+ * is made of a template. Then the function is told by the code that the stub belongs
+ * to, which is where its jump leads.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "elf_image.h"
+#include "elf_map.h"
+#define FHOOK_STUB_TEXT_ONLY
+#include "fhook_calltrace_stub.h"
+
+static const char *const kinds[] = {
+	[FHOOK_STUB_ENTRY] = "entry",
+	[FHOOK_STUB_EXIT] = "exit",
+	[FHOOK_STUB_TAIL] = "tail",
+	[FHOOK_STUB_LAND] = "land",
+};
+
+/**
+ * struct sections - of one file
+ * @block: of stubs
+ * @records: sorted by the addresses of the stubs
+ * @nr_records: how many
+ * @names: strings
+ */
+struct sections {
+	const Elf64_Shdr *block;
+	struct elf_record *records;
+	size_t nr_records;
+	const Elf64_Shdr *names;
+};
+
+static int compare_records(const void *a, const void *b)
+{
+	const struct elf_record *x = a, *y = b;
+
+	return x->stub < y->stub ? -1 : x->stub > y->stub;
+}
+
+static int find_sections(const struct elf_image *image, struct sections *found,
+			 struct fault *fault)
+{
+	const Elf64_Shdr *map = elf_section(image, ELF_MAP_SECTION);
+
+	found->block = elf_section(image, ELF_STUB_SECTION);
+	found->names = elf_section(image, ELF_NAME_SECTION);
+	if (!found->block)
+		return fault_say(fault, "%s has no stubs: it has not been instrumented, or %s.",
+				 image->path, "its linker has merged section " ELF_STUB_SECTION);
+	if (!map || !found->names)
+		return fault_say(fault, "%s has stubs, and section %s has been stripped off.",
+				 image->path, ELF_MAP_SECTION);
+	if (!elf_section_data(image, map) || map->sh_size % sizeof(*found->records))
+		return fault_say(fault, "%s: section %s is damaged.", image->path, ELF_MAP_SECTION);
+	found->nr_records = map->sh_size / sizeof(*found->records);
+	found->records = malloc(map->sh_size + 1);
+	if (!found->records)
+		return fault_say(fault, "There is no memory.");
+	memcpy(found->records, elf_section_data(image, map), map->sh_size);
+	if (found->nr_records)
+		qsort(found->records, found->nr_records, sizeof(*found->records), compare_records);
+	return 0;
+}
+
+/* Where the jump of a stub leads to; 0 if it is none. */
+static u64 jump_target(const struct elf_image *image, const struct elf_record *record)
+{
+	const u8 *bytes = elf_at(image, record->stub, record->size);
+	s32 by;
+
+	if (!bytes || record->size < sizeof(by))
+		return 0;
+	if (image->header->e_machine == EM_X86_64) {
+		if (bytes[0] != 0xe9 || record->size != 1 + sizeof(by))
+			return 0;
+		memcpy(&by, bytes + 1, sizeof(by));
+		return record->stub + record->size + by;
+	}
+	memcpy(&by, bytes, sizeof(by));
+	if ((u32)by >> 26 != 5)
+		return 0;
+	return record->stub + ((s64)(s32)((u32)by << 6) >> 4);
+}
+
+/* Compilers split functions, and call the parts NAME.cold and the like. */
+static u64 whole_of(const struct elf_image *image, const struct elf_symbol *part)
+{
+	const char *dot = strchr(part->name + 1, '.');
+	size_t i, length = dot ? (size_t)(dot - part->name) : 0;
+
+	for (i = 0; dot && i < image->nr_symbols; i++) {
+		const char *name = image->symbols[i].name;
+
+		if (!strncmp(name, part->name, length) && !name[length])
+			return image->symbols[i].address;
+	}
+	return part->address;
+}
+
+static int check_record(const struct elf_image *image, const struct sections *sections,
+			size_t i, struct fault *fault)
+{
+	const struct elf_record *record = sections->records + i;
+	const u64 start = sections->block->sh_addr;
+	const char *name = elf_string(image, sections->names, record->name);
+	const char *blank = name ? strchr(name, ' ') : NULL;
+	const bool is_tail = record->kind == FHOOK_STUB_TAIL;
+
+	if (record->kind >= ARRAY_SIZE(kinds) || !name || !name[0] ||
+	    is_tail != !!blank ||
+	    (blank && (blank == name || !blank[1] || strchr(blank + 1, ' '))) ||
+	    strpbrk(name, "\n\r\t"))
+		return fault_say(fault, "%s: record %zu of section %s is damaged.", image->path, i,
+				 ELF_MAP_SECTION);
+	if (record->stub < start || record->stub - start > sections->block->sh_size ||
+	    !record->size || record->size > start + sections->block->sh_size - record->stub)
+		return fault_say(fault, "%s: the stub of %s at 0x%llx is outside of %s.",
+				 image->path, name, record->stub, ELF_STUB_SECTION);
+	if (i && record->stub - record[-1].stub < record[-1].size)
+		return fault_say(fault, "%s: the stubs at 0x%llx overlap.", image->path,
+				 record->stub);
+	return 0;
+}
+
+static int find_entry(const struct elf_image *image, struct elf_record *record,
+		      const char *name, struct fault *fault)
+{
+	const struct elf_symbol *symbol;
+
+	if (record->entry)
+		return 0;
+	symbol = elf_symbol_of(image, jump_target(image, record));
+	if (!symbol)
+		return fault_say(fault, "%s is stripped, and only its symbols tell where %s is.",
+				 image->path, name);
+	record->entry = whole_of(image, symbol);
+	return 0;
+}
+
+static int write_records(const struct elf_image *image, const struct sections *sections,
+			 size_t id, FILE *to, struct fault *fault)
+{
+	struct elf_record *record = sections->records;
+	const char *name;
+	size_t i, length;
+
+	for (i = 0; i < sections->nr_records; i++, record++) {
+		/* Of a group that the linker has thrown away, nothing is left. */
+		if (!record->stub)
+			continue;
+		if (check_record(image, sections, i, fault))
+			return -1;
+		name = elf_string(image, sections->names, record->name);
+		if (find_entry(image, record, name, fault))
+			return -1;
+		length = strcspn(name, " ");
+		fprintf(to, "stub 0x%llx %u %s %zu %.*s 0x%llx%s\n", record->stub,
+			record->size, kinds[record->kind], id, (int)length, name, record->entry,
+			name + length);
+	}
+	return 0;
+}
+
+static int write_sections(const struct elf_image *image, const struct sections *sections,
+			  size_t id, FILE *to, struct fault *fault)
+{
+	size_t size, i;
+	u8 *build_id;
+
+	build_id = elf_build_id(image, &size);
+	if (!build_id)
+		return fault_say(fault, "%s has no build id (link it with -Wl,--build-id): %s.",
+				 image->path, "its map could be that of any build");
+	if (strpbrk(image->path, " \t\r\n"))
+		return fault_say(fault, "%s cannot be in a map, for its name has a blank.",
+				 image->path);
+	fprintf(to, "object %zu ", id);
+	for (i = 0; i < size; i++)
+		fprintf(to, "%02x", build_id[i]);
+	fprintf(to, " %s\nblock 0x%llx 0x%llx %zu\n", image->path,
+		(u64)sections->block->sh_addr, (u64)sections->block->sh_size, id);
+	return write_records(image, sections, id, to, fault);
+}
+
+static int write_object(const struct elf_image *image, size_t id, FILE *to, struct fault *fault)
+{
+	struct sections sections = { };
+	int ret = find_sections(image, &sections, fault);
+
+	ret = ret ?: write_sections(image, &sections, id, to, fault);
+	free(sections.records);
+	return ret;
+}
+
+int elf_map_write(char *const *paths, size_t count, FILE *to, struct fault *fault)
+{
+	struct elf_image image;
+	char *text = NULL;
+	size_t size, i;
+	FILE *file = open_memstream(&text, &size);
+	int ret = 0;
+
+	if (!file)
+		return fault_say(fault, "There is no memory.");
+	fprintf(file, "# calltrace map 1\n");
+	for (i = 0; i < count && !ret; i++) {
+		ret = elf_open(&image, paths[i], fault);
+		ret = ret ?: write_object(&image, i, file, fault);
+		elf_close(&image);
+	}
+	if (fclose(file) && !ret)
+		ret = fault_say(fault, "There is no memory.");
+	if (!ret && (fwrite(text, 1, size, to) != size || fflush(to)))
+		ret = fault_say(fault, "The map cannot be written.");
+	free(text);
+	return ret;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The map of an instrumented file
+ */
+#ifndef FHOOK_ELF_MAP_H
+#define FHOOK_ELF_MAP_H
+
+#include <stdio.h>
+#include "base.h"
+
+/**
+ * struct elf_record - what the section .entry_exit_map says of a stub
+ *
+ * fhook_calltrace_stub.h says what it means.
+ */
+struct elf_record {
+	u64 stub;
+	u64 entry;
+	u64 name;
+	u32 kind;
+	u32 size;
+};
+
+#define ELF_STUB_SECTION	".entry_exit_stub"
+#define ELF_MAP_SECTION		".entry_exit_map"
+#define ELF_NAME_SECTION	".entry_exit_str"
+
+/**
+ * elf_map_write - write the map of files as text
+ * @paths: the files; the first is object 0 of the map, and so on
+ * @count: how many
+ * @to: receives it, only if all is well
+ * @fault: receives a sentence
+ */
+int elf_map_write(char *const *paths, size_t count, FILE *to, struct fault *fault);
+
+#endif /* FHOOK_ELF_MAP_H */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the three instrumenters share: options, refusals, and writing a file
+ *
+ * A function of the list that cannot be instrumented is a refusal, with a sentence
+ * of its own. They are collected; if there is one, nothing is written, unless the
+ * user has said that they are to be skipped. Only instrument_finish() prints.
+ */
+#ifndef FHOOK_INSTRUMENT_H
+#define FHOOK_INSTRUMENT_H
+
+#include <argp.h>
+#include "base.h"
+#include "instrument_list.h"
+
+/**
+ * struct instrument - one run of an instrumenter
+ * @list: the functions
+ * @input: the file that is read
+ * @output: the file that is written; NULL for the standard output
+ * @skip: go on without what is refused
+ * @refusals: one sentence each
+ * @instrumented: how many functions have been done
+ * @stubs: how many stubs they have
+ */
+struct instrument {
+	struct list list;
+	const char *input;
+	const char *output;
+	bool skip;
+	char **refusals;
+	size_t nr_refusals, room_refusals;
+	size_t instrumented, stubs;
+};
+
+/* The options -f, -F, -o and --skip, as a child of a program's own parser. */
+extern const struct argp instrument_argp;
+
+/* Remember that something is not done. Returns -1 when there is no memory. */
+int __printf(2, 3) instrument_refuse(struct instrument *run, const char *format, ...);
+
+/**
+ * instrument_unmatched - refuse what the list names and nobody has
+ * @run: whose list has been asked about all functions
+ * @declared: tells what is known of a name that is no function here: a sentence
+ *	without its subject, or NULL. It may be NULL itself.
+ * @data: for it
+ */
+int instrument_unmatched(struct instrument *run,
+			 const char *(*declared)(const char *name, void *data), void *data);
+
+/* May the result be written? If not, the fault says why. */
+int instrument_may_write(const struct instrument *run, struct fault *fault);
+
+/**
+ * instrument_write - write the result, wholly or not at all
+ * @path: the file, or NULL for the standard output
+ * @data: what
+ * @size: how many bytes
+ * @mode: the permissions of a new file
+ * @fault: receives a sentence
+ */
+int instrument_write(const char *path, const void *data, size_t size, unsigned int mode,
+		     struct fault *fault);
+
+/* Print what there is to say; returns the exit status. */
+int instrument_finish(struct instrument *run, int ret, const struct fault *fault);
+
+#endif /* FHOOK_INSTRUMENT_H */

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Usage: make -f instrument.mk O=DIR [KERNEL=DIR] [OVERLAY=DIR]
+#
+# The programs that put the stubs of a call trace into user programs. The Makefile
+# beside this file includes it; it also works alone.
+O	?= .
+instrument_dir := $(dir $(lastword $(MAKEFILE_LIST)))
+
+instrument: $(addprefix $(O)/,fhook-instrument-ir fhook-instrument-source fhook-rewrite)
+.PHONY: instrument
+
+INSTRUMENT_CFLAGS = -O2 -g -Wall -Wextra -std=gnu11 -D_GNU_SOURCE -MD -I$(instrument_dir)
+instrument_shared := $(addprefix $(O)/instrument/,instrument.o instrument_list.o base.o)
+
+# need NAME PACKAGE HAVE: a sentence instead of what a compiler says.
+need = $(if $(3),,$(error $(1) needs the Debian package $(2)))
+
+LLVM_CONFIG ?= llvm-config
+llvm_dir = $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
+
+$(O)/instrument/%.o: $(instrument_dir)%.c | $(O)/instrument
+	$(CC) $(INSTRUMENT_CFLAGS) -c -o $@ $<
+
+$(O)/instrument/instrument_ir.o: INSTRUMENT_CFLAGS += -isystem \
+	$(or $(llvm_dir),$(call need,fhook-instrument-ir,llvm-dev,))
+
+$(O)/fhook-instrument-ir: $(O)/instrument/instrument_ir.o $(instrument_shared)
+	$(CC) -o $@ $^ $$($(LLVM_CONFIG) --ldflags --libs core irreader bitwriter analysis) \
+		-lstdc++
+
+LIBCLANG_DIR ?= $(shell $(LLVM_CONFIG) --prefix 2>/dev/null)
+$(O)/instrument/instrument_source.o: INSTRUMENT_CFLAGS += -isystem $(if $(wildcard \
+	$(LIBCLANG_DIR)/include/clang-c/Index.h),$(LIBCLANG_DIR)/include,$(call \
+	need,fhook-instrument-source,libclang-dev,))
+
+$(O)/fhook-instrument-source: $(O)/instrument/instrument_source.o $(instrument_shared)
+	$(CC) -o $@ $^ -L$(LIBCLANG_DIR)/lib -lclang -lstdc++
+
+# The relocators are those of the kernel, with the headers that its own host programs
+# have. Both architectures are in one program: of each, one name is left.
+KERNEL	?= $(instrument_dir)../..
+OVERLAY	?= $(KERNEL)
+rewrite_common := -O2 -g -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -std=gnu11 -MD \
+	-I$(instrument_dir) -I$(KERNEL)/tools/include -idirafter $(OVERLAY)/include
+rewrite_x86 := -I$(KERNEL)/tools/arch/x86/include $(rewrite_common) \
+	-idirafter $(OVERLAY)/arch/x86/include
+rewrite_arm64 := $(rewrite_common) -idirafter $(OVERLAY)/arch/arm64/include \
+	-idirafter $(KERNEL)/arch/arm64/include
+rewrite_code := uhook_relocate.o uhook_branch.o uhook_code.o
+rewrite_objects := $(addprefix $(O)/instrument/,rewrite.o rewrite_code.o rewrite_targets.o \
+	rewrite_frames.o rewrite_plan.o rewrite_emit.o rewrite_file.o elf_image.o)
+
+$(O)/fhook-rewrite: $(rewrite_objects) $(instrument_shared) \
+		$(O)/instrument/x86.o $(O)/instrument/arm64.o
+	$(CC) -o $@ $^ -lcapstone -lstdc++
+
+$(O)/instrument/x86.o: $(addprefix $(O)/instrument/x86/,rewrite_x86.o $(rewrite_code) insn.o inat.o)
+	$(LD) -r -o $@ $^
+	objcopy --keep-global-symbol=rewrite_x86 $@
+
+$(O)/instrument/arm64.o: $(addprefix $(O)/instrument/arm64/,rewrite_arm64.o $(rewrite_code))
+	$(LD) -r -o $@ $^
+	objcopy --keep-global-symbol=rewrite_arm64 $@
+
+capstone_header := $(wildcard /usr/include/capstone/capstone.h)
+$(O)/instrument/x86/rewrite_x86.o: $(instrument_dir)rewrite_x86.c | $(O)/instrument/x86
+	$(if $(capstone_header),,$(call need,fhook-rewrite,libcapstone-dev,))
+	$(CC) $(rewrite_x86) -c -o $@ $<
+
+$(O)/instrument/arm64/rewrite_arm64.o: $(instrument_dir)rewrite_arm64.c | $(O)/instrument/arm64
+	$(CC) $(rewrite_arm64) -c -o $@ $<
+
+$(O)/instrument/x86/uhook_%.o: $(OVERLAY)/arch/x86/kernel/uhook_%.c | $(O)/instrument/x86
+	$(CC) $(rewrite_x86) -c -o $@ $<
+
+$(O)/instrument/arm64/uhook_%.o: $(OVERLAY)/arch/arm64/kernel/uhook_%.c | $(O)/instrument/arm64
+	$(CC) $(rewrite_arm64) -c -o $@ $<
+
+# The decoder is the kernel's, and so is its table.
+$(O)/instrument/x86/%.o: $(KERNEL)/tools/arch/x86/lib/%.c $(O)/instrument/x86/inat-tables.c
+	$(CC) $(rewrite_x86) -w -I$(O)/instrument/x86 -c -o $@ $<
+
+$(O)/instrument/x86/inat-tables.c: $(KERNEL)/arch/x86/lib/x86-opcode-map.txt | $(O)/instrument/x86
+	awk -f $(KERNEL)/arch/x86/tools/gen-insn-attr-x86.awk $< > $@.new
+	mv $@.new $@
+
+$(O)/instrument/x86 $(O)/instrument/arm64:
+	mkdir -p $@
+
+$(O)/instrument:
+	mkdir -p $@
+
+-include $(wildcard $(O)/instrument/*.d $(O)/instrument/*/*.d)

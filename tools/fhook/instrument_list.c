@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The list of functions that are to be instrumented
+ *
+ * What a mangled symbol means is asked of the C++ library, which everything that
+ * reads C++ is linked with already.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "instrument_list.h"
+
+/* Of the C++ library, which has no header for C. */
+char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+#define NEAR_LENGTH	64
+
+int list_add(struct list *list, const char *text, struct fault *fault)
+{
+	struct list_pattern pattern = { .excludes = text[0] == '!' };
+
+	text += pattern.excludes;
+	if (!*text)
+		return fault_say(fault, "A pattern of the list has no name.");
+	pattern.is_glob = strpbrk(text, "*?[");
+	pattern.text = strdup(text);
+	if (!pattern.text || grow(&list->patterns, &list->room_patterns, list->nr_patterns,
+				  sizeof(pattern))) {
+		free(pattern.text);
+		return fault_say(fault, "There is no memory for the list.");
+	}
+	list->patterns[list->nr_patterns++] = pattern;
+	return 0;
+}
+
+static int add_line(struct list *list, char *line, struct fault *fault)
+{
+	char *end = strchr(line, '#');
+
+	if (!end)
+		end = line + strlen(line);
+	while (end > line && strchr(" \t\r\n", end[-1]))
+		end--;
+	*end = '\0';
+	line += strspn(line, " \t");
+	return *line ? list_add(list, line, fault) : 0;
+}
+
+int list_read(struct list *list, const char *path, struct fault *fault)
+{
+	FILE *file = fopen(path, "r");
+	size_t size = 0;
+	char *line = NULL;
+	int ret = 0;
+
+	if (!file)
+		return fault_say(fault, "The list %s cannot be read: %s.", path, strerror(errno));
+	while (!ret && getline(&line, &size, file) >= 0)
+		ret = add_line(list, line, fault);
+	if (!ret && ferror(file))
+		ret = fault_say(fault, "The list %s cannot be read: %s.", path, strerror(errno));
+	free(line);
+	fclose(file);
+	return ret;
+}
+
+int list_check(const struct list *list, struct fault *fault)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr_patterns; i++) {
+		if (!list->patterns[i].excludes)
+			return 0;
+	}
+	return fault_say(fault, "The list of functions is empty.");
+}
+
+/*
+ * "int a::f<int>(int) const" is also called "a::f<int>": leave out what is returned,
+ * and the parameters. What follows "operator" is not read.
+ */
+static char *brief_name(const char *full)
+{
+	const char *begin = full, *at;
+	int depth = 0;
+
+	for (at = full; *at; at++) {
+		if (!strncmp(at, "operator", 8)) {
+			at += strncmp(at + 8, "()", 2) ? 8 : 10;
+			at += strcspn(at, "(");
+			break;
+		}
+		if (*at == '(' && !depth && strncmp(at, "(anonymous namespace)", 21))
+			break;
+		if (*at == '<' || *at == '(')
+			depth++;
+		else if (*at == '>' || *at == ')')
+			depth--;
+		else if (*at == ' ' && !depth)
+			begin = at + 1;
+	}
+	return strndup(begin, at - begin);
+}
+
+static bool matches(const struct list_pattern *pattern, const char *name)
+{
+	if (!name)
+		return false;
+	return pattern->is_glob ? !fnmatch(pattern->text, name, 0) : !strcmp(pattern->text, name);
+}
+
+static void remember(struct list *list, const char *symbol)
+{
+	char *name = strdup(symbol);
+
+	/* Without memory for it there is one guess less. */
+	if (!name || grow(&list->names, &list->room_names, list->nr_names, sizeof(name)))
+		free(name);
+	else
+		list->names[list->nr_names++] = name;
+}
+
+enum list_answer list_wants(struct list *list, const char *symbol)
+{
+	char *full = __cxa_demangle(symbol, NULL, NULL, NULL);
+	char *brief = full ? brief_name(full) : NULL;
+	enum list_answer answer = LIST_NO;
+	struct list_pattern *pattern;
+	bool excluded = false;
+
+	remember(list, brief ? brief : symbol);
+	for (pattern = list->patterns; pattern < list->patterns + list->nr_patterns; pattern++) {
+		if (!matches(pattern, symbol) && !matches(pattern, full) &&
+		    !matches(pattern, brief))
+			continue;
+		pattern->matched = true;
+		if (pattern->excludes)
+			excluded = true;
+		else if (!pattern->is_glob)
+			answer = LIST_BY_NAME;
+		else if (answer == LIST_NO)
+			answer = LIST_BY_GLOB;
+	}
+	free(brief);
+	free(full);
+	return excluded ? LIST_NO : answer;
+}
+
+/* How many letters must be changed, added or taken away. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int row[NEAR_LENGTH + 1], i, j, diagonal, above;
+	size_t length = strlen(b);
+
+	if (length > NEAR_LENGTH || strlen(a) > NEAR_LENGTH)
+		return NEAR_LENGTH;
+	for (j = 0; j <= length; j++)
+		row[j] = j;
+	for (i = 1; a[i - 1]; i++) {
+		diagonal = row[0];
+		row[0] = i;
+		for (j = 1; j <= length; j++) {
+			above = row[j];
+			row[j] = diagonal + (a[i - 1] != b[j - 1]);
+			if (above + 1 < row[j])
+				row[j] = above + 1;
+			if (row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
+			diagonal = above;
+		}
+	}
+	return row[length];
+}
+
+const char *list_near(const struct list *list, const char *text)
+{
+	unsigned int best = strlen(text) / 3 + 2, d;
+	const char *near = NULL;
+	size_t i;
+
+	for (i = 0; i < list->nr_names; i++) {
+		d = distance(text, list->names[i]);
+		if (d < best) {
+			best = d;
+			near = list->names[i];
+		}
+	}
+	return near;
+}
+
+void list_free(struct list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr_patterns; i++)
+		free(list->patterns[i].text);
+	for (i = 0; i < list->nr_names; i++)
+		free(list->names[i]);
+	free(list->patterns);
+	free(list->names);
+}

@@ -1,0 +1,612 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Read the map of a call trace, and refuse what is not one
+ *
+ * The text is read line by line into arrays, then the stubs are sorted and
+ * checked as a whole, and each block gets a table with the first stub of each
+ * of its lines, so that a look-up compares two or three stubs, however many
+ * there are. Nothing of a file is believed.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "map.h"
+#include "words.h"
+
+const char *const map_kinds[STUB_KINDS] = {
+	"entry", "exit", "tail", "land", "task2", "task1", "task0", "turn",
+};
+
+/* With this, a look-up always has a block to begin with. */
+static struct map_block no_block;
+
+/**
+ * struct reader - a map that is being read
+ * @map: what it becomes
+ * @name: what the file is called in a sentence
+ * @line: the number of the line
+ * @fault: where the sentence goes
+ * @last_object: the ID of the object of the last line, and its index
+ */
+struct reader {
+	struct map *map;
+	const char *name;
+	unsigned long line;
+	struct fault *fault;
+	u32 last_id, last_object;
+};
+
+/* The sentence with the file's name and the line's number before it; returns -1. */
+static int __printf(2, 3) line_fault(struct reader *reader, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return fault_say(reader->fault, "%s:%lu: %s", reader->name, reader->line, text);
+}
+
+static u64 hash_string(const char *string)
+{
+	u64 hash = 14695981039346656037ULL;
+
+	while (*string)
+		hash = (hash ^ (u8)*string++) * 1099511628211ULL;
+	return hash ^ hash >> 32;
+}
+
+static u64 hash_number(u64 number)
+{
+	number *= 0x9e3779b97f4a7c15ULL;
+	return number ^ number >> 32;
+}
+
+/* A table of so many slots that USED entries leave half of it free, or NULL. */
+static u32 *bigger_table(u32 *table, size_t *slots, size_t used)
+{
+	if (used * 2 < *slots)
+		return NULL;
+	*slots = *slots ? *slots * 2 : 256;
+	free(table);
+	return calloc(*slots, sizeof(*table));
+}
+
+static void put(u32 *table, size_t slots, u64 hash, u32 value)
+{
+	size_t slot = hash & (slots - 1);
+
+	while (table[slot])
+		slot = (slot + 1) & (slots - 1);
+	table[slot] = value;
+}
+
+static int rehash_strings(struct map *map)
+{
+	size_t slots = map->string_slots, i;
+	u32 *table = bigger_table(map->string_table, &slots, map->nr_strings + 1);
+
+	if (slots == map->string_slots)
+		return 0;
+	map->string_table = table;
+	map->string_slots = table ? slots : 0;
+	if (!table)
+		return -1;
+	for (i = 0; i < map->nr_strings; i++)
+		put(table, slots, hash_string(map->strings[i]), i + 1);
+	return 0;
+}
+
+/* The index of a string that was seen before, or -1. */
+static long find_string(const struct map *map, const char *string)
+{
+	const size_t mask = map->string_slots - 1;
+	size_t slot;
+
+	if (!map->string_slots)
+		return -1;
+	for (slot = hash_string(string) & mask; map->string_table[slot]; slot = (slot + 1) & mask)
+		if (!strcmp(map->strings[map->string_table[slot] - 1], string))
+			return map->string_table[slot] - 1;
+	return -1;
+}
+
+/* The index of a string, which is kept; -1 when there is no memory. */
+static long add_string(struct map *map, const char *string)
+{
+	long index = find_string(map, string);
+
+	if (index >= 0)
+		return index;
+	if (rehash_strings(map) ||
+	    grow(&map->strings, &map->room_strings, map->nr_strings, sizeof(*map->strings)))
+		return -1;
+	index = map->nr_strings;
+	map->strings[index] = strdup(string);
+	if (!map->strings[index])
+		return -1;
+	map->nr_strings++;
+	put(map->string_table, map->string_slots, hash_string(string), index + 1);
+	return index;
+}
+
+static u64 hash_function(u64 entry, u32 object)
+{
+	return hash_number(entry + ((u64)object << 56));
+}
+
+static int rehash_functions(struct map *map)
+{
+	size_t slots = map->function_slots, i;
+	u32 *table = bigger_table(map->function_table, &slots, map->nr_functions + 1);
+
+	if (slots == map->function_slots)
+		return 0;
+	map->function_table = table;
+	map->function_slots = table ? slots : 0;
+	if (!table)
+		return -1;
+	for (i = 0; i < map->nr_functions; i++)
+		put(table, slots, hash_function(map->functions[i].entry, map->functions[i].object),
+		    i + 1);
+	return 0;
+}
+
+static long find_function(const struct map *map, u64 entry, u32 object)
+{
+	const size_t mask = map->function_slots - 1;
+	size_t slot = hash_function(entry, object) & mask;
+
+	if (!map->function_slots)
+		return -1;
+	for (; map->function_table[slot]; slot = (slot + 1) & mask) {
+		const struct map_function *function =
+			&map->functions[map->function_table[slot] - 1];
+
+		if (function->entry == entry && function->object == object)
+			return map->function_table[slot] - 1;
+	}
+	return -1;
+}
+
+static long add_function(struct map *map, const char *name, u64 entry, u32 object)
+{
+	long index = find_function(map, entry, object), string;
+
+	if (index >= 0)
+		return index;
+	string = add_string(map, name);
+	if (string < 0 || rehash_functions(map) ||
+	    grow(&map->functions, &map->room_functions, map->nr_functions,
+		 sizeof(*map->functions)))
+		return -1;
+	index = map->nr_functions++;
+	map->functions[index] = (struct map_function){
+		.entry = entry, .name = string, .object = object,
+	};
+	put(map->function_table, map->function_slots, hash_function(entry, object), index + 1);
+	return index;
+}
+
+static int no_memory(struct reader *reader)
+{
+	return fault_say(reader->fault, "%s: there is not enough memory for this map",
+			 reader->name);
+}
+
+static long find_object(struct reader *reader, u64 id)
+{
+	size_t i;
+
+	if (id == reader->last_id && reader->last_object < reader->map->nr_objects)
+		return reader->last_object;
+	for (i = 0; i < reader->map->nr_objects; i++)
+		if (reader->map->objects[i].id == id) {
+			reader->last_id = id;
+			reader->last_object = i;
+			return i;
+		}
+	return -1;
+}
+
+/* The index of the object that a word names, or -1 and a sentence. */
+static long object_of(struct reader *reader, const char *word)
+{
+	u64 id;
+	long object;
+
+	if (word_number(word, 10, 0xffff, &id))
+		return line_fault(reader, "'%s' is not the number of an object", word);
+	object = find_object(reader, id);
+	if (object < 0)
+		return line_fault(reader, "there is no line 'object %s' before this one", word);
+	return object;
+}
+
+static bool is_build_id(const char *word)
+{
+	size_t length = strlen(word);
+
+	return !strcmp(word, "-") ||
+	       (length && length % 2 == 0 && length <= 128 &&
+		strspn(word, "0123456789abcdef") == length);
+}
+
+static int read_object(struct reader *reader, char **words, int count)
+{
+	struct map *map = reader->map;
+	struct map_object *object;
+	u64 id;
+
+	if (count != 4)
+		return line_fault(reader, "an object has a number, a build id and a name");
+	if (word_number(words[1], 10, 0xffff, &id))
+		return line_fault(reader, "'%s' is not the number of an object", words[1]);
+	if (find_object(reader, id) >= 0)
+		return line_fault(reader, "object %s is there twice", words[1]);
+	if (!is_build_id(words[2]))
+		return line_fault(reader, "'%s' is no build id", words[2]);
+	if (grow(&map->objects, &map->room_objects, map->nr_objects, sizeof(*map->objects)))
+		return no_memory(reader);
+	object = &map->objects[map->nr_objects];
+	object->id = id;
+	object->build_id = strdup(words[2]);
+	object->name = strdup(words[3]);
+	map->nr_objects++;
+	return object->build_id && object->name ? 0 : no_memory(reader);
+}
+
+static int read_block(struct reader *reader, char **words, int count)
+{
+	struct map *map = reader->map;
+	u64 start, size;
+	long object;
+
+	if (count != 4)
+		return line_fault(reader, "a block has a begin, a size and an object");
+	if (word_number(words[1], 16, ~0ULL, &start))
+		return line_fault(reader, "'%s' is no address", words[1]);
+	if (word_number(words[2], 16, MAP_MAX_BLOCK, &size) || !size || start + size - 1 < start)
+		return line_fault(reader, "'%s' is no size of a block", words[2]);
+	object = object_of(reader, words[3]);
+	if (object < 0)
+		return -1;
+	if (grow(&map->blocks, &map->room_blocks, map->nr_blocks, sizeof(*map->blocks)))
+		return no_memory(reader);
+	map->blocks[map->nr_blocks++] = (struct map_block){
+		.start = start, .memory = start, .size = size, .object = object,
+	};
+	return 0;
+}
+
+static int read_kind(struct reader *reader, const char *word)
+{
+	int kind;
+
+	for (kind = 0; kind < STUB_KINDS; kind++)
+		if (!strcmp(map_kinds[kind], word))
+			return kind;
+	return line_fault(reader, "'%s' is no kind of a stub", word);
+}
+
+/*
+ * Which function a tail stub goes to is only known when all have been read: until
+ * then its target is the index of a string.
+ */
+static int read_function(struct reader *reader, struct map_stub *stub, char **words, int count)
+{
+	struct map *map = reader->map;
+	const bool tail = stub->kind == STUB_TAIL;
+	long function, target;
+	u64 entry;
+
+	if (count < 7 || word_number(words[6], 16, ~0ULL, &entry))
+		return line_fault(reader,
+				  "a stub of this kind has a function and its entry's address");
+	if (count > 7 + tail)
+		return line_fault(reader, "'%s' is one word too many", words[7 + tail]);
+	function = add_function(map, words[5], entry, stub->object);
+	target = tail ? add_string(map, count > 7 ? words[7] : "-") : 0;
+	if (function < 0 || target < 0)
+		return no_memory(reader);
+	if (function >= TARGET_NAMED)
+		return line_fault(reader, "there are too many functions");
+	stub->function = function;
+	stub->target = target;
+	map->functions[function].entered |= stub->kind == STUB_ENTRY;
+	return 0;
+}
+
+static int read_stub(struct reader *reader, char **words, int count)
+{
+	struct map *map = reader->map;
+	struct map_stub stub = { 0 };
+	u64 size, number;
+	int kind;
+	long object;
+
+	if (count < 6)
+		return line_fault(reader,
+				  "a stub has an address, a size, a kind, an object and a function");
+	if (word_number(words[1], 16, ~0ULL, &stub.address))
+		return line_fault(reader, "'%s' is no address", words[1]);
+	if (word_number(words[2], 10, 4096, &size) || !size)
+		return line_fault(reader, "'%s' is no size of a stub", words[2]);
+	kind = read_kind(reader, words[3]);
+	object = kind < 0 ? -1 : object_of(reader, words[4]);
+	if (object < 0)
+		return -1;
+	stub.size = size;
+	stub.kind = kind;
+	stub.object = object;
+	if (!map_is_context(&stub)) {
+		if (read_function(reader, &stub, words, count))
+			return -1;
+	} else {
+		if (word_number(words[5], 10, 255, &number))
+			return line_fault(reader, "'%s' is not a number from 0 to 255", words[5]);
+		if (count > 6)
+			return line_fault(reader, "'%s' is one word too many", words[6]);
+		stub.function = number;
+	}
+	if (map->nr_stubs >= 0x7fffffff ||
+	    grow(&map->stubs, &map->room_stubs, map->nr_stubs, sizeof(*map->stubs)))
+		return no_memory(reader);
+	map->stubs[map->nr_stubs++] = stub;
+	return 0;
+}
+
+static int read_line(struct reader *reader, char *line)
+{
+	char *words[10];
+	int count = words_split(line, words, ARRAY_SIZE(words));
+
+	if (!count || *words[0] == '#')
+		return 0;
+	if (!strcmp(words[0], "stub"))
+		return read_stub(reader, words, count);
+	if (!strcmp(words[0], "block"))
+		return read_block(reader, words, count);
+	if (!strcmp(words[0], "object"))
+		return read_object(reader, words, count);
+	return line_fault(reader, "'%s' is none of object, block and stub", words[0]);
+}
+
+static int compare_stubs(const void *one, const void *other)
+{
+	const struct map_stub *a = one, *b = other;
+
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static int compare_blocks(const void *one, const void *other)
+{
+	const struct map_block *a = one, *b = other;
+
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int sort_blocks(struct reader *reader)
+{
+	struct map *map = reader->map;
+	size_t i;
+
+	if (map->nr_blocks)
+		qsort(map->blocks, map->nr_blocks, sizeof(*map->blocks), compare_blocks);
+	for (i = 1; i < map->nr_blocks; i++) {
+		const struct map_block *a = &map->blocks[i - 1], *b = &map->blocks[i];
+
+		if (a->object == b->object && b->start - a->start < a->size)
+			return fault_say(reader->fault,
+					 "%s: the blocks at 0x%llx and 0x%llx overlap",
+					 reader->name, a->start, b->start);
+	}
+	return 0;
+}
+
+/* Stub I is the first one that is not before this block: take what is in it. */
+static int fill_block(struct reader *reader, struct map_block *block, size_t *i)
+{
+	const struct map *map = reader->map;
+	const size_t lines = (block->size + MAP_LINE - 1) / MAP_LINE;
+	size_t line = 0;
+
+	block->lines = calloc(lines, sizeof(*block->lines));
+	if (!block->lines)
+		return no_memory(reader);
+	for (; *i < map->nr_stubs; ++*i) {
+		const struct map_stub *stub = &map->stubs[*i];
+		u64 offset = stub->address - block->start, end = offset + stub->size;
+
+		if (stub->object != block->object || offset >= block->size)
+			break;
+		if (end > block->size)
+			return fault_say(reader->fault,
+					 "%s: the stub at 0x%llx ends outside of its block",
+					 reader->name, stub->address);
+		while (line * MAP_LINE < end)
+			block->lines[line++] = *i;
+	}
+	while (line < lines)
+		block->lines[line++] = *i;
+	return 0;
+}
+
+static int sort_stubs(struct reader *reader)
+{
+	struct map *map = reader->map;
+	size_t i, block, next;
+
+	if (map->nr_stubs)
+		qsort(map->stubs, map->nr_stubs, sizeof(*map->stubs), compare_stubs);
+	for (i = 1; i < map->nr_stubs; i++) {
+		const struct map_stub *a = &map->stubs[i - 1], *b = &map->stubs[i];
+
+		if (a->object == b->object && b->address - a->address < a->size)
+			return fault_say(reader->fault,
+					 "%s: the stubs at 0x%llx and 0x%llx overlap",
+					 reader->name, a->address, b->address);
+	}
+	for (block = 0, next = 0; block < map->nr_blocks; block++)
+		if (fill_block(reader, &map->blocks[block], &next))
+			return -1;
+	if (next < map->nr_stubs)
+		return fault_say(reader->fault, "%s: the stub at 0x%llx is in no block",
+				 reader->name, map->stubs[next].address);
+	return 0;
+}
+
+/* For each string, the one function that can be entered by this name, or TARGET_... */
+static u32 *functions_by_name(const struct map *map)
+{
+	u32 *by_name = malloc((map->nr_strings + 1) * sizeof(*by_name));
+	size_t i;
+
+	if (!by_name)
+		return NULL;
+	for (i = 0; i < map->nr_strings; i++)
+		by_name[i] = strcmp(map->strings[i], "-") ? TARGET_OUTSIDE : TARGET_UNKNOWN;
+	for (i = 0; i < map->nr_functions; i++) {
+		const u32 name = map->functions[i].name;
+
+		if (map->functions[i].entered)
+			by_name[name] = by_name[name] == TARGET_OUTSIDE ? i : TARGET_NAMED | name;
+	}
+	return by_name;
+}
+
+/* Tail stubs have the strings of their targets so far. */
+static int resolve_targets(struct reader *reader)
+{
+	struct map *map = reader->map;
+	u32 *by_name = functions_by_name(map);
+	u64 entry;
+	size_t i;
+
+	if (!by_name)
+		return no_memory(reader);
+	for (i = 0; i < map->nr_stubs; i++) {
+		struct map_stub *stub = &map->stubs[i];
+		long function;
+
+		if (stub->kind != STUB_TAIL)
+			continue;
+		if (word_number(map->strings[stub->target], 16, ~0ULL, &entry)) {
+			stub->target = by_name[stub->target];
+			continue;
+		}
+		function = find_function(map, entry, stub->object);
+		stub->target = function >= 0 && map->functions[function].entered ?
+			       function : TARGET_OUTSIDE;
+	}
+	free(by_name);
+	return 0;
+}
+
+static int read_lines(struct reader *reader, FILE *file)
+{
+	size_t room = 0;
+	char *line = NULL;
+	int result = 0;
+	ssize_t length;
+
+	while (!result && (length = getline(&line, &room, file)) >= 0) {
+		reader->line++;
+		if (strlen(line) != (size_t)length)
+			result = line_fault(reader, "a map is text, and here is a zero byte");
+		else if (reader->line == 1 && strcmp(line, "# calltrace map 1\n"))
+			result = line_fault(reader, "this is not a call trace map of version 1");
+		else
+			result = read_line(reader, line);
+	}
+	free(line);
+	if (!result && ferror(file))
+		result = fault_say(reader->fault, "%s: %s", reader->name, strerror(errno));
+	if (!result && !reader->line)
+		result = fault_say(reader->fault, "%s: the map is empty", reader->name);
+	return result;
+}
+
+int map_read(struct map *map, FILE *file, const char *name, struct fault *fault)
+{
+	struct reader reader = { .map = map, .name = name, .fault = fault, .last_object = -1 };
+
+	memset(map, 0, sizeof(*map));
+	map->recent = &no_block;
+	if (read_lines(&reader, file) || sort_blocks(&reader) || sort_stubs(&reader) ||
+	    resolve_targets(&reader)) {
+		map_free(map);
+		return -1;
+	}
+	return 0;
+}
+
+int map_read_file(struct map *map, const char *path, struct fault *fault)
+{
+	FILE *file = fopen(path, "r");
+	int result;
+
+	if (!file)
+		return fault_say(fault, "%s: %s", path, strerror(errno));
+	result = map_read(map, file, path, fault);
+	fclose(file);
+	return result;
+}
+
+void map_free(struct map *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->nr_objects; i++) {
+		free(map->objects[i].build_id);
+		free(map->objects[i].name);
+	}
+	for (i = 0; i < map->nr_blocks; i++)
+		free(map->blocks[i].lines);
+	for (i = 0; i < map->nr_strings; i++)
+		free(map->strings[i]);
+	free(map->objects);
+	free(map->blocks);
+	free(map->stubs);
+	free(map->functions);
+	free(map->strings);
+	free(map->string_table);
+	free(map->function_table);
+	memset(map, 0, sizeof(*map));
+	map->recent = &no_block;
+}
+
+int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
+{
+	size_t i;
+
+	for (i = 0; i < map->nr_objects && map->objects[i].id != id; i++)
+		;
+	if (i == map->nr_objects)
+		return fault_say(fault,
+				 "object %u was loaded, but the map has none of this number",
+				 id);
+	for (size_t block = 0; block < map->nr_blocks; block++)
+		if (map->blocks[block].object == i)
+			map->blocks[block].memory = map->blocks[block].start + bias;
+	return 0;
+}
+
+struct map_block *map_find_block(struct map *map, u64 address)
+{
+	size_t i;
+
+	for (i = 0; i < map->nr_blocks; i++)
+		if (address - map->blocks[i].memory < map->blocks[i].size) {
+			map->recent = &map->blocks[i];
+			return map->recent;
+		}
+	return NULL;
+}

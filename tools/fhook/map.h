@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The map of a call trace: which stub says what
+ *
+ * A map is read once and then only looked at. Its text and its stubs have the
+ * addresses of the files; map_load() says where an object is in memory, and
+ * map_find() takes the addresses of a trace, which are those in memory.
+ */
+#ifndef FHOOK_MAP_H
+#define FHOOK_MAP_H
+
+#include <stdio.h>
+#include "base.h"
+
+enum stub_kind {
+	STUB_ENTRY,
+	STUB_EXIT,
+	STUB_TAIL,
+	STUB_LAND,
+	/* From here on: of a context, and it has a number instead of a function. */
+	STUB_TASK2,
+	STUB_TASK1,
+	STUB_TASK0,
+	STUB_TURN,
+	STUB_KINDS
+};
+
+/* Where a tail stub goes, when it is not the number of one function. */
+#define TARGET_UNKNOWN	0xffffffffu	/* nobody knows before it is there */
+#define TARGET_OUTSIDE	0xfffffffeu	/* to what has no entry in the map */
+#define TARGET_NAMED	0x80000000u	/* to one of several with this name */
+
+/**
+ * struct map_stub - one jump of a block
+ * @address: where it is in its file
+ * @size: in bytes
+ * @function: index of its function, or the number of a context kind
+ * @target: of a tail: index of a function, or TARGET_...
+ * @object: index of its object
+ * @kind: enum stub_kind
+ */
+struct map_stub {
+	u64 address;
+	u32 size;
+	u32 function;
+	u32 target;
+	u16 object;
+	u16 kind;
+};
+
+/**
+ * struct map_function - what is entered and left
+ * @entry: its address in its file, which tells functions of one name apart
+ * @name: its name, as the index of a string
+ * @object: index of its object
+ * @entered: it has an entry stub
+ */
+struct map_function {
+	u64 entry;
+	u32 name;
+	u16 object;
+	bool entered;
+};
+
+/**
+ * struct map_block - a range of stubs
+ * @start: in its file
+ * @memory: where it is in memory
+ * @size: in bytes
+ * @object: index of its object
+ * @lines: for each MAP_LINE bytes, the first stub that ends behind their begin
+ */
+struct map_block {
+	u64 start;
+	u64 memory;
+	u64 size;
+	u32 object;
+	u32 *lines;
+};
+
+struct map_object {
+	u32 id;
+	char *build_id;
+	char *name;
+};
+
+#define MAP_LINE	32
+#define MAP_MAX_BLOCK	(256ULL << 20)
+
+struct map {
+	struct map_object *objects;
+	struct map_block *blocks;
+	struct map_stub *stubs;
+	struct map_function *functions;
+	char **strings;
+	size_t nr_objects, nr_blocks, nr_stubs, nr_functions, nr_strings;
+	size_t room_objects, room_blocks, room_stubs, room_functions, room_strings;
+	/* Of strings and functions, by their hash. */
+	u32 *string_table, *function_table;
+	size_t string_slots, function_slots;
+	/* The block of the last address that was looked up. */
+	struct map_block *recent;
+};
+
+/* Read a map; a fault has the name that was given and the number of the line. */
+int map_read(struct map *map, FILE *file, const char *name, struct fault *fault);
+int map_read_file(struct map *map, const char *path, struct fault *fault);
+void map_free(struct map *map);
+
+/* The object with this ID is BIAS bytes above the addresses that the map has. */
+int map_load(struct map *map, u32 id, u64 bias, struct fault *fault);
+
+extern const char *const map_kinds[STUB_KINDS];
+
+static inline const char *map_name(const struct map *map, u32 function)
+{
+	return map->strings[map->functions[function].name];
+}
+
+static inline bool map_is_context(const struct map_stub *stub)
+{
+	return stub->kind >= STUB_TASK2;
+}
+
+struct map_block *map_find_block(struct map *map, u64 address);
+
+/* The stub which has this address in memory, or NULL. */
+static inline const struct map_stub *map_find(struct map *map, u64 address)
+{
+	struct map_block *block = map->recent;
+	const struct map_stub *stub, *end = map->stubs + map->nr_stubs;
+	u64 offset = address - block->memory;
+
+	if (offset >= block->size) {
+		block = map_find_block(map, address);
+		if (!block)
+			return NULL;
+		offset = address - block->memory;
+	}
+	address = block->start + offset;
+	for (stub = map->stubs + block->lines[offset / MAP_LINE]; stub < end; stub++) {
+		if (stub->object != block->object || address < stub->address)
+			return NULL;
+		if (address - stub->address < stub->size)
+			return stub;
+	}
+	return NULL;
+}
+
+#endif /* FHOOK_MAP_H */

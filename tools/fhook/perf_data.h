@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A recording from what perf has recorded. */
+#ifndef FHOOK_PERF_DATA_H
+#define FHOOK_PERF_DATA_H
+
+#include "base.h"
+
+/**
+ * perf_data_import - make a recording of a perf.data file with Intel PT
+ * @path: the file, as "perf record" writes it: not a pipe's, not compressed
+ * @map: the map of the stubs
+ * @directory: of the recording
+ * @fault: receives a sentence
+ *
+ * A stream is a thread if perf has recorded by threads, otherwise a processor. Where
+ * the map's objects were loaded is taken from the file's mmap events.
+ */
+int perf_data_import(const char *path, const char *map, const char *directory,
+		     struct fault *fault);
+
+#endif /* FHOOK_PERF_DATA_H */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What QEMU 7.2 and later export to plugins, as far as it is used here
+ *
+ * Debian packages no header for plugins. These are declarations of the
+ * interface's version 1. The symbols at the end are no part of it: an emulator
+ * need not have them, and what is done with them is not done then.
+ */
+#ifndef FHOOK_QEMU_PLUGIN_H
+#define FHOOK_QEMU_PLUGIN_H
+
+#include <stdint.h>
+#include "base.h"
+
+#define QEMU_PLUGIN_API	1
+#define QEMU_EXPORT	__attribute__((visibility("default")))
+#define QEMU_WEAK	__attribute__((weak))
+
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+
+struct qemu_plugin_info {
+	const char *target_name;
+	struct {
+		int min;
+		int cur;
+	} version;
+	bool system_emulation;
+	struct {
+		int smp_vcpus;
+		int max_vcpus;
+	} system;
+};
+
+enum qemu_plugin_registers {
+	QEMU_PLUGIN_NO_REGISTERS,
+};
+
+enum qemu_plugin_access {
+	QEMU_PLUGIN_READS = 1,
+};
+
+void qemu_plugin_register_vcpu_exit_cb(uint64_t id,
+				       void (*callback)(uint64_t id, unsigned int vcpu));
+void qemu_plugin_register_flush_cb(uint64_t id, void (*callback)(uint64_t id));
+void qemu_plugin_register_atexit_cb(uint64_t id, void (*callback)(uint64_t id, void *data),
+				    void *data);
+void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id,
+					   void (*callback)(uint64_t id,
+							    struct qemu_plugin_tb *tb));
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
+					  void (*callback)(unsigned int vcpu, void *data),
+					  enum qemu_plugin_registers flags, void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+					    void (*callback)(unsigned int vcpu, void *data),
+					    enum qemu_plugin_registers flags, void *data);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
+				      void (*callback)(unsigned int vcpu, uint32_t info,
+						       uint64_t address, void *data),
+				      enum qemu_plugin_registers flags,
+				      enum qemu_plugin_access access, void *data);
+void qemu_plugin_register_vcpu_syscall_ret_cb(uint64_t id,
+					      void (*callback)(uint64_t id, unsigned int vcpu,
+							       int64_t number, int64_t result));
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+void qemu_plugin_outs(const char *string);
+
+/* Of the emulator itself. */
+extern QEMU_WEAK uintptr_t guest_base;
+QEMU_WEAK void *qemu_get_cpu(int index);
+QEMU_WEAK int cpu_memory_rw_debug(void *cpu, uint64_t address, void *data, size_t size,
+				  bool write);
+QEMU_WEAK void tb_flush(void *cpu);
+
+#endif /* FHOOK_QEMU_PLUGIN_H */

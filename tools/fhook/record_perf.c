@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Record with the processor's trace, by perf, and take over what perf has recorded
+ *
+ * The processor's filter gets the blocks of the map. perf filters user addresses only
+ * of events that belong to a thread: the program's first one is recorded, those that it
+ * makes are not. This has not been run on a processor that has Intel PT.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "calltrace.h"
+#include "elf_image.h"
+#include "map.h"
+#include "perf_data.h"
+#include "record.h"
+
+/* "filter OFFSET/SIZE@PATH", as perf says where in a file a range is. */
+static int add_block(FILE *text, const struct map *map, const struct map_block *block,
+		     struct fault *fault)
+{
+	const char *name = map->objects[block->object].name;
+	char *path = realpath(name, NULL);
+	const Elf64_Phdr *segment = NULL;
+	struct elf_image image;
+	int result = 0;
+
+	if (!path)
+		return fault_say(fault, "%s, which the map is of: %s", name, strerror(errno));
+	if (elf_open(&image, path, fault)) {
+		free(path);
+		return -1;
+	}
+	segment = elf_segment_of(&image, block->start);
+	if (segment)
+		fprintf(text, "%sfilter 0x%llx/0x%llx@%s", ftell(text) ? " , " : "",
+			block->start - segment->p_vaddr + segment->p_offset, block->size, path);
+	else
+		result = fault_say(fault, "%s has nothing at 0x%llx: the map is of another build",
+				   path, block->start);
+	elf_close(&image);
+	free(path);
+	return result;
+}
+
+static int make_filter(const char *map_path, char **filter, struct fault *fault)
+{
+	struct map map;
+	size_t size, i;
+	FILE *text;
+	int result = 0;
+
+	if (map_read_file(&map, map_path, fault))
+		return -1;
+	text = open_memstream(filter, &size);
+	if (!text)
+		result = fault_say(fault, "there is not enough memory to record");
+	for (i = 0; !result && i < map.nr_blocks; i++)
+		result = add_block(text, &map, &map.blocks[i], fault);
+	if (text)
+		fclose(text);
+	map_free(&map);
+	return result;
+}
+
+int record_hardware(struct record *record, struct fault *fault)
+{
+	char *filter = NULL, *data = NULL, **argv;
+	int count = 0, result = -1;
+
+	while (record->argv[count])
+		count++;
+	argv = calloc(count + 12, sizeof(*argv));
+	if (make_filter(record->map, &filter, fault))
+		goto out;
+	if (!argv || asprintf(&data, "%s.perf", record->directory) < 0) {
+		fault_say(fault, "there is not enough memory to record");
+		goto out;
+	}
+	memcpy(argv, (char *[]){
+		"perf", "record", "-q", "--per-thread", "-e",
+		strcmp(record->profile, "cycles") ? "intel_pt//u" : "intel_pt/cyc/u",
+		"--filter", filter, "-o", data, "--" }, 11 * sizeof(*argv));
+	memcpy(argv + 11, record->argv, count * sizeof(*argv));
+	result = record_run(argv, fault);
+	if (!result)
+		result = perf_data_import(data, record->map, record->directory, fault);
+	unlink(data);
+out:
+	free(argv);
+	free(data);
+	free(filter);
+	return result;
+}
+
+struct arguments {
+	const char *data, *map, *directory;
+};
+
+static error_t parse(int key, char *word, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'm':
+		arguments->map = word;
+		return 0;
+	case 'o':
+		arguments->directory = word;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->data)
+			argp_usage(state);
+		arguments->data = word;
+		return 0;
+	case ARGP_KEY_END:
+		if (!arguments->data || !arguments->map)
+			argp_usage(state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int calltrace_import(int argc, char **argv, struct fault *fault)
+{
+	static const struct argp_option options[] = {
+		{ "output", 'o', "DIRECTORY", 0, "The recording (default: calltrace.out)" },
+		{ "map", 'm', "FILE", 0, "The map of the stubs, which is needed" },
+		{ 0 },
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "-m MAP PERF.DATA",
+		.doc = "Make a recording of what perf has recorded with Intel PT.",
+	};
+	struct arguments arguments = { .directory = "calltrace.out" };
+
+	argv[0] = "fhook calltrace import";
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	return perf_data_import(arguments.data, arguments.map, arguments.directory, fault);
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A recording: read and write its info, name its files. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "recording.h"
+#include "words.h"
+
+const char *const recording_formats[FORMATS] = { "intel-pt", "etmv4", "software" };
+const char *const recording_profiles[PROFILES] = {
+	"target", "no-target", "cycles", "branches",
+};
+
+static const char first_line[] = "# calltrace recording 1\n";
+
+/* More streams than anybody has processors, or than QEMU runs threads. */
+#define MAX_STREAMS	65536
+
+char *recording_path(const struct recording *recording, const char *name)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s", recording->directory, name) < 0)
+		return NULL;
+	return path;
+}
+
+char *recording_stream_path(const struct recording *recording, u32 stream)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%u.trace", recording->directory, stream) < 0)
+		return NULL;
+	return path;
+}
+
+static int choose(const char *const *names, int count, const char *word, u32 *choice)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(names[i], word)) {
+			*choice = i;
+			return 0;
+		}
+	return -1;
+}
+
+static int add_note(struct recording_note **notes, size_t *room, size_t *nr, u32 stream, u64 value)
+{
+	if (grow(notes, room, *nr, sizeof(**notes)))
+		return -1;
+	(*notes)[(*nr)++] = (struct recording_note){ .stream = stream, .value = value };
+	return 0;
+}
+
+int recording_add_thread(struct recording *recording, u32 stream, u64 tid)
+{
+	return add_note(&recording->tids, &recording->room_tids, &recording->nr_tids, stream, tid);
+}
+
+int recording_add_lost(struct recording *recording, u32 stream, u64 lost)
+{
+	return add_note(&recording->lost, &recording->room_lost, &recording->nr_lost, stream, lost);
+}
+
+int recording_add_load(struct recording *recording, u32 object, u64 bias)
+{
+	if (grow(&recording->loads, &recording->room_loads, recording->nr_loads,
+		 sizeof(*recording->loads)))
+		return -1;
+	recording->loads[recording->nr_loads++] = (struct recording_load){
+		.object = object, .bias = bias,
+	};
+	return 0;
+}
+
+u64 recording_note(const struct recording_note *notes, size_t nr, u32 stream)
+{
+	while (nr--)
+		if (notes[nr].stream == stream)
+			return notes[nr].value;
+	return 0;
+}
+
+static int read_numbers(char **words, int count, int base, u32 **numbers, int wanted)
+{
+	u64 value;
+	int i;
+
+	if (count != wanted + 1)
+		return -1;
+	for (i = 0; i < wanted; i++) {
+		if (word_number(words[i + 1], base, 0xffffffff, &value))
+			return -1;
+		*numbers[i] = value;
+	}
+	return 0;
+}
+
+/* A line of two numbers, of which the second may have 64 bits. */
+static int read_pair(char **words, int count, int base, u64 *first, u64 *second)
+{
+	if (count != 3 || word_number(words[1], 10, 0xffff, first))
+		return -1;
+	return word_number(words[2], base, ~0ULL, second);
+}
+
+static int read_choice(struct recording *recording, char **words, int count)
+{
+	u32 choice;
+
+	if (count != 2)
+		return -1;
+	if (!strcmp(words[0], "format")) {
+		if (choose(recording_formats, FORMATS, words[1], &choice))
+			return -1;
+		recording->format = choice;
+	} else if (!strcmp(words[0], "profile")) {
+		if (choose(recording_profiles, PROFILES, words[1], &choice))
+			return -1;
+		recording->profile = choice;
+	} else {
+		recording->threads = !strcmp(words[1], "thread");
+		if (!recording->threads && strcmp(words[1], "cpu"))
+			return -1;
+	}
+	return 0;
+}
+
+static int read_list(struct recording *recording, char **words, int count)
+{
+	u64 first, second;
+
+	if (read_pair(words, count, strcmp(words[0], "load") ? 10 : 16, &first, &second))
+		return -1;
+	if (!strcmp(words[0], "load"))
+		return recording_add_load(recording, first, second);
+	if (!strcmp(words[0], "thread"))
+		return recording_add_thread(recording, first, second);
+	return recording_add_lost(recording, first, second);
+}
+
+/* Returns 0, -1 for a line that is wrong, 1 for one that is not known. */
+static int read_line(struct recording *recording, char **words, int count)
+{
+	u32 *cpu[] = { &recording->family, &recording->model, &recording->stepping };
+	u32 *mtc[] = { &recording->mtc_freq, &recording->mtc_eax, &recording->mtc_ebx };
+	u32 *nominal[] = { &recording->nominal };
+	struct recording_etm *e = &recording->etm;
+	u32 *etm[] = { &e->traceid, &e->config, &e->idr0, &e->idr1, &e->idr2, &e->idr8 };
+
+	if (!strcmp(words[0], "format") || !strcmp(words[0], "profile") ||
+	    !strcmp(words[0], "streams"))
+		return read_choice(recording, words, count);
+	if (!strcmp(words[0], "load") || !strcmp(words[0], "thread") || !strcmp(words[0], "lost"))
+		return read_list(recording, words, count);
+	if (!strcmp(words[0], "cpu"))
+		return read_numbers(words, count, 10, cpu, ARRAY_SIZE(cpu));
+	if (!strcmp(words[0], "mtc"))
+		return read_numbers(words, count, 10, mtc, ARRAY_SIZE(mtc));
+	if (!strcmp(words[0], "nominal"))
+		return read_numbers(words, count, 10, nominal, ARRAY_SIZE(nominal));
+	if (!strcmp(words[0], "etm"))
+		return read_numbers(words, count, 16, etm, ARRAY_SIZE(etm));
+	if (!strcmp(words[0], "clock"))
+		return count == 2 ? word_number(words[1], 10, 1000000000, &recording->clock) : -1;
+	return 1;
+}
+
+static int read_info(struct recording *recording, FILE *file, const char *path,
+		     struct fault *fault)
+{
+	unsigned long number = 0;
+	char line[4096], *words[10];
+	int count, result;
+
+	while (fgets(line, sizeof(line), file)) {
+		if (!number++ && strcmp(line, first_line))
+			return fault_say(fault,
+					 "%s: this is not a call trace recording of version 1",
+					 path);
+		count = words_split(line, words, ARRAY_SIZE(words));
+		if (!count || *words[0] == '#')
+			continue;
+		result = read_line(recording, words, count);
+		if (result)
+			return fault_say(fault, "%s:%lu: the line '%s' %s", path, number, words[0],
+					 result > 0 ? "is not known" : "is not what it should be");
+	}
+	if (!number)
+		return fault_say(fault,
+				 "%s: this is not a call trace recording of version 1",
+				 path);
+	return 0;
+}
+
+static int count_streams(struct recording *recording, struct fault *fault)
+{
+	DIR *directory = opendir(recording->directory);
+	struct dirent *entry;
+	u64 number;
+
+	if (!directory)
+		return fault_say(fault, "%s: %s", recording->directory, strerror(errno));
+	while ((entry = readdir(directory))) {
+		char *end = strrchr(entry->d_name, '.');
+
+		if (!end || strcmp(end, ".trace"))
+			continue;
+		*end = '\0';
+		if (!word_number(entry->d_name, 10, MAX_STREAMS - 1, &number) &&
+		    number >= recording->nr_streams)
+			recording->nr_streams = number + 1;
+	}
+	closedir(directory);
+	return 0;
+}
+
+int recording_read(struct recording *recording, const char *directory, struct fault *fault)
+{
+	int result = -1;
+	FILE *file;
+	char *path;
+
+	memset(recording, 0, sizeof(*recording));
+	recording->directory = strdup(directory);
+	path = recording_path(recording, "info");
+	file = path ? fopen(path, "r") : NULL;
+	if (!file)
+		fault_say(fault, "%s is no recording: there is no file 'info' that can be read: %s",
+			  directory, strerror(errno));
+	else if (!read_info(recording, file, path, fault))
+		result = count_streams(recording, fault);
+	if (file)
+		fclose(file);
+	free(path);
+	if (result)
+		recording_free(recording);
+	return result;
+}
+
+void recording_free(struct recording *recording)
+{
+	free(recording->directory);
+	free(recording->loads);
+	free(recording->tids);
+	free(recording->lost);
+	memset(recording, 0, sizeof(*recording));
+}
+
+int recording_create(struct recording *recording, const char *directory, struct fault *fault)
+{
+	char *path;
+	int exists;
+
+	recording->directory = strdup(directory);
+	path = recording_path(recording, "info");
+	if (!path)
+		return fault_say(fault, "there is not enough memory to record");
+	exists = !access(path, F_OK);
+	free(path);
+	if (exists)
+		return fault_say(fault,
+				 "%s holds a recording already: remove it, or choose another directory",
+				 directory);
+	if (mkdir(directory, 0777) && errno != EEXIST)
+		return fault_say(fault, "%s: %s", directory, strerror(errno));
+	return 0;
+}
+
+static void write_lines(const struct recording *recording, FILE *file)
+{
+	const struct recording_etm *etm = &recording->etm;
+	size_t i;
+
+	fprintf(file, "%sformat %s\nprofile %s\nstreams %s\n", first_line,
+		recording_formats[recording->format], recording_profiles[recording->profile],
+		recording->threads ? "thread" : "cpu");
+	if (recording->format == FORMAT_INTEL_PT)
+		fprintf(file, "cpu %u %u %u\n", recording->family, recording->model,
+			recording->stepping);
+	if (recording->format == FORMAT_ETMV4)
+		fprintf(file, "etm 0x%x 0x%x 0x%x 0x%x 0x%x 0x%x\n", etm->traceid, etm->config,
+			etm->idr0, etm->idr1, etm->idr2, etm->idr8);
+	if (recording->clock)
+		fprintf(file, "clock %llu\n", recording->clock);
+	if (recording->nominal)
+		fprintf(file, "nominal %u\n", recording->nominal);
+	if (recording->mtc_eax)
+		fprintf(file, "mtc %u %u %u\n", recording->mtc_freq, recording->mtc_eax,
+			recording->mtc_ebx);
+	for (i = 0; i < recording->nr_loads; i++)
+		fprintf(file, "load %u 0x%llx\n", recording->loads[i].object,
+			recording->loads[i].bias);
+	for (i = 0; i < recording->nr_tids; i++)
+		fprintf(file, "thread %u %llu\n", recording->tids[i].stream,
+			recording->tids[i].value);
+	for (i = 0; i < recording->nr_lost; i++)
+		fprintf(file, "lost %u %llu\n", recording->lost[i].stream,
+			recording->lost[i].value);
+}
+
+int recording_write(const struct recording *recording, struct fault *fault)
+{
+	char *path = recording_path(recording, "info");
+	char *new_path = recording_path(recording, "info.new");
+	FILE *file = new_path ? fopen(new_path, "w") : NULL;
+	int result = -1;
+
+	if (file) {
+		write_lines(recording, file);
+		result = ferror(file);
+		result |= fclose(file);
+	}
+	if (!file || !path || result || rename(new_path, path))
+		result = fault_say(fault, "%s: the info cannot be written: %s",
+				   recording->directory, strerror(errno));
+	free(path);
+	free(new_path);
+	return result;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of fhook-rewrite share
+ *
+ * The code of a file is read once, from end to end, into an array of instructions;
+ * what may be jumped to is marked there. For each function of the list there are
+ * points, where a stub has to be, and for the points there are windows: instructions
+ * that are replaced by one jump and run elsewhere. Only when all windows are there is
+ * anything changed.
+ */
+#ifndef FHOOK_REWRITE_H
+#define FHOOK_REWRITE_H
+
+#include "elf_image.h"
+#include "elf_map.h"
+#include "instrument.h"
+#include "rewrite_arch.h"
+
+#define NO_INSN		((size_t)-1)
+#define NO_STUB		((size_t)-1)
+
+/**
+ * struct code - the instructions of a file
+ * @insns: by address
+ * @regions: where functions begin, as symbols and unwind information say, sorted
+ */
+struct code {
+	const struct elf_image *image;
+	const struct rewrite_arch *arch;
+	struct rewrite_insn *insns;
+	size_t nr_insns, room_insns;
+	u64 *regions;
+	size_t nr_regions, room_regions;
+};
+
+/* A range of addresses that is part of a function. */
+struct range {
+	u64 start;
+	u64 end;
+};
+
+#define RANGES_MAX	8
+
+/**
+ * struct function - one of the list
+ * @symbol: its
+ * @ranges: its code: the first is where its symbol is, others are its cold parts
+ * @refused: it cannot be done
+ */
+struct function {
+	const struct elf_symbol *symbol;
+	struct range ranges[RANGES_MAX];
+	size_t nr_ranges;
+	bool refused;
+};
+
+/**
+ * struct point - an instruction that a stub belongs to
+ * @insn: index of it
+ * @kind: FHOOK_STUB_...
+ * @target: of a tail: the function it goes to, or NULL
+ */
+struct point {
+	size_t insn;
+	u32 kind;
+	const struct elf_symbol *target;
+};
+
+/**
+ * struct window - instructions that run elsewhere
+ * @function: index of the function
+ * @first: index of the first instruction, where the jump is
+ * @last: index of the last
+ * @room: how many bytes may be overwritten, with padding behind the last
+ * @hop: where a short jump finds a longer one, or 0
+ * @hops: how many others find theirs behind this one's jump
+ * @target: where its jump leads, when that is known
+ */
+struct window {
+	size_t function;
+	size_t first, last;
+	size_t room;
+	u64 hop;
+	size_t hops;
+	u64 target;
+};
+
+/* Code or data that is replaced, or added. */
+struct patch {
+	u64 address;
+	u8 size;
+	u8 bytes[REWRITE_COPY_MAX];
+};
+
+/**
+ * struct rewrite - one file that is rewritten
+ * @pads: addresses where exceptions land, and longjmp
+ * @block: address of the first stub
+ * @stubs: of the block
+ * @names: for the records
+ * @moved: the code that runs elsewhere
+ * @moved_at: its address
+ */
+struct rewrite {
+	struct instrument run;
+	struct elf_image image;
+	struct code code;
+	struct function *functions;
+	size_t nr_functions, room_functions;
+	struct point *points;
+	size_t nr_points, room_points;
+	struct window *windows;
+	size_t nr_windows, room_windows;
+	u64 *pads;
+	size_t nr_pads, room_pads;
+	struct elf_record *records;
+	u64 *jumps;
+	size_t nr_stubs, room_records, room_jumps;
+	char *names;
+	size_t names_size;
+	u8 *moved;
+	size_t moved_size, room_moved;
+	u64 block, moved_at;
+	struct patch *patches;
+	size_t nr_patches, room_patches;
+};
+
+/* rewrite_code.c: reading code */
+int code_read(struct rewrite *rw, struct fault *fault);
+size_t code_find(const struct code *code, u64 address);
+bool code_is_code(const struct elf_image *image, u64 address);
+void code_mark(struct code *code, u64 address, unsigned int mark);
+const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn);
+
+/* rewrite_targets.c: what data leads to */
+int targets_mark(struct rewrite *rw, struct fault *fault);
+size_t targets_of_tables(struct rewrite *rw, const struct function *function);
+
+/* rewrite_frames.c: unwind information */
+int frames_read(struct rewrite *rw, struct fault *fault);
+
+/* rewrite_plan.c: from functions to points and windows */
+int plan_function(struct rewrite *rw, size_t function);
+int plan_hops(struct rewrite *rw);
+bool function_has(const struct function *function, u64 address);
+
+/* rewrite_emit.c: from windows to code */
+int emit_all(struct rewrite *rw, struct fault *fault);
+
+/* rewrite_file.c: from code to a file */
+u64 file_new_address(const struct rewrite *rw);
+size_t file_head_size(const struct rewrite *rw);
+int file_write(struct rewrite *rw, struct fault *fault);
+
+#endif /* FHOOK_REWRITE_H */

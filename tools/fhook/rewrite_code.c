@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook-rewrite: reading code
+ *
+ * Each section of code is read from its beginning to its end, and anew wherever a
+ * symbol or unwind information says that a function begins. What is no instruction is
+ * skipped by a byte. So data in code may be taken for instructions: these only add
+ * targets, and a target more never hurts.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "rewrite.h"
+
+static bool is_code_section(const Elf64_Shdr *section)
+{
+	return section->sh_type == SHT_PROGBITS && (section->sh_flags & SHF_ALLOC) &&
+	       (section->sh_flags & SHF_EXECINSTR);
+}
+
+bool code_is_code(const struct elf_image *image, u64 address)
+{
+	size_t i;
+
+	for (i = 0; i < image->nr_sections; i++) {
+		const Elf64_Shdr *section = image->sections + i;
+
+		if (is_code_section(section) && address >= section->sh_addr &&
+		    address - section->sh_addr < section->sh_size)
+			return true;
+	}
+	return false;
+}
+
+/* The first instruction that ends behind an address. */
+static size_t first_behind(const struct code *code, u64 address)
+{
+	size_t low = 0, high = code->nr_insns, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (code->insns[middle].address + code->insns[middle].size <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t code_find(const struct code *code, u64 address)
+{
+	size_t i = first_behind(code, address);
+
+	return i < code->nr_insns && code->insns[i].address == address ? i : NO_INSN;
+}
+
+const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn)
+{
+	return elf_at(code->image, insn->address, insn->size);
+}
+
+/* In the midst of an instruction there is one as well: nobody may touch either. */
+void code_mark(struct code *code, u64 address, unsigned int mark)
+{
+	size_t i = first_behind(code, address);
+
+	if (i == code->nr_insns || code->insns[i].address > address)
+		return;
+	code->insns[i].marks |= mark;
+	if (code->insns[i].address != address)
+		code->insns[i].marks |= MARK_FIXED | MARK_TARGET;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int add_regions(struct rewrite *rw)
+{
+	struct code *code = &rw->code;
+	size_t i;
+
+	for (i = 0; i < rw->image.nr_symbols; i++) {
+		if (grow(&code->regions, &code->room_regions, code->nr_regions, sizeof(u64)))
+			return -1;
+		code->regions[code->nr_regions++] = rw->image.symbols[i].address;
+	}
+	if (code->nr_regions)
+		qsort(code->regions, code->nr_regions, sizeof(u64), compare_addresses);
+	return 0;
+}
+
+/* Read instructions from START to END. */
+static int read_run(struct code *code, u64 start, u64 end)
+{
+	const u8 *bytes = elf_at(code->image, start, end - start), *previous = NULL;
+	struct rewrite_insn insn;
+	size_t previous_size = 0;
+	bool first = true;
+	u64 at;
+
+	for (at = start; bytes && at < end; at += insn.size, first = false) {
+		memset(&insn, 0, sizeof(insn));
+		if (code->arch->read(bytes + (at - start), end - at, at, previous, previous_size,
+				     &insn) == INSN_BAD) {
+			insn.size = 1;
+			insn.target = 0;
+			insn.kind = INSN_BAD;
+		}
+		insn.address = at;
+		insn.marks = first ? MARK_REGION : 0;
+		previous = bytes + (at - start);
+		previous_size = insn.size;
+		if (grow(&code->insns, &code->room_insns, code->nr_insns, sizeof(insn)))
+			return -1;
+		code->insns[code->nr_insns++] = insn;
+	}
+	return 0;
+}
+
+static int read_section(struct code *code, const Elf64_Shdr *section)
+{
+	u64 at = section->sh_addr, end = at + section->sh_size, next;
+	size_t i = 0;
+
+	while (at < end) {
+		while (i < code->nr_regions && code->regions[i] <= at)
+			i++;
+		next = i < code->nr_regions && code->regions[i] < end ? code->regions[i] : end;
+		if (read_run(code, at, next))
+			return -1;
+		at = next;
+	}
+	return 0;
+}
+
+static int compare_insns(const void *a, const void *b)
+{
+	const struct rewrite_insn *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+int code_read(struct rewrite *rw, struct fault *fault)
+{
+	struct code *code = &rw->code;
+	size_t i;
+
+	code->image = &rw->image;
+	code->arch = rw->image.header->e_machine == EM_X86_64 ? &rewrite_x86 : &rewrite_arm64;
+	if (add_regions(rw))
+		return fault_say(fault, "There is no memory.");
+	for (i = 0; i < rw->image.nr_sections; i++) {
+		if (is_code_section(rw->image.sections + i) &&
+		    read_section(code, rw->image.sections + i))
+			return fault_say(fault, "There is no memory.");
+	}
+	if (!code->nr_insns)
+		return fault_say(fault, "%s has no code.", rw->image.path);
+	qsort(code->insns, code->nr_insns, sizeof(*code->insns), compare_insns);
+	return 0;
+}

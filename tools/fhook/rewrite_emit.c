@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook-rewrite: from windows to code
+ *
+ * A site jumps to a stub, the stub to the code that runs elsewhere, and that back
+ * behind the window. What is moved before an exit is moved behind its stub if none of
+ * it branches; otherwise the stub is where the exit was. A tail stub jumps to the
+ * target itself when that is known. The block has jumps only, and the stubs of the
+ * file, sorted as they are made, one at each multiple of the stride.
+ *
+ * Code that runs elsewhere has no unwind information: neither calls nor anything that
+ * throws is moved, so exceptions never see it; a profiler that samples there does not
+ * see the callers.
+ */
+#include <string.h>
+#include <stdlib.h>
+#include "fhook_calltrace_stub.h"
+#include "rewrite.h"
+
+static u64 here(const struct rewrite *rw)
+{
+	return rw->moved_at + rw->moved_size;
+}
+
+static int add_bytes(struct rewrite *rw, const u8 *bytes, size_t size)
+{
+	while (rw->moved_size + size > rw->room_moved) {
+		size_t room = rw->room_moved ? rw->room_moved * 2 : 4096;
+		u8 *moved = realloc(rw->moved, room);
+
+		if (!moved)
+			return -1;
+		rw->moved = moved;
+		rw->room_moved = room;
+	}
+	memcpy(rw->moved + rw->moved_size, bytes, size);
+	rw->moved_size += size;
+	return 0;
+}
+
+static int add_jump(struct rewrite *rw, u64 target)
+{
+	u8 bytes[REWRITE_COPY_MAX];
+
+	if (rw->code.arch->jump(here(rw), target, bytes))
+		return -1;
+	return add_bytes(rw, bytes, rw->code.arch->jump_size);
+}
+
+/* A branch can lead elsewhere by seeming to come from elsewhere. */
+static int add_copy(struct rewrite *rw, const struct rewrite_insn *insn, u64 target)
+{
+	u64 from = insn->address + (target ? target - insn->target : 0);
+	u8 bytes[REWRITE_COPY_MAX];
+	int size;
+
+	size = rw->code.arch->copy(code_bytes(&rw->code, insn), insn->size, from, here(rw), bytes);
+	return size < 0 ? -1 : add_bytes(rw, bytes, size);
+}
+
+static int add_patch(struct rewrite *rw, u64 address, const u8 *bytes, size_t size)
+{
+	struct patch patch = { .address = address, .size = size };
+
+	memcpy(patch.bytes, bytes, size);
+	if (grow(&rw->patches, &rw->room_patches, rw->nr_patches, sizeof(patch)))
+		return -1;
+	rw->patches[rw->nr_patches++] = patch;
+	return 0;
+}
+
+static int add_name(struct rewrite *rw, const char *name, const char *target, u64 *offset)
+{
+	int length = snprintf(NULL, 0, "%s %s", name, target ?: "");
+	char *names = realloc(rw->names, rw->names_size + length + 1);
+
+	if (!names)
+		return -1;
+	rw->names = names;
+	*offset = rw->names_size;
+	if (target)
+		rw->names_size += sprintf(names + rw->names_size, "%s %s", name, target) + 1;
+	else
+		rw->names_size += sprintf(names + rw->names_size, "%s", name) + 1;
+	return 0;
+}
+
+/* A stub that goes to TARGET; returns its index, or -1. */
+static s64 add_stub(struct rewrite *rw, const struct function *function,
+		    const struct point *point, u64 target)
+{
+	struct elf_record record = {
+		.stub = rw->block + rw->nr_stubs * rw->code.arch->stride,
+		.entry = function->symbol->address,
+		.kind = point->kind,
+		.size = rw->code.arch->jump_size,
+	};
+	const char *tail = point->target ? point->target->name : "-";
+
+	if (add_name(rw, function->symbol->name, point->kind == FHOOK_STUB_TAIL ? tail : NULL,
+		     &record.name))
+		return -1;
+	if (grow(&rw->records, &rw->room_records, rw->nr_stubs, sizeof(record)) ||
+	    grow(&rw->jumps, &rw->room_jumps, rw->nr_stubs, sizeof(target)))
+		return -1;
+	rw->records[rw->nr_stubs] = record;
+	rw->jumps[rw->nr_stubs] = target;
+	return rw->nr_stubs++;
+}
+
+static u64 stub_address(const struct rewrite *rw, s64 stub)
+{
+	return rw->records[stub].stub;
+}
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct point *x = a, *y = b;
+
+	if (x->insn != y->insn)
+		return x->insn < y->insn ? -1 : 1;
+	/* What is entered or arrived at comes before what leaves. */
+	return (x->kind == FHOOK_STUB_EXIT || x->kind == FHOOK_STUB_TAIL) -
+	       (y->kind == FHOOK_STUB_EXIT || y->kind == FHOOK_STUB_TAIL);
+}
+
+/* The point of an instruction, by which control leaves or comes; or NULL. */
+static const struct point *point_of(const struct rewrite *rw, size_t insn, bool leaves)
+{
+	size_t low = 0, high = rw->nr_points, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (rw->points[middle].insn < insn)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < rw->nr_points && rw->points[low].insn == insn; low++) {
+		u32 kind = rw->points[low].kind;
+
+		if ((kind == FHOOK_STUB_EXIT || kind == FHOOK_STUB_TAIL) == leaves)
+			return rw->points + low;
+	}
+	return NULL;
+}
+
+/* May the stub of the last instruction stand before all of the window? */
+static bool stub_may_lead(const struct rewrite *rw, const struct window *window)
+{
+	size_t i;
+
+	if (point_of(rw, window->first, false) || !point_of(rw, window->last, true) ||
+	    rw->code.insns[window->last].kind == INSN_CONDITIONAL)
+		return false;
+	for (i = window->first; i < window->last; i++) {
+		if (rw->code.insns[i].kind != INSN_PLAIN && rw->code.insns[i].kind != INSN_NOP)
+			return false;
+	}
+	return true;
+}
+
+/* The instruction by which control leaves, and its stub unless it has led. */
+static int emit_leaving(struct rewrite *rw, const struct function *function, size_t i,
+			const struct point *point, bool has_led)
+{
+	const struct rewrite_insn *insn = rw->code.insns + i;
+	s64 stub;
+
+	if (insn->kind == INSN_CONDITIONAL) {
+		stub = add_stub(rw, function, point, insn->target);
+		return stub < 0 ? -1 : add_copy(rw, insn, stub_address(rw, stub));
+	}
+	if (has_led)
+		return add_copy(rw, insn, 0);
+	if (insn->kind == INSN_JUMP) {
+		stub = add_stub(rw, function, point, insn->target);
+		return stub < 0 ? -1 : add_jump(rw, stub_address(rw, stub));
+	}
+	stub = add_stub(rw, function, point, here(rw) + rw->code.arch->jump_size);
+	if (stub < 0 || add_jump(rw, stub_address(rw, stub)))
+		return -1;
+	return add_copy(rw, insn, 0);
+}
+
+/* Where the site's jump leads, or 0. */
+static u64 emit_head(struct rewrite *rw, const struct window *window, bool leads)
+{
+	const struct function *function = rw->functions + window->function;
+	const struct rewrite_insn *last = rw->code.insns + window->last;
+	const struct point *point;
+	u64 target = here(rw);
+	s64 stub;
+
+	point = leads ? point_of(rw, window->last, true) : point_of(rw, window->first, false);
+	if (!point)
+		return target;
+	/* Nothing but a jump elsewhere: the stub is that jump. */
+	if (leads && window->first == window->last && last->kind == INSN_JUMP)
+		target = last->target;
+	stub = add_stub(rw, function, point, target);
+	return stub < 0 ? 0 : stub_address(rw, stub);
+}
+
+static int emit_moved(struct rewrite *rw, const struct window *window, bool leads)
+{
+	const struct rewrite_insn *last = rw->code.insns + window->last;
+	const struct point *point;
+	size_t i;
+
+	if (leads && window->first == window->last && last->kind == INSN_JUMP)
+		return 0;
+	for (i = window->first; i <= window->last; i++) {
+		point = point_of(rw, i, true);
+		if (point ? emit_leaving(rw, rw->functions + window->function, i, point, leads) :
+		    add_copy(rw, rw->code.insns + i, 0))
+			return -1;
+	}
+	if (rewrite_ends(last))
+		return 0;
+	return add_jump(rw, last->address + last->size);
+}
+
+static int emit_site(struct rewrite *rw, const struct window *window, u64 target)
+{
+	const struct rewrite_arch *arch = rw->code.arch;
+	u64 site = rw->code.insns[window->first].address;
+	const struct rewrite_insn *last = rw->code.insns + window->last;
+	size_t size = last->address + last->size - site;
+	u8 bytes[REWRITE_COPY_MAX * 2];
+
+	/* What is left of the window nobody runs. */
+	memset(bytes, arch->fill, sizeof(bytes));
+	if (size > sizeof(bytes) || size > REWRITE_COPY_MAX)
+		return -1;
+	if (!window->hop) {
+		if (arch->jump(site, target, bytes))
+			return -1;
+		return add_patch(rw, site, bytes, size > arch->jump_size ? size : arch->jump_size);
+	}
+	arch->short_jump(site, window->hop, bytes);
+	return add_patch(rw, site, bytes, size > arch->short_size ? size : arch->short_size);
+}
+
+/* After all windows, for a hop may be in one. */
+static int emit_hop(struct rewrite *rw, u64 hop, u64 target)
+{
+	u8 bytes[REWRITE_COPY_MAX];
+
+	if (rw->code.arch->jump(hop, target, bytes))
+		return -1;
+	return add_patch(rw, hop, bytes, rw->code.arch->jump_size);
+}
+
+static int emit_window(struct rewrite *rw, struct window *window)
+{
+	bool leads = stub_may_lead(rw, window);
+
+	window->target = emit_head(rw, window, leads);
+	if (!window->target || emit_moved(rw, window, leads))
+		return -1;
+	return emit_site(rw, window, window->target);
+}
+
+int emit_all(struct rewrite *rw, struct fault *fault)
+{
+	struct window *window = rw->windows, *end = window + rw->nr_windows;
+
+	qsort(rw->points, rw->nr_points, sizeof(*rw->points), compare_points);
+	rw->block = file_new_address(rw) + file_head_size(rw);
+	/* Each point has one stub at most. */
+	rw->moved_at = rw->block + rw->nr_points * rw->code.arch->stride;
+	for (; window < end; window++) {
+		if (rw->functions[window->function].refused)
+			continue;
+		if (emit_window(rw, window))
+			return fault_say(fault, "%s: the new code is too far away from %s.",
+					 rw->image.path,
+					 rw->functions[window->function].symbol->name);
+	}
+	for (window = rw->windows; window < end; window++) {
+		if (!rw->functions[window->function].refused && window->hop &&
+		    emit_hop(rw, window->hop, window->target))
+			return fault_say(fault, "There is no memory.");
+	}
+	rw->run.stubs = rw->nr_stubs;
+	return 0;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook-rewrite: unwind information
+ *
+ * Two things are in .eh_frame that nothing else says: where functions begin that have
+ * no symbol, and where exceptions land. What is not understood is a fault, for a
+ * landing pad that is missed could be overwritten.
+ */
+#include <string.h>
+#include "rewrite.h"
+
+#define PE_OMIT		0xff
+#define PE_FORMAT	0x0f
+#define PE_RELATIVE	0x70
+#define PE_PCREL	0x10
+#define PE_INDIRECT	0x80
+
+/* Bytes that are read one after the other; an error sticks. */
+struct reader {
+	const u8 *at;
+	const u8 *end;
+	u64 address;		/* of what is at the pointer */
+	bool failed;
+};
+
+/**
+ * struct rules - what a CIE says of its FDEs
+ * @has_data: there is augmentation data
+ * @address: how addresses are encoded
+ * @lsda: how the address of the table of landing pads is, or PE_OMIT
+ */
+struct rules {
+	bool has_data;
+	u8 address;
+	u8 lsda;
+};
+
+static u64 take(struct reader *reader, unsigned int size)
+{
+	u64 value = 0;
+
+	if (reader->failed || (size_t)(reader->end - reader->at) < size) {
+		reader->failed = true;
+		return 0;
+	}
+	memcpy(&value, reader->at, size);
+	reader->at += size;
+	reader->address += size;
+	return value;
+}
+
+static u64 take_leb(struct reader *reader, bool is_signed)
+{
+	unsigned int shift = 0;
+	u64 value = 0;
+	u8 byte;
+
+	do {
+		byte = take(reader, 1);
+		if (shift < 64)
+			value |= (u64)(byte & 0x7f) << shift;
+		shift += 7;
+	} while ((byte & 0x80) && !reader->failed);
+	if (is_signed && (byte & 0x40) && shift < 64)
+		value |= -1ULL << shift;
+	return value;
+}
+
+static u64 take_encoded(struct reader *reader, u8 encoding)
+{
+	u64 base = (encoding & PE_RELATIVE) == PE_PCREL ? reader->address : 0;
+	u64 value;
+
+	if ((encoding & PE_RELATIVE) > PE_PCREL) {
+		reader->failed = true;
+		return 0;
+	}
+	switch (encoding & PE_FORMAT) {
+	case 0x00:
+	case 0x04:
+	case 0x0c:
+		value = take(reader, 8);
+		break;
+	case 0x01:
+		value = take_leb(reader, false);
+		break;
+	case 0x09:
+		value = take_leb(reader, true);
+		break;
+	case 0x02:
+		value = take(reader, 2);
+		break;
+	case 0x0a:
+		value = (s64)(__s16)take(reader, 2);
+		break;
+	case 0x03:
+		value = take(reader, 4);
+		break;
+	case 0x0b:
+		value = (s64)(s32)take(reader, 4);
+		break;
+	default:
+		reader->failed = true;
+		return 0;
+	}
+	return value ? value + base : 0;
+}
+
+static void read_cie(struct reader reader, struct rules *rules)
+{
+	const char *augmentation;
+
+	memset(rules, 0, sizeof(*rules));
+	rules->lsda = PE_OMIT;
+	take(&reader, 1);
+	augmentation = (const char *)reader.at;
+	while (take(&reader, 1))
+		;
+	take_leb(&reader, false);
+	take_leb(&reader, true);
+	take_leb(&reader, false);
+	if (reader.failed || augmentation[0] != 'z')
+		return;
+	rules->has_data = true;
+	take_leb(&reader, false);
+	for (augmentation++; *augmentation && !reader.failed; augmentation++) {
+		if (*augmentation == 'L')
+			rules->lsda = take(&reader, 1);
+		else if (*augmentation == 'R')
+			rules->address = take(&reader, 1);
+		else if (*augmentation == 'P')
+			take_encoded(&reader, take(&reader, 1) & 0x7f);
+	}
+}
+
+static struct reader read_at(const struct elf_image *image, u64 address)
+{
+	const Elf64_Phdr *segment = elf_segment_of(image, address);
+	struct reader reader = { .address = address, .failed = true };
+
+	if (!segment || address - segment->p_vaddr >= segment->p_filesz)
+		return reader;
+	reader.at = image->data + segment->p_offset + (address - segment->p_vaddr);
+	reader.end = image->data + segment->p_offset + segment->p_filesz;
+	reader.failed = false;
+	return reader;
+}
+
+/* The table of one function: calls, and where an exception of each one lands. */
+static int read_lsda(struct rewrite *rw, u64 address, u64 function)
+{
+	struct reader reader = read_at(&rw->image, address);
+	u64 landing_base = function, length, pad;
+	u8 encoding = take(&reader, 1);
+	const u8 *end;
+
+	if (encoding != PE_OMIT)
+		landing_base = take_encoded(&reader, encoding);
+	if (take(&reader, 1) != PE_OMIT)
+		take_leb(&reader, false);
+	encoding = take(&reader, 1);
+	length = take_leb(&reader, false);
+	if (reader.failed || length > (size_t)(reader.end - reader.at))
+		return -1;
+	end = reader.at + length;
+	while (reader.at < end && !reader.failed) {
+		take_encoded(&reader, encoding);
+		take_encoded(&reader, encoding);
+		pad = take_encoded(&reader, encoding);
+		take_leb(&reader, false);
+		if (!pad)
+			continue;
+		if (grow(&rw->pads, &rw->room_pads, rw->nr_pads, sizeof(pad)))
+			return -1;
+		rw->pads[rw->nr_pads++] = landing_base + pad;
+	}
+	return reader.failed ? -1 : 0;
+}
+
+static int read_fde(struct rewrite *rw, struct reader entry, const struct rules *rules)
+{
+	struct code *code = &rw->code;
+	u64 function = take_encoded(&entry, rules->address), lsda;
+
+	take_encoded(&entry, rules->address & PE_FORMAT);
+	if (entry.failed || (rules->address & PE_INDIRECT))
+		return -1;
+	if (grow(&code->regions, &code->room_regions, code->nr_regions, sizeof(u64)))
+		return -1;
+	code->regions[code->nr_regions++] = function;
+	if (!rules->has_data || rules->lsda == PE_OMIT)
+		return 0;
+	take_leb(&entry, false);
+	lsda = take_encoded(&entry, rules->lsda);
+	if (entry.failed)
+		return -1;
+	return lsda ? read_lsda(rw, lsda, function) : 0;
+}
+
+static int read_entries(struct rewrite *rw, struct reader reader)
+{
+	const u8 *first = reader.at;
+	struct reader entry, start;
+	struct rules rules;
+	u64 length, id;
+
+	while (reader.at < reader.end) {
+		length = take(&reader, 4);
+		if (!length)
+			break;
+		if (reader.failed || length == 0xffffffff ||
+		    length > (size_t)(reader.end - reader.at))
+			return -1;
+		entry = reader;
+		entry.end = entry.at + length;
+		reader.at += length;
+		reader.address += length;
+		start = entry;
+		id = take(&entry, 4);
+		if (!id)
+			continue;
+		/* An FDE says how far before it its CIE is. */
+		if (id > (size_t)(start.at - first))
+			return -1;
+		start.at -= id;
+		start.address -= id;
+		take(&start, 8);
+		if (start.failed)
+			return -1;
+		read_cie(start, &rules);
+		if (read_fde(rw, entry, &rules))
+			return -1;
+	}
+	return 0;
+}
+
+int frames_read(struct rewrite *rw, struct fault *fault)
+{
+	const Elf64_Shdr *section = elf_section(&rw->image, ".eh_frame");
+	struct reader reader;
+
+	if (!section || !elf_section_data(&rw->image, section))
+		return 0;
+	reader.at = elf_section_data(&rw->image, section);
+	reader.end = reader.at + section->sh_size;
+	reader.address = section->sh_addr;
+	reader.failed = false;
+	if (read_entries(rw, reader))
+		return fault_say(fault, "%s has unwind information that is not understood: %s.",
+				 rw->image.path, "where exceptions land is not known");
+	return 0;
+}

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook-rewrite: from functions to points and windows
+ *
+ * A window begins with the instruction that a jump is written over. Of all others in it
+ * none may be a target, for who jumps there would come into the midst of the jump; and
+ * none may be a call, for its return address is the program's. A return or a jump is
+ * the last one, and what pads the code behind it, where nobody comes, may be used too.
+ *
+ * On x86_64 a window has five bytes; or two, for a short jump to a hop of five in
+ * padding nearby, or behind the jump of another window of the function. It grows forward
+ * from an entry or a landing, backward from an exit.
+ */
+#include <string.h>
+#include "fhook_calltrace_stub.h"
+#include "rewrite.h"
+
+bool function_has(const struct function *function, u64 address)
+{
+	size_t i;
+
+	for (i = 0; i < function->nr_ranges; i++) {
+		if (address >= function->ranges[i].start && address < function->ranges[i].end)
+			return true;
+	}
+	return false;
+}
+
+static int refuse(struct rewrite *rw, size_t f, const char *why, u64 address)
+{
+	struct function *function = rw->functions + f;
+
+	if (!function->refused &&
+	    instrument_refuse(&rw->run, "%s cannot be done: at 0x%llx %s.",
+			      function->symbol->name, address, why))
+		return -1;
+	function->refused = true;
+	return 1;
+}
+
+/* Can it run elsewhere? Whether it reaches is seen when it is known where. */
+static bool can_move(const struct code *code, size_t i)
+{
+	const struct rewrite_insn *insn = code->insns + i;
+	const u8 *bytes = code_bytes(code, insn);
+	u8 copy[REWRITE_COPY_MAX];
+
+	if (!bytes || (insn->marks & (MARK_FIXED | MARK_USED)) || insn->kind == INSN_BAD)
+		return false;
+	return code->arch->copy(bytes, insn->size, insn->address, insn->address, copy) >= 0;
+}
+
+/* The next one follows directly, and nobody else comes to it. */
+static bool may_join(const struct code *code, size_t i)
+{
+	const struct rewrite_insn *insn = code->insns + i;
+
+	return i < code->nr_insns && !(insn->marks & (MARK_TARGET | MARK_PAD | MARK_REGION |
+						      MARK_WINDOW | MARK_USED)) &&
+	       insn[-1].address + insn[-1].size == insn->address && insn[-1].kind != INSN_CALL;
+}
+
+/* The last instruction of a function calls what does not return. */
+static bool closes(const struct code *code, const struct rewrite_insn *insn)
+{
+	const struct elf_symbol *symbol = elf_symbol_of(code->image, insn->address);
+
+	return insn->kind == INSN_CALL && symbol && !code->image->stripped &&
+	       symbol->address + symbol->size == insn->address + insn->size;
+}
+
+/* Padding behind an instruction that ends: how many bytes, up to WANTED, are free? */
+static size_t padding_behind(const struct code *code, size_t i, size_t wanted)
+{
+	const struct rewrite_insn *insn = code->insns + i, *end = code->insns + code->nr_insns;
+	size_t room = 0;
+
+	if (!rewrite_ends(insn) && !closes(code, insn))
+		return 0;
+	for (insn++; insn < end && room < wanted; insn++) {
+		if (insn->kind != INSN_NOP || insn[-1].address + insn[-1].size != insn->address ||
+		    (insn->marks & (MARK_TARGET | MARK_PAD | MARK_REGION | MARK_USED)))
+			break;
+		room += insn->size;
+	}
+	return room;
+}
+
+static void use_padding(struct code *code, u64 from, u64 to)
+{
+	size_t i = code_find(code, from);
+
+	for (; i < code->nr_insns && code->insns[i].address < to; i++)
+		code->insns[i].marks |= MARK_USED;
+}
+
+static size_t bytes_of(const struct code *code, size_t first, size_t last)
+{
+	return code->insns[last].address + code->insns[last].size - code->insns[first].address;
+}
+
+static void mark_window(struct rewrite *rw, struct window *window)
+{
+	struct code *code = &rw->code;
+	size_t i, bytes = bytes_of(code, window->first, window->last);
+	u64 end = code->insns[window->first].address + bytes;
+
+	for (i = window->first; i <= window->last; i++)
+		code->insns[i].marks |= MARK_WINDOW;
+	window->room = bytes;
+	if (bytes >= code->arch->jump_size)
+		return;
+	window->room += padding_behind(code, window->last, code->arch->jump_size - bytes);
+	use_padding(code, end, end - bytes + window->room);
+}
+
+static int add_window(struct rewrite *rw, size_t f, size_t first, size_t last)
+{
+	struct window window = { .function = f, .first = first, .last = last };
+	const struct code *code = &rw->code;
+	size_t room = bytes_of(code, first, last);
+
+	room += padding_behind(code, last, code->arch->jump_size);
+	if (room < code->arch->jump_size && (!code->arch->short_size ||
+					     room < code->arch->short_size))
+		return refuse(rw, f, "there is no room for a jump", code->insns[first].address);
+	if (grow(&rw->windows, &rw->room_windows, rw->nr_windows, sizeof(window)))
+		return -1;
+	mark_window(rw, &window);
+	rw->windows[rw->nr_windows++] = window;
+	return 0;
+}
+
+static struct window *window_of(struct rewrite *rw, size_t i)
+{
+	size_t w;
+
+	for (w = rw->nr_windows; w--;) {
+		if (i >= rw->windows[w].first && i <= rw->windows[w].last)
+			return rw->windows + w;
+	}
+	return NULL;
+}
+
+/* From the first instruction on. */
+static int cover_forward(struct rewrite *rw, size_t f, size_t first)
+{
+	const struct code *code = &rw->code;
+	size_t last = first;
+
+	if (!can_move(code, first))
+		return refuse(rw, f, "is an instruction that cannot run elsewhere",
+			      code->insns[first].address);
+	while (bytes_of(code, first, last) + padding_behind(code, last, code->arch->jump_size) <
+	       code->arch->jump_size) {
+		if (rewrite_ends(code->insns + last) || !may_join(code, last + 1) ||
+		    !function_has(rw->functions + f, code->insns[last + 1].address) ||
+		    !can_move(code, last + 1))
+			break;
+		last++;
+	}
+	return add_window(rw, f, first, last);
+}
+
+/* The window before a point becomes longer. */
+static int join_window(struct rewrite *rw, size_t f, size_t first, size_t last)
+{
+	struct window *window = window_of(rw, first - 1);
+
+	if (!window || window->function != f || window->last != first - 1)
+		return refuse(rw, f, "there is no room for a jump", rw->code.insns[first].address);
+	window->last = last;
+	mark_window(rw, window);
+	return 0;
+}
+
+/* Up to the last instruction. */
+static int cover_backward(struct rewrite *rw, size_t f, size_t last)
+{
+	const struct code *code = &rw->code;
+	size_t first = last, room = code->insns[last].size;
+	bool joins;
+
+	if (!can_move(code, last))
+		return refuse(rw, f, "is an instruction that cannot run elsewhere",
+			      code->insns[last].address);
+	room += padding_behind(code, last, code->arch->jump_size);
+	while (room < code->arch->jump_size) {
+		joins = first &&
+			!(code->insns[first].marks & (MARK_TARGET | MARK_PAD | MARK_REGION)) &&
+			code->insns[first - 1].address + code->insns[first - 1].size ==
+			code->insns[first].address;
+		if (joins && (code->insns[first - 1].marks & MARK_WINDOW))
+			return join_window(rw, f, first, last);
+		if (!joins || code->insns[first - 1].kind == INSN_CALL ||
+		    code->insns[first - 1].kind == INSN_LANDING ||
+		    rewrite_ends(code->insns + first - 1) || !can_move(code, first - 1))
+			break;
+		first--;
+		room += code->insns[first].size;
+	}
+	return add_window(rw, f, first, last);
+}
+
+static int cover(struct rewrite *rw, size_t f, const struct point *point)
+{
+	const struct rewrite_insn *insn = rw->code.insns + point->insn;
+	bool backward = point->kind == FHOOK_STUB_EXIT || point->kind == FHOOK_STUB_TAIL;
+
+	if (insn->marks & MARK_WINDOW) {
+		/* It must be where the window begins, if control comes there. */
+		if (!backward && window_of(rw, point->insn)->first != point->insn)
+			return refuse(rw, f, "a jump that is needed before leaves no room",
+				      insn->address);
+		return 0;
+	}
+	if (backward && insn->kind != INSN_CONDITIONAL)
+		return cover_backward(rw, f, point->insn);
+	return cover_forward(rw, f, point->insn);
+}
+
+static int add_point(struct rewrite *rw, size_t insn, u32 kind, const struct elf_symbol *target)
+{
+	struct point point = { .insn = insn, .kind = kind, .target = target };
+
+	if (grow(&rw->points, &rw->room_points, rw->nr_points, sizeof(point)))
+		return -1;
+	rw->points[rw->nr_points++] = point;
+	return 0;
+}
+
+static const struct elf_symbol *symbol_at(const struct elf_image *image, u64 address)
+{
+	const struct elf_symbol *symbol = elf_symbol_of(image, address);
+
+	return symbol && symbol->address == address ? symbol : NULL;
+}
+
+/**
+ * struct inside - what may lead from a function into its midst
+ * @taken: data or computations have an address there
+ * @tables: so many tables of distances do
+ */
+struct inside {
+	bool taken;
+	size_t tables;
+};
+
+/* Is there nothing inside that such a jump could go to? */
+static bool goes_out(const struct rewrite_insn *insn, const struct inside *inside)
+{
+	if (inside->taken)
+		return false;
+	return insn->kind == INSN_MEMORY || (insn->kind == INSN_INDIRECT && !inside->tables);
+}
+
+/* Where a jump leaves the function for another one, and where it returns. */
+static int add_exits(struct rewrite *rw, size_t f, const struct inside *inside)
+{
+	const struct function *function = rw->functions + f;
+	const struct code *code = &rw->code;
+	size_t r, i;
+	int ret = 0;
+
+	for (r = 0; r < function->nr_ranges; r++) {
+		for (i = code_find(code, function->ranges[r].start);
+		     !ret && i < code->nr_insns && code->insns[i].address < function->ranges[r].end;
+		     i++) {
+			const struct rewrite_insn *insn = code->insns + i;
+
+			if (insn->kind == INSN_RETURN)
+				ret = add_point(rw, i, FHOOK_STUB_EXIT, NULL);
+			else if ((insn->kind == INSN_JUMP || insn->kind == INSN_CONDITIONAL) &&
+				 !function_has(function, insn->target))
+				ret = add_point(rw, i, FHOOK_STUB_TAIL,
+						symbol_at(&rw->image, insn->target));
+			else if (goes_out(insn, inside))
+				ret = add_point(rw, i, FHOOK_STUB_TAIL, NULL);
+			else if (insn->kind == INSN_MEMORY || insn->kind == INSN_INDIRECT)
+				ret = refuse(rw, f,
+					     "is a jump of which is not known whether it stays",
+					     insn->address);
+			else if (insn->kind == INSN_BAD)
+				ret = refuse(rw, f, "is something that is no instruction",
+					     insn->address);
+		}
+	}
+	return ret;
+}
+
+/* Is there an address inside the function which data knows, or a table of a switch? */
+static int look_inside(struct rewrite *rw, size_t f, struct inside *inside)
+{
+	const struct function *function = rw->functions + f;
+	const struct code *code = &rw->code;
+	bool through_register = false;
+	u64 jump = 0;
+	size_t r, i;
+
+	for (r = 0; r < function->nr_ranges; r++) {
+		for (i = code_find(code, function->ranges[r].start);
+		     i < code->nr_insns && code->insns[i].address < function->ranges[r].end; i++) {
+			const struct rewrite_insn *insn = code->insns + i;
+
+			if ((insn->marks & MARK_TAKEN) &&
+			    insn->address != function->symbol->address)
+				inside->taken = true;
+			if (insn->kind == INSN_TABLE)
+				jump = insn->address;
+			if (insn->kind == INSN_INDIRECT)
+				through_register = true;
+		}
+	}
+	if (jump || through_register)
+		inside->tables = targets_of_tables(rw, function);
+	if (jump && !inside->tables && code->arch->short_size)
+		return refuse(rw, f, "is a jump whose table is not found", jump);
+	return 0;
+}
+
+static int add_landings(struct rewrite *rw, size_t f)
+{
+	size_t i, insn;
+
+	for (i = 0; i < rw->nr_pads; i++) {
+		if (!function_has(rw->functions + f, rw->pads[i]))
+			continue;
+		insn = code_find(&rw->code, rw->pads[i]);
+		if (insn != NO_INSN && rw->code.insns[insn].kind == INSN_LANDING)
+			insn++;
+		if (insn == NO_INSN || insn >= rw->code.nr_insns)
+			return refuse(rw, f, "an exception lands between instructions",
+				      rw->pads[i]);
+		if (add_point(rw, insn, FHOOK_STUB_LAND, NULL))
+			return -1;
+	}
+	return 0;
+}
+
+/* A loop back to the entry would be an entry each time. */
+static bool is_looped_to(const struct rewrite *rw, size_t f, u64 entry)
+{
+	const struct function *function = rw->functions + f;
+	const struct code *code = &rw->code;
+	size_t r, i;
+
+	for (r = 0; r < function->nr_ranges; r++) {
+		for (i = code_find(code, function->ranges[r].start);
+		     i < code->nr_insns && code->insns[i].address < function->ranges[r].end; i++) {
+			if (code->insns[i].target == entry && code->insns[i].kind != INSN_CALL &&
+			    code->insns[i].kind != INSN_PLAIN)
+				return true;
+		}
+	}
+	return false;
+}
+
+static int add_entry(struct rewrite *rw, size_t f)
+{
+	const struct function *function = rw->functions + f;
+	size_t i = code_find(&rw->code, function->ranges[0].start);
+	u64 address = function->ranges[0].start;
+
+	if (i != NO_INSN && rw->code.insns[i].kind == INSN_LANDING)
+		i++;
+	if (i == NO_INSN || i >= rw->code.nr_insns ||
+	    !function_has(function, rw->code.insns[i].address))
+		return refuse(rw, f, "is no instruction that it begins with", address);
+	if (is_looped_to(rw, f, rw->code.insns[i].address))
+		return refuse(rw, f, "its first instruction is the head of a loop",
+			      rw->code.insns[i].address);
+	return add_point(rw, i, FHOOK_STUB_ENTRY, NULL);
+}
+
+/* Take back what was planned for a function that cannot be done. */
+static void forget(struct rewrite *rw, size_t points, size_t windows)
+{
+	size_t w, i;
+
+	for (w = windows; w < rw->nr_windows; w++) {
+		for (i = rw->windows[w].first; i <= rw->windows[w].last; i++)
+			rw->code.insns[i].marks &= ~MARK_WINDOW;
+	}
+	rw->nr_points = points;
+	rw->nr_windows = windows;
+}
+
+int plan_function(struct rewrite *rw, size_t f)
+{
+	size_t points = rw->nr_points, windows = rw->nr_windows, i;
+	struct inside inside = { };
+	int ret;
+
+	ret = look_inside(rw, f, &inside);
+	ret = ret ?: add_entry(rw, f);
+	ret = ret ?: add_landings(rw, f);
+	ret = ret ?: add_exits(rw, f, &inside);
+	for (i = points; !ret && i < rw->nr_points; i++)
+		ret = cover(rw, f, rw->points + i);
+	if (ret > 0)
+		forget(rw, points, windows);
+	return ret < 0 ? -1 : 0;
+}
+
+/* Padding that is long enough for a jump, within reach of a short one. */
+static u64 find_hop(struct rewrite *rw, const struct window *window)
+{
+	const struct rewrite_arch *arch = rw->code.arch;
+	u64 site = rw->code.insns[window->first].address + arch->short_size;
+	size_t i, room;
+	u64 at;
+
+	for (i = window->first; i && rw->code.insns[i].address + arch->short_reach > site; i--)
+		;
+	for (; i < rw->code.nr_insns && rw->code.insns[i].address < site + arch->short_reach; i++) {
+		if (rw->code.insns[i].marks & MARK_WINDOW)
+			continue;
+		room = padding_behind(&rw->code, i, arch->jump_size);
+		if (room < arch->jump_size)
+			continue;
+		at = rw->code.insns[i].address + rw->code.insns[i].size;
+		if (at > site + arch->short_reach || at + arch->short_reach < site)
+			continue;
+		use_padding(&rw->code, at, at + room);
+		return at;
+	}
+	return 0;
+}
+
+static bool reaches(const struct rewrite *rw, const struct window *window, u64 hop)
+{
+	const struct rewrite_arch *arch = rw->code.arch;
+	u64 from = rw->code.insns[window->first].address + arch->short_size;
+
+	return hop <= from + arch->short_reach && hop + arch->short_reach >= from;
+}
+
+/* Where a window that begins with FIRST would end to have so many bytes; NO_INSN: nowhere. */
+static size_t end_of_room(const struct rewrite *rw, size_t f, size_t first, size_t last,
+			  size_t size)
+{
+	const struct code *code = &rw->code;
+
+	while (bytes_of(code, first, last) < size) {
+		if (rewrite_ends(code->insns + last) || !may_join(code, last + 1) ||
+		    !function_has(rw->functions + f, code->insns[last + 1].address) ||
+		    !can_move(code, last + 1))
+			return NO_INSN;
+		last++;
+	}
+	return last;
+}
+
+/* A window is made longer than its jump: behind that, nobody comes, but to a hop. */
+static u64 hop_in_window(struct rewrite *rw, const struct window *window)
+{
+	const size_t size = rw->code.arch->jump_size;
+	struct window *host = rw->windows, *end = host + rw->nr_windows;
+	size_t last, taken;
+	u64 hop;
+
+	for (; host < end; host++) {
+		if (host->function != window->function || host->hop || host->room < size)
+			continue;
+		taken = size * (1 + host->hops);
+		hop = rw->code.insns[host->first].address + taken;
+		if (!reaches(rw, window, hop))
+			continue;
+		last = end_of_room(rw, host->function, host->first, host->last, taken + size);
+		if (last == NO_INSN)
+			continue;
+		host->last = last;
+		host->hops++;
+		mark_window(rw, host);
+		return hop;
+	}
+	return 0;
+}
+
+/* A window that is made for nothing else. */
+static u64 hop_in_new_window(struct rewrite *rw, size_t w)
+{
+	const size_t f = rw->windows[w].function, size = rw->code.arch->jump_size;
+	const struct function *function = rw->functions + f;
+	struct window host = { .function = f, .hops = 1 };
+	const struct code *code = &rw->code;
+	size_t r, i;
+
+	for (r = 0; r < function->nr_ranges; r++) {
+		for (i = code_find(code, function->ranges[r].start);
+		     i < code->nr_insns && code->insns[i].address < function->ranges[r].end; i++) {
+			if (!reaches(rw, rw->windows + w, code->insns[i].address + size) ||
+			    (code->insns[i].marks & MARK_WINDOW) || !can_move(code, i) ||
+			    code->insns[i].kind == INSN_LANDING)
+				continue;
+			host.first = i;
+			host.last = end_of_room(rw, f, i, i, 2 * size);
+			if (host.last == NO_INSN)
+				continue;
+			if (grow(&rw->windows, &rw->room_windows, rw->nr_windows, sizeof(host)))
+				return 0;
+			mark_window(rw, &host);
+			rw->windows[rw->nr_windows++] = host;
+			return code->insns[i].address + size;
+		}
+	}
+	return 0;
+}
+
+/* When all windows have the padding that they need, hops may have the rest. */
+int plan_hops(struct rewrite *rw)
+{
+	size_t w, count = rw->nr_windows;
+	struct window *window;
+	u64 hop;
+
+	for (w = 0; w < count; w++) {
+		window = rw->windows + w;
+		if (window->room >= rw->code.arch->jump_size ||
+		    rw->functions[window->function].refused)
+			continue;
+		hop = find_hop(rw, window);
+		hop = hop ?: hop_in_window(rw, window);
+		hop = hop ?: hop_in_new_window(rw, w);
+		window = rw->windows + w;
+		window->hop = hop;
+		if (!hop && refuse(rw, window->function,
+				   "there is room for a short jump only, and none for a long one near",
+				   rw->code.insns[window->first].address) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook-rewrite: what may be jumped to
+ *
+ * An instruction is a target if a branch leads there, if an instruction computes its
+ * address, if a relocation or a word of data has it, or if a table of distances has it.
+ * Such tables are those of switches: their address is computed in the function, and
+ * they are read until an entry leads to no instruction. What is marked too much only
+ * costs a window.
+ */
+#include <string.h>
+#include "rewrite.h"
+
+static void mark_branches(struct code *code)
+{
+	struct rewrite_insn *insn, *end = code->insns + code->nr_insns;
+
+	for (insn = code->insns; insn < end; insn++) {
+		if (!insn->target)
+			continue;
+		code_mark(code, insn->target,
+			  insn->kind == INSN_PLAIN ? MARK_TARGET | MARK_TAKEN : MARK_TARGET);
+	}
+}
+
+/* A relocation says what a word will be, and that its place is not what it seems. */
+static void mark_relocations(struct rewrite *rw, const Elf64_Shdr *section)
+{
+	const u8 *data = elf_section_data(&rw->image, section);
+	size_t i, count = section->sh_size / sizeof(Elf64_Rela);
+	Elf64_Rela relocation;
+
+	for (i = 0; i < count; i++) {
+		memcpy(&relocation, data + i * sizeof(relocation), sizeof(relocation));
+		code_mark(&rw->code, relocation.r_offset, MARK_FIXED);
+		if (!ELF64_R_SYM(relocation.r_info))
+			code_mark(&rw->code, relocation.r_addend, MARK_TARGET | MARK_TAKEN);
+	}
+}
+
+static void mark_words(struct rewrite *rw, const Elf64_Shdr *section)
+{
+	const u8 *data = elf_section_data(&rw->image, section);
+	size_t at;
+	u64 word;
+
+	for (at = -section->sh_addr % 8; at + 8 <= section->sh_size; at += 8) {
+		memcpy(&word, data + at, sizeof(word));
+		if (word)
+			code_mark(&rw->code, word, MARK_TARGET | MARK_TAKEN);
+	}
+}
+
+/* The function that a word of data will have the address of, or NULL. */
+static const char *imported_at(const struct rewrite *rw, u64 slot)
+{
+	const struct elf_image *image = &rw->image;
+	const Elf64_Shdr *section = image->sections, *end = section + image->nr_sections, *symbols;
+	const size_t size = sizeof(Elf64_Rela);
+	Elf64_Rela relocation;
+	Elf64_Sym symbol;
+	size_t at;
+
+	for (; section < end; section++) {
+		if (section->sh_type != SHT_RELA || section->sh_link >= image->nr_sections)
+			continue;
+		symbols = image->sections + section->sh_link;
+		for (at = 0; at + size <= section->sh_size; at += size) {
+			u64 number;
+
+			memcpy(&relocation, elf_section_data(image, section) + at, size);
+			number = ELF64_R_SYM(relocation.r_info);
+			if (relocation.r_offset != slot || symbols->sh_link >= image->nr_sections ||
+			    number >= symbols->sh_size / sizeof(symbol) ||
+			    !elf_section_data(image, symbols))
+				continue;
+			memcpy(&symbol, elf_section_data(image, symbols) + number * sizeof(symbol),
+			       sizeof(symbol));
+			return elf_string(image, image->sections + symbols->sh_link,
+					  symbol.st_name);
+		}
+	}
+	return NULL;
+}
+
+static bool returns_twice(const struct rewrite *rw, u64 callee)
+{
+	static const char *const names[] = { "setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp" };
+	const struct elf_symbol *symbol = elf_symbol_of(&rw->image, callee);
+	const u8 *bytes = elf_at(&rw->image, callee, 16);
+	const char *name = symbol ? symbol->name : NULL;
+	u64 slot = bytes && !symbol ? rw->code.arch->slot(bytes, 16, callee) : 0;
+	size_t i;
+
+	if (slot)
+		name = imported_at(rw, slot);
+	for (i = 0; name && i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A longjmp arrives behind the call of setjmp. */
+static int find_setjmps(struct rewrite *rw)
+{
+	const struct rewrite_insn *insn = rw->code.insns, *end = insn + rw->code.nr_insns;
+	u64 asked = 0;
+	bool twice = false;
+
+	for (; insn < end; insn++) {
+		if (insn->kind != INSN_CALL || !insn->target)
+			continue;
+		if (insn->target != asked) {
+			asked = insn->target;
+			twice = returns_twice(rw, asked);
+		}
+		if (!twice)
+			continue;
+		if (grow(&rw->pads, &rw->room_pads, rw->nr_pads, sizeof(u64)))
+			return -1;
+		rw->pads[rw->nr_pads++] = insn->address + insn->size;
+	}
+	return 0;
+}
+
+int targets_mark(struct rewrite *rw, struct fault *fault)
+{
+	size_t i;
+
+	mark_branches(&rw->code);
+	for (i = 0; i < rw->image.nr_sections; i++) {
+		const Elf64_Shdr *section = rw->image.sections + i;
+
+		if (section->sh_type == SHT_REL)
+			return fault_say(fault, "%s has relocations without addends.",
+					 rw->image.path);
+		if (section->sh_type == SHT_RELA && (section->sh_flags & SHF_ALLOC))
+			mark_relocations(rw, section);
+		if ((section->sh_flags & SHF_ALLOC) && !(section->sh_flags & SHF_EXECINSTR) &&
+		    (section->sh_type == SHT_PROGBITS || section->sh_type == SHT_INIT_ARRAY ||
+		     section->sh_type == SHT_FINI_ARRAY))
+			mark_words(rw, section);
+	}
+	if (find_setjmps(rw))
+		return fault_say(fault, "There is no memory.");
+	for (i = 0; i < rw->nr_pads; i++)
+		code_mark(&rw->code, rw->pads[i], MARK_TARGET | MARK_PAD);
+	return 0;
+}
+
+/* A table of 32-bit distances from itself; returns how many lead into code. */
+static size_t mark_table(struct rewrite *rw, u64 table)
+{
+	size_t count = 0;
+	const u8 *entry;
+	s32 by;
+
+	for (; (entry = elf_at(&rw->image, table + count * sizeof(by), sizeof(by))); count++) {
+		memcpy(&by, entry, sizeof(by));
+		if (code_find(&rw->code, table + by) == NO_INSN)
+			break;
+		code_mark(&rw->code, table + by, MARK_TARGET);
+	}
+	return count;
+}
+
+/* Of each address of data that the function computes. Returns how many tables there are. */
+size_t targets_of_tables(struct rewrite *rw, const struct function *function)
+{
+	const struct code *code = &rw->code;
+	size_t i, r, tables = 0;
+
+	for (r = 0; r < function->nr_ranges; r++) {
+		const struct range *range = function->ranges + r;
+
+		i = code_find(code, range->start);
+		for (; i < code->nr_insns && code->insns[i].address < range->end; i++) {
+			const struct rewrite_insn *insn = code->insns + i;
+
+			if (insn->kind == INSN_PLAIN && insn->target &&
+			    !code_is_code(&rw->image, insn->target) &&
+			    mark_table(rw, insn->target))
+				tables++;
+		}
+	}
+	return tables;
+}

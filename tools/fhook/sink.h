@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is made of calls: where the stacks send them
+ *
+ * A sink is told of each call and each return of each thread, in the order of that
+ * thread; threads may be mixed. It keeps nothing that grows with the trace.
+ */
+#ifndef FHOOK_SINK_H
+#define FHOOK_SINK_H
+
+#include <stdio.h>
+#include "map.h"
+#include "stacks.h"
+
+/* How a call ended. */
+enum leave_how {
+	LEFT_RETURN,	/* by one of its exits */
+	LEFT_TAIL,	/* by going to another function, which has returned */
+	LEFT_OTHERWISE,	/* its caller went on, but no exit came: an exception, a jump */
+	LEFT_LOST,	/* the same, but something is missing since it was entered */
+	LEFT_OPEN,	/* the trace ended before */
+};
+
+/**
+ * struct totals - what a decoding has counted
+ * @events: stubs of functions that were executed
+ * @contexts: stubs that said which task it is
+ * @bytes: of all streams
+ * @dropped: stubs that an interrupt kept from being executed
+ * @gaps: places where something is missing
+ * @lost: bytes that could not be read or were not written
+ * @strange: addresses that are no stub's
+ * @unmatched: exits of functions that were entered before
+ * @otherwise: calls that have no exit
+ * @threads: how many there are
+ */
+struct totals {
+	u64 events, contexts, bytes, dropped, gaps, lost, strange, unmatched, otherwise;
+	u64 threads;
+};
+
+struct sink;
+
+/**
+ * struct sink_ops - a kind of output; each member may be missing
+ * @begin: returns 0, or -1 and a sentence
+ * @hit: each executed stub of a function, before what it means
+ * @enter: a call; the frame is on the thread's stack
+ * @leave: a call that is over; the frame is still on top of the stack
+ * @unmatched: a stub says that a function is left, or landed in, that is not on the
+ *	stack: it was entered before the trace or in a gap
+ * @gap: something is missing in this thread; WHY is a sentence without its end
+ * @ended: the thread has no more events
+ * @end: all have ended
+ */
+struct sink_ops {
+	int (*begin)(struct sink *sink, struct fault *fault);
+	void (*hit)(struct sink *sink, struct thread *thread, const struct map_stub *stub);
+	void (*enter)(struct sink *sink, struct thread *thread, struct frame *frame);
+	void (*leave)(struct sink *sink, struct thread *thread, struct frame *frame,
+		      enum leave_how how);
+	void (*unmatched)(struct sink *sink, struct thread *thread,
+			  const struct map_stub *stub);
+	void (*gap)(struct sink *sink, struct thread *thread, const char *why, u64 lost);
+	void (*ended)(struct sink *sink, struct thread *thread);
+	void (*end)(struct sink *sink);
+};
+
+/**
+ * struct sink - one output
+ * @ops: its kind
+ * @out: where it goes
+ * @map: the functions
+ * @totals: what was counted so far
+ * @timed: times are nanoseconds; otherwise they are numbers of events
+ * @no_memory: a sink could not remember what it had to; the output is not whole
+ * @data: the kind's own
+ */
+struct sink {
+	const struct sink_ops *ops;
+	FILE *out;
+	const struct map *map;
+	const struct totals *totals;
+	bool timed, no_memory;
+	void *data;
+};
+
+extern const struct sink_ops sink_tree, sink_flat, sink_folded, sink_json, sink_summary,
+			     sink_events;
+
+#endif /* FHOOK_SINK_H */

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Chrome's trace JSON, which Perfetto opens: nested begin and end events
+ *
+ * A time stamp is in microseconds. Without times it is the number of the event, and
+ * the metadata say so.
+ */
+#include "sink.h"
+
+static const char *const ends[] = {
+	[LEFT_RETURN] = "return",
+	[LEFT_TAIL] = "tail call",
+	[LEFT_OTHERWISE] = "left otherwise",
+	[LEFT_LOST] = "exit lost",
+	[LEFT_OPEN] = "not over when the trace ends",
+};
+
+static void print_string(FILE *out, const char *string)
+{
+	fputc('"', out);
+	for (; *string; string++) {
+		if (*string == '"' || *string == '\\')
+			fprintf(out, "\\%c", *string);
+		else if ((u8)*string < ' ' || (u8)*string >= 0x7f)
+			fprintf(out, "\\u%04x", (u8)*string);
+		else
+			fputc(*string, out);
+	}
+	fputc('"', out);
+}
+
+/* What is common to all events; a thread says its name with its first one. */
+static void begin_event(struct sink *sink, struct thread *thread, const char *phase)
+{
+	if (!thread->sink) {
+		thread->sink = sink;
+		fprintf(sink->out,
+			",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%u,\"args\":{\"name\":",
+			thread->number);
+		print_string(sink->out, thread->label);
+		fputs("}}", sink->out);
+	}
+	fprintf(sink->out, ",\n{\"ph\":\"%s\",\"pid\":1,\"tid\":%u,\"ts\":", phase, thread->number);
+	if (sink->timed)
+		fprintf(sink->out, "%llu.%03llu", thread->now / 1000, thread->now % 1000);
+	else
+		fprintf(sink->out, "%llu", thread->now);
+}
+
+static int begin(struct sink *sink, struct fault *fault __unused)
+{
+	fprintf(sink->out,
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"time\":\"%s\"},\"traceEvents\":[\n"
+		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"calltrace\"}}",
+		sink->timed ? "microseconds" : "number of the event");
+	return 0;
+}
+
+static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
+{
+	begin_event(sink, thread, "B");
+	fputs(",\"name\":", sink->out);
+	print_string(sink->out, map_name(sink->map, frame->function));
+	fputc('}', sink->out);
+}
+
+static void leave(struct sink *sink, struct thread *thread, struct frame *frame __unused,
+		  enum leave_how how)
+{
+	const bool uncertain = thread->nr_frames <= thread->uncertain;
+
+	begin_event(sink, thread, "E");
+	if (how != LEFT_RETURN || uncertain)
+		fprintf(sink->out, ",\"args\":{\"end\":\"%s\"%s}", ends[how],
+			uncertain ? ",\"gap\":true" : "");
+	fputc('}', sink->out);
+}
+
+static void print_instant(struct sink *sink, struct thread *thread, const char *name,
+			  const char *more)
+{
+	begin_event(sink, thread, "i");
+	fputs(",\"s\":\"t\",\"name\":", sink->out);
+	print_string(sink->out, name);
+	fprintf(sink->out, ",\"args\":{\"%s\":true}}", more);
+}
+
+static void unmatched(struct sink *sink, struct thread *thread, const struct map_stub *stub)
+{
+	print_instant(sink, thread, map_name(sink->map, stub->function),
+		      stub->kind == STUB_LAND ? "goes on, entered before" :
+		      "returns, entered before");
+}
+
+static void gap(struct sink *sink, struct thread *thread, const char *why, u64 lost __unused)
+{
+	print_instant(sink, thread, why, "gap");
+}
+
+static void end(struct sink *sink)
+{
+	fputs("\n]}\n", sink->out);
+}
+
+const struct sink_ops sink_json = {
+	.begin = begin,
+	.enter = enter,
+	.leave = leave,
+	.unmatched = unmatched,
+	.gap = gap,
+	.end = end,
+};

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The stack of calls of each thread: the rules are in the header. */
+#include <stdlib.h>
+#include "sink.h"
+#include "stacks.h"
+
+/* A loop of tails would fill the memory: from here on, a tail is an exit. */
+#define MAX_CHAIN	64
+
+static struct frame *top_of(struct thread *thread)
+{
+	return thread->nr_frames ? &thread->frames[thread->nr_frames - 1] : NULL;
+}
+
+/* As much as 96 bits of the product matter. */
+static u64 scale(u64 time, u64 multiply)
+{
+	return (time >> 32) * multiply + ((time & 0xffffffff) * (multiply >> 32)) +
+	       ((time & 0xffffffff) * (multiply & 0xffffffff) >> 32);
+}
+
+static void advance(const struct stacks *stacks, struct thread *thread, u64 time)
+{
+	u64 now = thread->now + 1;
+
+	if (stacks->multiply) {
+		now = scale(time, stacks->multiply);
+		/* What has no time of its own has that of what is before it. */
+		if (now < thread->now)
+			now = thread->now;
+	}
+	thread->now = now;
+}
+
+/* Take the top frame off the stack, and nothing else. */
+static void pop_one(struct stacks *stacks, struct thread *thread, enum leave_how how)
+{
+	struct sink *sink = stacks->sink;
+	struct frame *frame = top_of(thread);
+
+	if (sink->ops->leave)
+		sink->ops->leave(sink, thread, frame, how);
+	if (how == LEFT_OTHERWISE || how == LEFT_LOST)
+		stacks->totals->otherwise++;
+	thread->nr_frames--;
+	if (thread->uncertain > thread->nr_frames)
+		thread->uncertain = thread->nr_frames;
+	if (thread->nr_frames)
+		top_of(thread)->below += thread->now - frame->entered;
+}
+
+/* What has left by the tail that led to it goes as well. */
+static void pop(struct stacks *stacks, struct thread *thread, enum leave_how how)
+{
+	pop_one(stacks, thread, how);
+	while (thread->nr_frames && top_of(thread)->state == FRAME_TAIL)
+		pop_one(stacks, thread, LEFT_TAIL);
+}
+
+/* Those above a depth are not there any more. */
+static void pop_above(struct stacks *stacks, struct thread *thread, size_t depth)
+{
+	while (thread->nr_frames > depth) {
+		if (top_of(thread)->state != FRAME_RUNS)
+			pop_one(stacks, thread, LEFT_TAIL);
+		else if (thread->nr_frames <= thread->uncertain)
+			pop_one(stacks, thread, LEFT_LOST);
+		else
+			pop_one(stacks, thread, LEFT_OTHERWISE);
+	}
+}
+
+/* The depth of the innermost call of a function that has not left; 0: none. */
+static size_t find(const struct thread *thread, u32 function)
+{
+	size_t depth = thread->nr_frames;
+
+	while (depth && (thread->frames[depth - 1].function != function ||
+			 thread->frames[depth - 1].state != FRAME_RUNS))
+		depth--;
+	return depth;
+}
+
+static bool is_target(const struct stacks *stacks, u32 target, u32 function)
+{
+	if (target == TARGET_UNKNOWN || target == function)
+		return true;
+	return target != TARGET_OUTSIDE && target & TARGET_NAMED &&
+	       stacks->map->functions[function].name == (target & ~TARGET_NAMED);
+}
+
+/* The caller is told how many tails led to what it calls. */
+static u16 follow_tail(struct stacks *stacks, struct thread *thread, u32 function)
+{
+	struct frame *top = top_of(thread);
+	u16 chain;
+
+	if (!top || top->state != FRAME_WAITS || !is_target(stacks, top->target, function))
+		return 0;
+	chain = top->chain;
+	if (chain >= MAX_CHAIN) {
+		pop_one(stacks, thread, LEFT_TAIL);
+		return chain;
+	}
+	top->state = FRAME_TAIL;
+	return chain + 1;
+}
+
+static void enter(struct stacks *stacks, struct thread *thread, u32 function)
+{
+	struct sink *sink = stacks->sink;
+	const u16 chain = follow_tail(stacks, thread, function);
+	struct frame *frame;
+
+	if (grow(&thread->frames, &thread->room_frames, thread->nr_frames,
+		 sizeof(*thread->frames))) {
+		sink->no_memory = true;
+		return;
+	}
+	frame = &thread->frames[thread->nr_frames++];
+	*frame = (struct frame){
+		.entered = thread->now, .function = function, .chain = chain,
+	};
+	if (sink->ops->enter)
+		sink->ops->enter(sink, thread, frame);
+}
+
+static void unmatched(struct stacks *stacks, struct thread *thread, const struct map_stub *stub)
+{
+	struct sink *sink = stacks->sink;
+
+	stacks->totals->unmatched++;
+	if (sink->ops->unmatched)
+		sink->ops->unmatched(sink, thread, stub);
+}
+
+static void leave(struct stacks *stacks, struct thread *thread, const struct map_stub *stub)
+{
+	const size_t depth = find(thread, stub->function);
+	struct frame *frame;
+
+	if (!depth) {
+		unmatched(stacks, thread, stub);
+		return;
+	}
+	pop_above(stacks, thread, depth);
+	if (stub->kind == STUB_EXIT) {
+		pop(stacks, thread, LEFT_RETURN);
+	} else if (stub->kind == STUB_TAIL && stub->target == TARGET_OUTSIDE) {
+		pop(stacks, thread, LEFT_TAIL);
+	} else if (stub->kind == STUB_TAIL) {
+		frame = top_of(thread);
+		frame->state = FRAME_WAITS;
+		frame->target = stub->target;
+	}
+	/* One that an exception has landed in goes on. */
+}
+
+/* Tails to nobody knows where have led to the event that comes now, or to none. */
+static void end_unknown_tail(struct stacks *stacks, struct thread *thread)
+{
+	const struct frame *top = top_of(thread);
+
+	if (top && top->state == FRAME_WAITS && top->target == TARGET_UNKNOWN)
+		pop(stacks, thread, LEFT_TAIL);
+}
+
+void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_stub *stub,
+		u64 time)
+{
+	struct sink *sink = stacks->sink;
+
+	stacks->totals->events++;
+	advance(stacks, thread, time);
+	if (sink->ops->hit)
+		sink->ops->hit(sink, thread, stub);
+	if (stub->kind == STUB_ENTRY) {
+		enter(stacks, thread, stub->function);
+	} else {
+		end_unknown_tail(stacks, thread);
+		leave(stacks, thread, stub);
+	}
+}
+
+void stacks_gap(struct stacks *stacks, struct thread *thread, const char *why, u64 lost)
+{
+	struct sink *sink = stacks->sink;
+
+	/* Where a tail went is not known any more, but it did leave. */
+	while (thread->nr_frames && top_of(thread)->state == FRAME_WAITS)
+		pop(stacks, thread, LEFT_TAIL);
+	thread->uncertain = thread->nr_frames;
+	thread->gap = true;
+	if (sink->ops->gap)
+		sink->ops->gap(sink, thread, why, lost);
+}
+
+struct thread *stacks_new_thread(struct stacks *stacks)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+
+	if (thread)
+		thread->number = ++stacks->totals->threads;
+	return thread;
+}
+
+void stacks_end_thread(struct stacks *stacks, struct thread *thread)
+{
+	struct sink *sink = stacks->sink;
+
+	while (thread->nr_frames)
+		pop_one(stacks, thread,
+			top_of(thread)->state == FRAME_RUNS ? LEFT_OPEN : LEFT_TAIL);
+	if (sink->ops->ended)
+		sink->ops->ended(sink, thread);
+	free(thread->frames);
+	free(thread);
+}

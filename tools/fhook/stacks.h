@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The stack of calls of each thread
+ *
+ * What is on a stack is what the trace has said, and it is never guessed. An exit
+ * ends the innermost call of its function; calls above it have been left otherwise.
+ * The exit of a function that is not on the stack changes nothing: it was entered
+ * before the trace began, or in a gap. A gap makes the calls that are open uncertain:
+ * if they turn out to be left, their exits were lost.
+ *
+ * A function that leaves by a tail stays on the stack until what it went to has
+ * returned. The next entry of its target, at this place of the stack, is that: others
+ * in between are an interrupt's, and are shown inside of it. If the target is not in
+ * the map, nothing will be heard of it, and the tail is an exit. If nobody knows the
+ * target, then it is the function that is entered next, if that is the very next
+ * event of the thread; otherwise the tail was an exit.
+ */
+#ifndef FHOOK_STACKS_H
+#define FHOOK_STACKS_H
+
+#include "map.h"
+
+enum frame_state {
+	FRAME_RUNS,
+	FRAME_WAITS,	/* it has left by a tail, and its target is yet to come */
+	FRAME_TAIL,	/* it has left by a tail; it goes with what is above it */
+};
+
+/**
+ * struct frame - a call that is not over
+ * @entered: when
+ * @below: how much of its time is that of its callees
+ * @function: index of the function
+ * @target: of a tail that waits: index of a function, or TARGET_...
+ * @state: enum frame_state
+ * @chain: how many tails led here one after the other
+ * @mark: the sink's
+ */
+struct frame {
+	u64 entered;
+	u64 below;
+	u32 function;
+	u32 target;
+	u16 state;
+	u16 chain;
+	u32 mark;
+};
+
+/**
+ * struct thread - a thread or task, or what was executed by nobody knows whom
+ * @label: what it is called
+ * @number: unique; from 1 on
+ * @frames: its stack, the outermost call first
+ * @nr_frames: how deep it is
+ * @room_frames: for how many there is room
+ * @uncertain: calls below this depth were entered before a gap
+ * @now: the time of the last event
+ * @gap: there was one: what is not on the stack may have been entered in it
+ * @sink: the sink's
+ */
+struct thread {
+	char label[48];
+	u32 number;
+	struct frame *frames;
+	size_t nr_frames, room_frames;
+	size_t uncertain;
+	u64 now;
+	bool gap;
+	void *sink;
+};
+
+struct sink;
+struct totals;
+
+/**
+ * struct stacks - all of them
+ * @map: the functions
+ * @sink: where the calls go
+ * @totals: what is counted
+ * @multiply: nanoseconds of a cycle of the clock, times 2^32; 0 without times
+ */
+struct stacks {
+	const struct map *map;
+	struct sink *sink;
+	struct totals *totals;
+	u64 multiply;
+};
+
+struct thread *stacks_new_thread(struct stacks *stacks);
+/* A stub of a function was executed by a thread, at TIME of the clock. */
+void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_stub *stub,
+		u64 time);
+void stacks_gap(struct stacks *stacks, struct thread *thread, const char *why, u64 lost);
+/* The thread has ended, or the trace. */
+void stacks_end_thread(struct stacks *stacks, struct thread *thread);
+
+#endif /* FHOOK_STACKS_H */

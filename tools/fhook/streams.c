@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0
+/* From the streams of a recording to threads: how is in the header. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "decoder.h"
+#include "streams.h"
+#include "tasks.h"
+
+/**
+ * struct stream - one of them, as far as it was read
+ * @decoder: reads it
+ * @events: the last batch
+ * @nr_events: of so many
+ * @next: the first one that was not looked at
+ * @thread: whose events these are; NULL: of one that is not wanted, or of nobody
+ * @nobody: it is not known which task runs
+ * @unknown: what has the events of that
+ * @spelled: what context stubs have said since the last whole context
+ * @spelling: a context has begun
+ * @turn: which turn of the task, as far as it was said; -1: it was not
+ * @taken: how many events have been taken from it
+ * @waits: a context is complete, and waits to be its task's next turn
+ * @since: the time of that
+ * @number: of the stream
+ */
+struct stream {
+	struct decoder *decoder;
+	struct trace_event events[TRACE_BATCH];
+	unsigned int nr_events, next;
+	struct thread *thread, *unknown;
+	u32 spelled;
+	bool nobody, spelling, waits;
+	int turn;
+	u64 since, taken;
+	u32 number;
+};
+
+/**
+ * struct decoding - what the functions here share
+ * @turns: the map has stubs that say turns, so a context begins with one
+ */
+struct decoding {
+	struct streams *streams;
+	struct stacks stacks;
+	struct tasks tasks;
+	struct stream **open;
+	unsigned int nr_open;
+	bool turns;
+};
+
+static bool wanted(const struct decoding *decoding, u64 number)
+{
+	return decoding->streams->only < 0 || decoding->streams->only == (s64)number;
+}
+
+static struct stream *open_stream(struct decoding *decoding, u32 number, struct fault *fault)
+{
+	struct streams *streams = decoding->streams;
+	struct stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream) {
+		fault_say(fault, "there is not enough memory to decode");
+		return NULL;
+	}
+	stream->number = number;
+	stream->turn = -1;
+	stream->decoder = decoder_open(streams->recording, streams->map, number, fault);
+	if (!stream->decoder) {
+		free(stream);
+		return NULL;
+	}
+	streams->totals.bytes += stream->decoder->size;
+	return stream;
+}
+
+/* The next event that was not looked at, or NULL when there is none. */
+static const struct trace_event *next_event(struct stream *stream)
+{
+	if (stream->next == stream->nr_events) {
+		stream->nr_events = stream->decoder->ops->fill(stream->decoder, stream->events);
+		stream->next = 0;
+		if (!stream->nr_events)
+			return NULL;
+	}
+	stream->taken++;
+	return &stream->events[stream->next++];
+}
+
+/* Whose the next event is, or NULL. */
+static struct thread *thread_of(struct decoding *decoding, struct stream *stream)
+{
+	if (stream->thread || !stream->nobody || decoding->streams->only >= 0)
+		return stream->thread;
+	if (!stream->unknown) {
+		stream->unknown = stacks_new_thread(&decoding->stacks);
+		if (stream->unknown)
+			snprintf(stream->unknown->label, sizeof(stream->unknown->label),
+				 "cpu %u, task not known", stream->number);
+	}
+	stream->thread = stream->unknown;
+	return stream->thread;
+}
+
+static void gap(struct decoding *decoding, struct stream *stream, const char *why, u64 lost)
+{
+	struct thread *thread = thread_of(decoding, stream);
+
+	decoding->streams->totals.gaps++;
+	decoding->streams->totals.lost += lost;
+	if (thread)
+		stacks_gap(&decoding->stacks, thread, why, lost);
+}
+
+/* Which task it is, is not known before the next context. */
+static void forget_task(struct stream *stream)
+{
+	stream->thread = NULL;
+	stream->nobody = true;
+	stream->spelling = false;
+	stream->turn = -1;
+}
+
+static void cpu_gap(struct decoding *decoding, struct stream *stream, const char *why, u64 lost)
+{
+	gap(decoding, stream, why, lost);
+	if (!decoding->streams->recording->threads)
+		forget_task(stream);
+}
+
+/* A context stub; the last one of a context makes the stream wait. */
+static void spell(struct decoding *decoding, struct stream *stream, const struct map_stub *stub,
+		  u64 time)
+{
+	decoding->streams->totals.contexts++;
+	if (stub->kind == STUB_TURN || (!stream->spelling && !decoding->turns)) {
+		stream->spelling = true;
+		stream->spelled = 0;
+		stream->turn = -1;
+	}
+	if (!stream->spelling)
+		return;
+	switch (stub->kind) {
+	case STUB_TURN:
+		stream->turn = stub->function;
+		break;
+	case STUB_TASK2:
+		stream->spelled |= stub->function << 16;
+		break;
+	case STUB_TASK1:
+		stream->spelled |= stub->function << 8;
+		break;
+	default:
+		stream->spelled |= stub->function;
+		if (!stream->spelled)
+			stream->spelled = TASK_IDLE + stream->number;
+		stream->spelling = false;
+		stream->waits = true;
+		stream->since = time;
+		break;
+	}
+}
+
+/* Take events until the stream waits or ends. Returns false when it has ended. */
+static bool advance(struct decoding *decoding, struct stream *stream)
+{
+	struct streams *streams = decoding->streams;
+	const struct trace_event *event;
+	const struct map_stub *stub;
+	struct thread *thread;
+
+	while (!stream->waits) {
+		event = next_event(stream);
+		if (!event)
+			return false;
+		if (event->type == TRACE_GAP) {
+			cpu_gap(decoding, stream, event->why, event->lost);
+			continue;
+		}
+		if (event->type == TRACE_DROPPED) {
+			streams->totals.dropped++;
+			continue;
+		}
+		stub = map_find(streams->map, event->address);
+		if (!stub) {
+			if (!streams->totals.strange++)
+				gap(decoding, stream, "an address is no stub of the map", 0);
+		} else if (map_is_context(stub)) {
+			spell(decoding, stream, stub, event->time);
+		} else {
+			thread = thread_of(decoding, stream);
+			if (thread)
+				stacks_hit(&decoding->stacks, thread, stub, event->time);
+		}
+	}
+	return true;
+}
+
+static void close_stream(struct decoding *decoding, struct stream *stream)
+{
+	const struct recording *recording = decoding->streams->recording;
+	u64 lost = recording_note(recording->lost, recording->nr_lost, stream->number);
+
+	if (lost)
+		gap(decoding, stream, "the recorder could not write all", lost);
+	if (stream->unknown)
+		stacks_end_thread(&decoding->stacks, stream->unknown);
+	stream->decoder->ops->close(stream->decoder);
+	free(stream);
+}
+
+static int decode_thread(struct decoding *decoding, u32 number, struct fault *fault)
+{
+	const struct recording *recording = decoding->streams->recording;
+	u64 tid = recording_note(recording->tids, recording->nr_tids, number);
+	struct stream *stream;
+	struct thread *thread;
+
+	if (!wanted(decoding, tid ? tid : number))
+		return 0;
+	stream = open_stream(decoding, number, fault);
+	if (!stream)
+		return -1;
+	thread = stacks_new_thread(&decoding->stacks);
+	if (thread) {
+		if (tid)
+			snprintf(thread->label, sizeof(thread->label), "thread %llu", tid);
+		else
+			snprintf(thread->label, sizeof(thread->label), "thread #%u", number);
+		stream->thread = thread;
+		while (advance(decoding, stream))
+			stream->waits = false;
+	}
+	close_stream(decoding, stream);
+	if (thread)
+		stacks_end_thread(&decoding->stacks, thread);
+	return 0;
+}
+
+/* How sure it is that what a stream waits with comes next: less is surer. */
+static unsigned int doubt(const struct decoding *decoding, const struct stream *stream)
+{
+	const struct task *task;
+
+	if (!stream->waits || stream->turn < 0)
+		return 0;
+	task = tasks_find(&decoding->tasks, stream->spelled);
+	if (!task)
+		return stream->turn ? 2 : 0;
+	if (stream->turn == tasks_next_turn(task->turn))
+		return 0;
+	/* The number of a task that has ended is used again, or this is too early. */
+	return stream->turn ? 3 : 1;
+}
+
+/* By the clock, or where there is none by what has been read, for want of better. */
+static bool is_behind(const struct stream *stream, const struct stream *other)
+{
+	if (stream->since != other->since)
+		return stream->since < other->since;
+	return stream->taken < other->taken;
+}
+
+static unsigned int choose(const struct decoding *decoding, unsigned int recent)
+{
+	unsigned int best = recent, best_doubt = 4, i;
+
+	for (i = 0; i < decoding->nr_open && best_doubt; i++) {
+		/* Where it has just been read, it can often go on. */
+		const unsigned int index = (recent + i) % decoding->nr_open;
+		const struct stream *stream = decoding->open[index];
+		const unsigned int this = doubt(decoding, stream);
+
+		if (this < best_doubt ||
+		    (this == best_doubt && is_behind(stream, decoding->open[best]))) {
+			best = index;
+			best_doubt = this;
+		}
+	}
+	return best;
+}
+
+static void name_task(const struct task *task)
+{
+	struct thread *thread = task->thread;
+
+	if (task->id < TASK_IDLE)
+		snprintf(thread->label, sizeof(thread->label), "task %u", task->id);
+	else
+		snprintf(thread->label, sizeof(thread->label), "cpu %u, idle",
+			 task->id - TASK_IDLE);
+}
+
+/* What the stream waits with is the task's next turn, as far as can be known. */
+static void begin_turn(struct decoding *decoding, struct stream *stream)
+{
+	struct task *task = tasks_get(&decoding->tasks, stream->spelled);
+	bool missing = false;
+
+	stream->waits = false;
+	stream->nobody = false;
+	stream->thread = NULL;
+	if (!task || !wanted(decoding, stream->spelled))
+		return;
+	if (task->thread && stream->turn >= 0) {
+		if (!stream->turn) {
+			stacks_end_thread(&decoding->stacks, task->thread);
+			task->thread = NULL;
+		} else {
+			missing = task->turn >= 0 && stream->turn != tasks_next_turn(task->turn);
+		}
+	}
+	if (!task->thread) {
+		task->thread = stacks_new_thread(&decoding->stacks);
+		if (!task->thread)
+			return;
+		name_task(task);
+	}
+	task->turn = stream->turn;
+	stream->thread = task->thread;
+	if (missing)
+		gap(decoding, stream, "turns of this task are missing", 0);
+}
+
+static int open_cpus(struct decoding *decoding, struct fault *fault)
+{
+	const u32 nr = decoding->streams->recording->nr_streams;
+	char *path;
+	FILE *file;
+	u32 i;
+
+	decoding->open = calloc(nr + 1, sizeof(*decoding->open));
+	if (!decoding->open)
+		return fault_say(fault, "there is not enough memory to decode");
+	for (i = 0; i < nr; i++) {
+		/* A processor that did nothing may have no stream. */
+		path = recording_stream_path(decoding->streams->recording, i);
+		file = path ? fopen(path, "r") : NULL;
+		free(path);
+		if (!file)
+			continue;
+		fclose(file);
+		decoding->open[decoding->nr_open] = open_stream(decoding, i, fault);
+		if (!decoding->open[decoding->nr_open])
+			return -1;
+		forget_task(decoding->open[decoding->nr_open++]);
+	}
+	return 0;
+}
+
+static int decode_cpus(struct decoding *decoding, struct fault *fault)
+{
+	unsigned int recent = 0;
+	int result = open_cpus(decoding, fault);
+
+	while (!result && decoding->nr_open) {
+		struct stream *stream;
+
+		recent = choose(decoding, recent);
+		stream = decoding->open[recent];
+		if (stream->waits)
+			begin_turn(decoding, stream);
+		if (advance(decoding, stream))
+			continue;
+		close_stream(decoding, stream);
+		decoding->open[recent] = decoding->open[--decoding->nr_open];
+		recent = 0;
+	}
+	while (decoding->nr_open)
+		close_stream(decoding, decoding->open[--decoding->nr_open]);
+	free(decoding->open);
+	tasks_end(&decoding->tasks, &decoding->stacks);
+	return result;
+}
+
+static bool has_turns(const struct map *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->nr_stubs; i++)
+		if (map->stubs[i].kind == STUB_TURN)
+			return true;
+	return false;
+}
+
+static int decode(struct decoding *decoding, struct fault *fault)
+{
+	const struct recording *recording = decoding->streams->recording;
+	u32 i;
+
+	if (!recording->threads)
+		return decode_cpus(decoding, fault);
+	for (i = 0; i < recording->nr_streams; i++)
+		if (decode_thread(decoding, i, fault))
+			return -1;
+	return 0;
+}
+
+int streams_decode(struct streams *streams, struct fault *fault)
+{
+	struct sink *sink = streams->sink;
+	struct decoding decoding = {
+		.streams = streams,
+		.stacks = {
+			.map = streams->map, .sink = sink, .totals = &streams->totals,
+		},
+		.turns = has_turns(streams->map),
+	};
+
+	if (streams->recording->clock)
+		decoding.stacks.multiply = (1000000ULL << 32) / streams->recording->clock;
+	if (sink->ops->begin && sink->ops->begin(sink, fault))
+		return -1;
+	if (decode(&decoding, fault))
+		return -1;
+	if (sink->ops->end)
+		sink->ops->end(sink);
+	return 0;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where QEMU's user mode has loaded the objects of a map
+ *
+ * The guest's files are mapped in QEMU's own process: its list of mappings has
+ * them. An object is known by its build id; one without, by the name of its file.
+ * It is looked for before the first instruction runs, and when more was mapped.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "build_id.h"
+#include "trace_plugin.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool *found;
+static size_t nr_found;
+static bool looked;
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_object(const struct map_object *object, const char *build_id, const char *path)
+{
+	if (strcmp(object->build_id, "-"))
+		return !strcmp(object->build_id, build_id);
+	return !strcmp(base_name(object->name), base_name(path));
+}
+
+/* The address that the beginning of a file has in the file's own terms. */
+static int linked_at(const struct elf_image *image, u64 *address)
+{
+	const u64 page_mask = 4095;
+	unsigned int i;
+
+	for (i = 0; i < image->header->e_phnum; i++) {
+		const Elf64_Phdr *segment = &image->segments[i];
+
+		if (segment->p_type == PT_LOAD && segment->p_offset <= page_mask) {
+			*address = segment->p_vaddr & ~page_mask;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* The beginning of a file was mapped at START. */
+static void look_at_file(const char *path, u64 start)
+{
+	char build_id[BUILD_ID_TEXT];
+	struct elf_image image;
+	struct fault fault;
+	u64 address;
+	size_t i;
+
+	if (elf_open(&image, path, &fault))
+		return;
+	build_id_text(&image, build_id);
+	for (i = 0; i < plugin.map.nr_objects && !linked_at(&image, &address); i++)
+		if (!found[i] && is_object(&plugin.map.objects[i], build_id, path)) {
+			found[i] = true;
+			nr_found++;
+			trace_add_load(i, start - address);
+		}
+	elf_close(&image);
+}
+
+static void look_at_mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	char line[4096], path[4096];
+	unsigned long start, offset;
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file) && nr_found < plugin.map.nr_objects)
+		if (sscanf(line, "%lx-%*x %*s %lx %*s %*s %4095s", &start, &offset, path) == 3 &&
+		    *path == '/' && !offset && start >= guest_base)
+			look_at_file(path, start - guest_base);
+	fclose(file);
+}
+
+void trace_find_loads(bool again)
+{
+	/* Both only grow, and an old value costs no more than one look too many. */
+	if (nr_found >= plugin.map.nr_objects || !&guest_base || (looked && !again))
+		return;
+	pthread_mutex_lock(&lock);
+	looked = true;
+	if (!found)
+		found = calloc(plugin.map.nr_objects, sizeof(*found));
+	if (found && nr_found < plugin.map.nr_objects)
+		look_at_mappings();
+	pthread_mutex_unlock(&lock);
+}

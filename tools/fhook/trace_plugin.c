@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A QEMU plugin that records the execution of address ranges as a processor's trace
+ *
+ *	-plugin fhook-trace.so,out=DIR,range=0xSTART+0xSIZE,profile=NAME,psb=BYTES,
+ *		map=FILE,control=PATH
+ *
+ * For qemu-x86_64 and qemu-system-x86_64 it writes Intel PT, for qemu-aarch64 and
+ * qemu-system-aarch64 ETMv4. A range is an address in memory; those of a map come
+ * on top, where the program was loaded. With control=, recording begins when the
+ * channel says so, otherwise at once.
+ *
+ * What is translated is looked at once, here. Instructions in a range get callbacks.
+ * The same code may be translated any number of times; a site is kept and used again.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "trace_plugin.h"
+#include "words.h"
+
+QEMU_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
+
+struct trace_plugin plugin = {
+	.profile = PROFILE_TARGET,
+	.psb_period = 2048,
+};
+
+#define SITE_SLOTS	65536
+
+/* By their address; only added to. */
+static struct trace_site *sites[SITE_SLOTS];
+static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
+
+int trace_add_range(u64 start, u64 size, struct fault *fault)
+{
+	const unsigned int nr = atomic_load(&plugin.nr_ranges);
+
+	if (!size || start + size - 1 < start)
+		return fault_say(fault, "0x%llx and 0x%llx are no range", start, size);
+	if (nr == TRACE_RANGES)
+		return fault_say(fault, "there are %u ranges already, and no room for more", nr);
+	plugin.ranges[nr] = (struct trace_range){ .start = start, .size = size };
+	atomic_store_explicit(&plugin.nr_ranges, nr + 1, memory_order_release);
+	return 0;
+}
+
+static bool same_site(const struct trace_site *a, const struct trace_site *b)
+{
+	return a->ip == b->ip && a->start == b->start && a->size == b->size &&
+	       a->branch.kind == b->branch.kind && a->branch.target == b->branch.target &&
+	       a->branch.from_memory == b->branch.from_memory;
+}
+
+/* The one that is kept for such an instruction, or NULL. */
+static struct trace_site *keep_site(const struct trace_site *wanted)
+{
+	struct trace_site **slot = &sites[(wanted->ip ^ wanted->ip >> 16) % SITE_SLOTS], *site;
+
+	pthread_mutex_lock(&sites_lock);
+	for (site = *slot; site && !same_site(site, wanted); site = site->next)
+		;
+	if (!site) {
+		site = malloc(sizeof(*site));
+		if (site) {
+			*site = *wanted;
+			site->next = *slot;
+			*slot = site;
+		}
+	}
+	pthread_mutex_unlock(&sites_lock);
+	return site;
+}
+
+static struct trace_site *site_of(struct qemu_plugin_insn *insn, u64 start)
+{
+	struct trace_site site = {
+		.start = start,
+		.ip = qemu_plugin_insn_vaddr(insn),
+		.size = qemu_plugin_insn_size(insn),
+	};
+	const u8 *code = qemu_plugin_insn_data(insn);
+
+	if (plugin.x86)
+		branch_decode_x86(&site.branch, code, site.size, site.ip);
+	else
+		branch_decode_arm64(&site.branch, code, site.size, site.ip);
+	return keep_site(&site);
+}
+
+static void translated(uint64_t id __unused, struct qemu_plugin_tb *tb)
+{
+	const size_t nr = qemu_plugin_tb_n_insns(tb);
+	size_t i;
+
+	if (!plugin.system)
+		trace_find_loads(false);
+	if (plugin.profile == PROFILE_BRANCHES) {
+		struct trace_site *site = site_of(qemu_plugin_tb_get_insn(tb, nr - 1),
+						  qemu_plugin_tb_vaddr(tb));
+
+		if (site)
+			qemu_plugin_register_vcpu_tb_exec_cb(tb, trace_block_executed,
+							     QEMU_PLUGIN_NO_REGISTERS, site);
+		return;
+	}
+	for (i = 0; i < nr; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		struct trace_site *site;
+
+		if (!trace_in_range(qemu_plugin_insn_vaddr(insn)))
+			continue;
+		site = site_of(insn, 0);
+		if (!site)
+			continue;
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, trace_executed,
+						       QEMU_PLUGIN_NO_REGISTERS, site);
+		if (site->branch.from_memory)
+			qemu_plugin_register_vcpu_mem_cb(insn, trace_loaded,
+							 QEMU_PLUGIN_NO_REGISTERS,
+							 QEMU_PLUGIN_READS, site);
+	}
+}
+
+static void syscall_returned(uint64_t id __unused, unsigned int vcpu __unused,
+			     int64_t number, int64_t result)
+{
+	const int64_t mmap_number = plugin.x86 ? 9 : 222;
+
+	if (number == mmap_number && result > 0)
+		trace_find_loads(true);
+}
+
+static void vcpu_exited(uint64_t id __unused, unsigned int vcpu)
+{
+	trace_vcpu_gone(vcpu);
+}
+
+static void flushed(uint64_t id __unused)
+{
+	trace_control_flushed();
+}
+
+static void exiting(uint64_t id __unused, void *data __unused)
+{
+	trace_stop();
+}
+
+static int set_profile(const char *name, struct fault *fault)
+{
+	unsigned int i;
+
+	for (i = 0; i < PROFILES; i++)
+		if (!strcmp(recording_profiles[i], name)) {
+			plugin.profile = i;
+			return 0;
+		}
+	return fault_say(fault,
+			 "there is no profile '%s': it is target, no-target, cycles or branches",
+			 name);
+}
+
+static int set_range(char *text, struct fault *fault)
+{
+	char *plus = strchr(text, '+');
+	u64 start, size;
+
+	if (plus)
+		*plus = '\0';
+	if (!plus || word_number(text, 16, ~0ULL, &start) ||
+	    word_number(plus + 1, 16, ~0ULL, &size))
+		return fault_say(fault, "a range is written 0xSTART+0xSIZE");
+	return trace_add_range(start, size, fault);
+}
+
+static int set_option(char *argument, struct fault *fault)
+{
+	char *value = strchr(argument, '=');
+
+	if (!value)
+		return fault_say(fault, "'%s' is no option", argument);
+	*value++ = '\0';
+	if (!strcmp(argument, "out"))
+		plugin.out = strdup(value);
+	else if (!strcmp(argument, "map"))
+		plugin.map_path = strdup(value);
+	else if (!strcmp(argument, "control"))
+		plugin.control = strdup(value);
+	else if (!strcmp(argument, "range"))
+		return set_range(value, fault);
+	else if (!strcmp(argument, "profile"))
+		return set_profile(value, fault);
+	else if (strcmp(argument, "psb"))
+		return fault_say(fault, "there is no option '%s'", argument);
+	else if (word_number(value, 10, 1ULL << 40, &plugin.psb_period) || plugin.psb_period < 64)
+		return fault_say(fault, "psb=%s is no number of bytes from 64 on", value);
+	return 0;
+}
+
+static int set_target(const struct qemu_plugin_info *info, struct fault *fault)
+{
+	plugin.x86 = !strcmp(info->target_name, "x86_64");
+	plugin.system = info->system_emulation;
+	if (!plugin.x86 && strcmp(info->target_name, "aarch64"))
+		return fault_say(fault,
+				 "there is no trace of a processor %s: only of x86_64 and aarch64",
+				 info->target_name);
+	return 0;
+}
+
+static int set_up(const struct qemu_plugin_info *info, int argc, char **argv,
+		  struct fault *fault)
+{
+	int i;
+
+	if (set_target(info, fault))
+		return -1;
+	for (i = 0; i < argc; i++)
+		if (set_option(argv[i], fault))
+			return -1;
+	if (!plugin.out)
+		return fault_say(fault, "where to is missing: out=DIR");
+	if (plugin.map_path && map_read_file(&plugin.map, plugin.map_path, fault))
+		return -1;
+	if (!plugin.control && !plugin.map_path && !atomic_load(&plugin.nr_ranges) &&
+	    plugin.profile != PROFILE_BRANCHES)
+		return fault_say(fault,
+				 "what to trace is missing: range=0xSTART+0xSIZE, map=FILE or control=PATH");
+	return plugin.control ? trace_control_start(fault) : trace_start(plugin.profile, fault);
+}
+
+QEMU_EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_plugin_info *info, int argc,
+				    char **argv)
+{
+	struct fault fault;
+
+	plugin.id = id;
+	if (set_up(info, argc, argv, &fault)) {
+		fault_print("fhook-trace", &fault);
+		return -EINVAL;
+	}
+	pthread_atfork(NULL, NULL, trace_forked);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+	qemu_plugin_register_vcpu_exit_cb(id, vcpu_exited);
+	qemu_plugin_register_flush_cb(id, flushed);
+	qemu_plugin_register_atexit_cb(id, exiting, NULL);
+	if (!plugin.system)
+		qemu_plugin_register_vcpu_syscall_ret_cb(id, syscall_returned);
+	return 0;
+}

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the QEMU plugin does when traced code is executed
+ *
+ * A vCPU is inside of the ranges or not. An instruction that is executed while it
+ * is outside enables the trace. A branch is resolved as soon as it is known where it
+ * goes: at once if its bytes say so; when the load has happened if its target comes
+ * from memory; otherwise when the next traced instruction is executed. Where QEMU
+ * does not tell a target at all (a jump to a register), the packet has none.
+ *
+ * QEMU delivers interrupts between blocks only. If what is executed next is not what
+ * follows, one came, and the trace says so.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "etm_emit.h"
+#include "pt_emit.h"
+#include "trace_plugin.h"
+
+#define VCPUS		4096
+/* Calls that a processor remembers to write a return in one bit. */
+#define CALLS		64
+
+/**
+ * struct vcpu - a processor, or a thread of a program
+ * @lock: held while it is looked at
+ * @file: its stream, once there is something in it
+ * @stream: the number of that
+ * @inside: the last traced instruction went on to another one
+ * @failed: its stream cannot be written
+ * @expected: where that one is
+ * @waiting: a branch of which it is not known yet where it went
+ * @calls: of a full branch trace: where the last calls return to
+ * @nr_calls: how many calls there were, less returns
+ */
+struct vcpu {
+	pthread_mutex_t lock;
+	struct trace_file *file;
+	union {
+		struct pt_emitter pt;
+		struct etm_emitter etm;
+	};
+	u32 stream;
+	bool inside, failed;
+	u64 expected;
+	const struct trace_site *waiting;
+	u64 calls[CALLS];
+	unsigned int nr_calls;
+};
+
+static struct vcpu *vcpus[VCPUS];
+static struct recording recording;
+/* Where objects are, which all recordings have to say. */
+static struct recording_load loads[TRACE_RANGES];
+static unsigned int nr_loads;
+static bool running;
+static unsigned int recordings;
+static u32 next_stream;
+/* Of all above; taken inside of a vCPU's lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void write_info(void)
+{
+	struct fault fault;
+
+	if (recording_write(&recording, &fault))
+		fault_print("fhook-trace", &fault);
+}
+
+static void open_stream(struct vcpu *vcpu, unsigned int index)
+{
+	struct fault fault;
+	char *path;
+
+	pthread_mutex_lock(&lock);
+	vcpu->stream = plugin.system ? index : next_stream++;
+	if (running) {
+		path = recording_stream_path(&recording, vcpu->stream);
+		vcpu->file = path ? trace_file_open(path) : NULL;
+		vcpu->failed = !vcpu->file;
+		if (vcpu->failed) {
+			fault_say(&fault, "the stream %s cannot be written", path);
+			fault_print("fhook-trace", &fault);
+		}
+		free(path);
+		if (!plugin.system)
+			recording_add_thread(&recording, vcpu->stream, gettid());
+		write_info();
+	}
+	pthread_mutex_unlock(&lock);
+	vcpu->inside = false;
+	vcpu->waiting = NULL;
+	vcpu->nr_calls = 0;
+	if (!vcpu->file)
+		return;
+	if (plugin.x86)
+		pt_emit_start(&vcpu->pt, vcpu->file, recording.profile, plugin.psb_period);
+	else
+		etm_emit_start(&vcpu->etm, vcpu->file, plugin.psb_period, plugin.system);
+}
+
+static struct vcpu *new_vcpu(unsigned int index)
+{
+	struct vcpu *vcpu;
+
+	pthread_mutex_lock(&lock);
+	vcpu = vcpus[index];
+	if (!vcpu) {
+		vcpu = calloc(1, sizeof(*vcpu));
+		if (vcpu)
+			pthread_mutex_init(&vcpu->lock, NULL);
+		vcpus[index] = vcpu;
+	}
+	pthread_mutex_unlock(&lock);
+	return vcpu;
+}
+
+/* The vCPU, locked, with a stream to write to, or NULL. */
+static struct vcpu *get_vcpu(unsigned int index)
+{
+	struct vcpu *vcpu;
+
+	if (index >= VCPUS || !__atomic_load_n(&running, __ATOMIC_RELAXED))
+		return NULL;
+	vcpu = vcpus[index];
+	if (!vcpu)
+		vcpu = new_vcpu(index);
+	if (!vcpu)
+		return NULL;
+	pthread_mutex_lock(&vcpu->lock);
+	if (!vcpu->file && !vcpu->failed)
+		open_stream(vcpu, index);
+	if (vcpu->file)
+		return vcpu;
+	pthread_mutex_unlock(&vcpu->lock);
+	return NULL;
+}
+
+static void put_vcpu(struct vcpu *vcpu)
+{
+	pthread_mutex_unlock(&vcpu->lock);
+}
+
+static void close_stream(struct vcpu *vcpu)
+{
+	if (!vcpu->file)
+		return;
+	if (plugin.x86)
+		pt_emit_flush(&vcpu->pt);
+	trace_file_flush(vcpu->file);
+	if (vcpu->file->lost)
+		recording_add_lost(&recording, vcpu->stream, vcpu->file->lost);
+	trace_file_close(vcpu->file);
+	vcpu->file = NULL;
+}
+
+static void enable(struct vcpu *vcpu, u64 ip)
+{
+	if (plugin.x86)
+		pt_emit_enable(&vcpu->pt, ip);
+	else
+		etm_emit_enable(&vcpu->etm, ip);
+	vcpu->inside = true;
+}
+
+static void leave(struct vcpu *vcpu, const struct trace_site *site, bool has_target, u64 target)
+{
+	if (plugin.x86)
+		pt_emit_disable(&vcpu->pt, site->ip, has_target, target);
+	else if (site->branch.kind != BRANCH_NONE)
+		etm_emit_atom(&vcpu->etm, true);
+	vcpu->inside = false;
+}
+
+/* A branch of which it is known by now where it goes. */
+static void go(struct vcpu *vcpu, const struct trace_site *site, u64 target)
+{
+	const bool direct = site->branch.kind == BRANCH_DIRECT || site->branch.kind == BRANCH_CALL;
+
+	vcpu->expected = target;
+	if (!trace_in_range(target)) {
+		leave(vcpu, site, true, target);
+	} else if (!plugin.x86) {
+		etm_emit_atom(&vcpu->etm, true);
+		if (!direct)
+			etm_emit_address(&vcpu->etm, target);
+	} else if (!direct) {
+		pt_emit_target(&vcpu->pt, target);
+	}
+}
+
+static void resolve_condition(struct vcpu *vcpu, const struct trace_site *site, u64 next)
+{
+	const bool taken = next != site->ip + site->size;
+
+	vcpu->expected = next;
+	if (taken && next != site->branch.target)
+		/* A taken branch out of the range: such a packet has no target. */
+		leave(vcpu, site, false, 0);
+	else if (plugin.x86)
+		pt_emit_taken(&vcpu->pt, taken);
+	else
+		etm_emit_atom(&vcpu->etm, taken);
+}
+
+/* The next traced instruction after one that was waiting for this is at NEXT. */
+static void resolve(struct vcpu *vcpu, u64 next)
+{
+	const struct trace_site *site = vcpu->waiting;
+
+	vcpu->waiting = NULL;
+	if (site->branch.kind == BRANCH_CONDITIONAL)
+		resolve_condition(vcpu, site, next);
+	else
+		leave(vcpu, site, false, 0);
+}
+
+/* Something else came instead of what was expected. */
+static void interrupt(struct vcpu *vcpu)
+{
+	if (plugin.x86)
+		pt_emit_interrupt(&vcpu->pt, vcpu->expected);
+	vcpu->inside = false;
+}
+
+void trace_executed(unsigned int index, void *data)
+{
+	const struct trace_site *site = data;
+	struct vcpu *vcpu = get_vcpu(index);
+
+	if (!vcpu)
+		return;
+	if (vcpu->waiting)
+		resolve(vcpu, site->ip);
+	if (vcpu->inside && vcpu->expected != site->ip)
+		interrupt(vcpu);
+	if (!vcpu->inside)
+		enable(vcpu, site->ip);
+	switch (site->branch.kind) {
+	case BRANCH_NONE:
+		vcpu->expected = site->ip + site->size;
+		if (!trace_in_range(vcpu->expected))
+			leave(vcpu, site, false, 0);
+		break;
+	case BRANCH_DIRECT:
+	case BRANCH_CALL:
+		go(vcpu, site, site->branch.target);
+		break;
+	default:
+		vcpu->waiting = site;
+		break;
+	}
+	put_vcpu(vcpu);
+}
+
+/* What a guest's instruction reads from its memory; false when QEMU cannot say. */
+static bool read_guest(unsigned int vcpu, u64 address, u64 *value)
+{
+	if (!plugin.system) {
+		if (!&guest_base)
+			return false;
+		memcpy(value, (void *)(guest_base + address), sizeof(*value));
+		return true;
+	}
+	return qemu_get_cpu && cpu_memory_rw_debug &&
+	       !cpu_memory_rw_debug(qemu_get_cpu(vcpu), address, value, sizeof(*value), false);
+}
+
+void trace_loaded(unsigned int index, uint32_t info __unused, uint64_t address, void *data)
+{
+	const struct trace_site *site = data;
+	struct vcpu *vcpu = get_vcpu(index);
+	u64 target;
+
+	if (!vcpu)
+		return;
+	/*
+	 * QEMU 7.2 may leave the callback to a later load, such as that of the end of an
+	 * interrupt, which goes on in the range; nothing returns to there.
+	 */
+	if (vcpu->waiting == site && read_guest(index, address, &target) &&
+	    !(site->branch.kind == BRANCH_RETURN && trace_in_range(target))) {
+		vcpu->waiting = NULL;
+		go(vcpu, site, target);
+	}
+	put_vcpu(vcpu);
+}
+
+static void returned(struct vcpu *vcpu, u64 to)
+{
+	if (vcpu->nr_calls && vcpu->calls[(vcpu->nr_calls - 1) % CALLS] == to) {
+		vcpu->nr_calls--;
+		pt_emit_taken(&vcpu->pt, true);
+	} else {
+		pt_emit_target(&vcpu->pt, to);
+	}
+}
+
+static void call(struct vcpu *vcpu, const struct trace_site *site)
+{
+	const u64 next = site->ip + site->size;
+
+	/* The call of the next instruction is not one that returns. */
+	if (site->branch.kind == BRANCH_CALL && site->branch.target == next)
+		return;
+	/* The numbers wrap, and no more than the last ones are believed. */
+	vcpu->calls[vcpu->nr_calls++ % CALLS] = next;
+	if (vcpu->nr_calls == 2 * CALLS)
+		vcpu->nr_calls = CALLS;
+}
+
+/* Of a full branch trace: the block that ended with SITE is followed by one at NEXT. */
+static void follow(struct vcpu *vcpu, const struct trace_site *site, u64 next)
+{
+	switch (site->branch.kind) {
+	case BRANCH_CONDITIONAL:
+		pt_emit_taken(&vcpu->pt, next == site->branch.target);
+		break;
+	case BRANCH_CALL:
+		call(vcpu, site);
+		break;
+	case BRANCH_INDIRECT_CALL:
+		call(vcpu, site);
+		pt_emit_target(&vcpu->pt, next);
+		break;
+	case BRANCH_INDIRECT:
+		pt_emit_target(&vcpu->pt, next);
+		break;
+	case BRANCH_RETURN:
+		returned(vcpu, next);
+		break;
+	case BRANCH_FAR:
+		if (plugin.system) {
+			pt_emit_target(&vcpu->pt, next);
+			break;
+		}
+		/* The trace is of the program only. */
+		pt_emit_disable(&vcpu->pt, site->ip, false, 0);
+		pt_emit_enable(&vcpu->pt, next);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool follows(const struct trace_site *site, u64 next)
+{
+	const u64 behind = site->ip + site->size;
+
+	switch (site->branch.kind) {
+	case BRANCH_NONE:
+		/* An instruction that repeats itself is not finished. */
+		return next == behind || next == site->ip;
+	case BRANCH_DIRECT:
+	case BRANCH_CALL:
+		return next == site->branch.target;
+	case BRANCH_CONDITIONAL:
+		return next == site->branch.target || next == behind;
+	default:
+		return true;
+	}
+}
+
+void trace_block_executed(unsigned int index, void *data)
+{
+	const struct trace_site *site = data;
+	struct vcpu *vcpu = get_vcpu(index);
+
+	if (!vcpu)
+		return;
+	if (!vcpu->waiting)
+		pt_emit_enable(&vcpu->pt, site->start);
+	else if (follows(vcpu->waiting, site->start))
+		follow(vcpu, vcpu->waiting, site->start);
+	else
+		pt_emit_async(&vcpu->pt, vcpu->waiting->ip, site->start);
+	vcpu->waiting = site;
+	put_vcpu(vcpu);
+}
+
+/* Called with the vCPU's lock, or when it does not run. */
+static void finish(struct vcpu *vcpu)
+{
+	/* What waits cannot be resolved any more; its event has happened. */
+	if (vcpu->file && vcpu->waiting && plugin.profile != PROFILE_BRANCHES)
+		resolve(vcpu, 0);
+	close_stream(vcpu);
+}
+
+void trace_vcpu_gone(unsigned int index)
+{
+	struct vcpu *vcpu = index < VCPUS ? vcpus[index] : NULL;
+
+	if (!vcpu)
+		return;
+	pthread_mutex_lock(&vcpu->lock);
+	finish(vcpu);
+	pthread_mutex_unlock(&vcpu->lock);
+}
+
+void trace_stop(void)
+{
+	unsigned int i;
+
+	if (!running)
+		return;
+	__atomic_store_n(&running, false, __ATOMIC_RELAXED);
+	for (i = 0; i < VCPUS; i++)
+		trace_vcpu_gone(i);
+	pthread_mutex_lock(&lock);
+	write_info();
+	recording_free(&recording);
+	pthread_mutex_unlock(&lock);
+}
+
+static int copy_map(struct fault *fault)
+{
+	char *path = recording_path(&recording, "map"), buffer[65536];
+	FILE *from = fopen(plugin.map_path, "r"), *to = path ? fopen(path, "w") : NULL;
+	int result = from && to ? 0 : -1;
+	size_t size;
+
+	while (!result && (size = fread(buffer, 1, sizeof(buffer), from)))
+		if (fwrite(buffer, 1, size, to) != size)
+			result = -1;
+	if (from)
+		fclose(from);
+	if (to && fclose(to))
+		result = -1;
+	if (result)
+		fault_say(fault, "the map %s cannot be copied to %s", plugin.map_path,
+			  recording.directory);
+	free(path);
+	return result;
+}
+
+/* The first recording has the directory that was named, others a number more. */
+static int create(struct fault *fault)
+{
+	char *directory;
+	int result;
+
+	if (!recordings++)
+		return recording_create(&recording, plugin.out, fault);
+	if (asprintf(&directory, "%s.%u", plugin.out, recordings) < 0)
+		return fault_say(fault, "there is not enough memory to record");
+	result = recording_create(&recording, directory, fault);
+	free(directory);
+	return result;
+}
+
+int trace_start(enum recording_profile profile, struct fault *fault)
+{
+	unsigned int i;
+
+	if (!plugin.x86 && profile > PROFILE_NO_TARGET)
+		return fault_say(fault,
+				 "the profile '%s' is one of Intel PT, and this is an arm64 machine",
+				 recording_profiles[profile]);
+	trace_stop();
+	pthread_mutex_lock(&lock);
+	memset(&recording, 0, sizeof(recording));
+	plugin.profile = profile;
+	recording.format = plugin.x86 ? FORMAT_INTEL_PT : FORMAT_ETMV4;
+	recording.profile = profile;
+	recording.threads = !plugin.system;
+	if (profile == PROFILE_CYCLES)
+		recording.clock = PT_CLOCK_KHZ;
+	recording.nominal = plugin.x86 ? PT_NOMINAL : 0;
+	recording.etm = etm_emit_registers;
+	next_stream = 0;
+	for (i = 0; i < nr_loads; i++)
+		recording_add_load(&recording, loads[i].object, loads[i].bias);
+	if (create(fault) || (plugin.map_path && copy_map(fault)) ||
+	    recording_write(&recording, fault)) {
+		recording_free(&recording);
+		pthread_mutex_unlock(&lock);
+		return -1;
+	}
+	__atomic_store_n(&running, true, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+void trace_add_load(u32 object, u64 bias)
+{
+	const struct map *map = &plugin.map;
+	struct fault fault;
+	size_t i;
+
+	for (i = 0; i < map->nr_blocks; i++)
+		if (map->blocks[i].object == object &&
+		    trace_add_range(map->blocks[i].start + bias, map->blocks[i].size, &fault))
+			fault_print("fhook-trace", &fault);
+	if (!bias)
+		return;
+	pthread_mutex_lock(&lock);
+	if (nr_loads < TRACE_RANGES)
+		loads[nr_loads++] = (struct recording_load){
+			.object = map->objects[object].id, .bias = bias,
+		};
+	if (running) {
+		recording_add_load(&recording, map->objects[object].id, bias);
+		write_info();
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* What the parent has not written yet is the parent's; the child begins anew. */
+void trace_forked(void)
+{
+	const enum recording_profile profile = plugin.profile;
+	struct fault fault;
+	unsigned int i;
+	char *out;
+
+	if (!running)
+		return;
+	running = false;
+	pthread_mutex_init(&lock, NULL);
+	for (i = 0; i < VCPUS; i++) {
+		if (!vcpus[i])
+			continue;
+		if (vcpus[i]->file)
+			close(vcpus[i]->file->fd);
+		free(vcpus[i]->file);
+		free(vcpus[i]);
+		vcpus[i] = NULL;
+	}
+	recording_free(&recording);
+	recordings = 0;
+	if (asprintf(&out, "%s-%d", plugin.out, getpid()) < 0)
+		return;
+	plugin.out = out;
+	if (trace_start(profile, &fault))
+		fault_print("fhook-trace", &fault);
+}
