@@ -11,7 +11,7 @@ FLAVOUR ?= $(if $(filter arm64,$(ARCH)),arm64,x86)
 T ?=
 export BUILD ARCH JOBS KVM V
 
-.PHONY: help deps tree build demo shell test test-all bench lint series check \
+.PHONY: help deps tree build tools demo shell test test-all bench lint series check \
 	baseline refresh clean
 .NOTPARALLEL:
 
@@ -20,7 +20,8 @@ help:
 	@echo "make shell     boot to a prompt, with modules and tools at hand (ARCH=, FLAVOUR=)"
 	@echo "make test      host tests and the guest's, on both architectures (T=pattern, ARCH=)"
 	@echo "make test-all  every flavour, and mainline's own tests: nothing may be lost (ARCH=)"
-	@echo "make bench     count instructions per hook, mainline and fhook side by side (ARCH=)"
+	@echo "make tools     the host's tools of call tracing, in $(BUILD)/host/fhook"
+	@echo "make bench     count what a hook and a call trace cost, with rivals side by side (ARCH=)"
 	@echo "make lint      static checks"
 	@echo "make check     prove the series: same tree by both routes, every commit builds, lint"
 	@echo "make series    write the complete mailable series to build/series"
@@ -46,6 +47,12 @@ build: tree
 	@scripts/build $(FLAVOUR)
 	@scripts/guest $(FLAVOUR)
 
+tools:
+	@scripts/deps tests
+	@scripts/tree
+	@scripts/tools
+	@echo "$(BUILD)/host/fhook/fhook calltrace --help"
+
 demo:
 	@scripts/demo
 
@@ -61,7 +68,7 @@ test-all:
 	@scripts/test -a "$(T)"
 
 bench:
-	@scripts/deps
+	@scripts/deps bench
 	@scripts/bench
 
 lint:

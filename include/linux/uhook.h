@@ -70,6 +70,7 @@ struct uhook_lookup {
  * @UHOOK_USER_RECORD: it records them, for the kernel to read later
  * @UHOOK_USER_CODE: it runs code of the hook's owner, which is copied
  * @UHOOK_USER_FUNCTION: it runs a function of a file that the process has mapped
+ * @UHOOK_USER_STUB: it goes by way of a stub, for a processor's trace to see
  */
 enum uhook_user {
 	UHOOK_USER_NONE,
@@ -77,6 +78,7 @@ enum uhook_user {
 	UHOOK_USER_RECORD,
 	UHOOK_USER_CODE,
 	UHOOK_USER_FUNCTION,
+	UHOOK_USER_STUB,
 };
 
 /**
@@ -119,6 +121,9 @@ struct uhook_attachment;
 /* How long the code of a handler may be, in bytes. */
 #define UHOOK_CODE_MAX	2048
 
+/* How many stubs a hook may have. */
+#define UHOOK_STUBS_MAX	65536
+
 /**
  * struct uhook_ops - a hook on instructions of programs
  * @handler: called in the kernel at each hit, or NULL; see below
@@ -139,11 +144,17 @@ struct uhook_attachment;
  *	outside; see uhook_gate.h
  * @code_size: its length, in bytes, up to UHOOK_CODE_MAX
  * @function: for @UHOOK_USER_FUNCTION, where it begins
+ * @stubs: for @UHOOK_USER_STUB, the address of the stub of the first point; those of
+ *	the others follow, UHOOK_STUB_SIZE bytes apart. A multiple of the size of a
+ *	page, where processes have nothing, and never had other stubs. Points have to
+ *	be where a function is entered or left: on arm64, IP0 or IP1 changes there
  * @no_vectors: whether code or function leave vector registers alone
  * @in_body: whether the breakpoint for @handler goes where the site jumps to, and
  *	not into the text, after the first hit in a process
  * @private: the owner's
  * @attachment: uhook's; NULL when not registered
+ * @refused: set by uhook_register() when it fails: the number of the point that is
+ *	to blame, if one is
  *
  * A hook without @handler and @ret_handler costs no exception once it was hit
  * in a process, where that can be done; see uhook/slots in tracefs. With them it
@@ -172,16 +183,18 @@ struct uhook_ops {
 	const void		*code;
 	size_t			code_size;
 	struct uhook_point	function;
+	unsigned long		stubs;
 	bool			no_vectors;
 	bool			in_body;
 	void			*private;
 	struct uhook_attachment	*attachment;
+	unsigned int		refused;
 };
 
 /**
  * struct uhook_hits - how often a hook was hit
  * @kernel: in the kernel, and nothing happened in the program; with @user set,
- *	the kernel did it in its stead
+ *	the kernel did it in its stead, if it can
  * @user: in the program, after an exception
  * @jumped: in the program, without any exception
  * @lost: how many of these have no record, because there was no room for it

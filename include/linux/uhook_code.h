@@ -25,6 +25,9 @@
 /* The counters of a body are spread over so many pages, one behind the other. */
 #define UHOOK_LANES		16
 
+/* How long a stub is, and the jump to one, in bytes. */
+#define UHOOK_STUB_SIZE		16
+
 /**
  * struct uhook_jump - what is written over a site, and what was there
  * @len: how many bytes of both are meant
@@ -127,6 +130,21 @@ int uhook_make_hop(unsigned long at, unsigned long target, u8 *bytes);
  * -ENOSPC when it is too long.
  */
 int uhook_count_code(u8 *code, size_t size, unsigned long at, unsigned long cell);
+
+/**
+ * uhook_stub_code - a jump from anywhere to anywhere: a stub, and that to it
+ * @code: receives it, UHOOK_STUB_SIZE bytes, at a multiple of 8 bytes; the latter half is
+ *	the target's address
+ * @insn: the program's instruction at the site
+ * @target: where to
+ *
+ * On x86_64 nothing changes but where the program is. On arm64 IP0 changes, or IP1 if
+ * @insn needs IP0: they are free where functions are entered and left.
+ *
+ * Context: any.
+ * Return: 0; -EOPNOTSUPP if @insn needs both.
+ */
+int uhook_stub_code(u8 *code, const void *insn, unsigned long target);
 
 /**
  * uhook_is_atomic - is a site between instructions that must stay together?

@@ -288,14 +288,20 @@ int uhook_make_page(struct uhook_area *area, unsigned int i)
 	return 0;
 }
 
-/* The program may have asked for something else, with madvise(). */
-static void keep_in_children(struct mm_struct *mm, const struct uhook_area *area)
+/**
+ * uhook_keep_in_children - a child will have mappings, too
+ * @mm: of the parent, with its mmap lock held for writing
+ * @start: where they begin
+ * @size: how long they are, in bytes
+ *
+ * The program may have asked for something else, with madvise().
+ */
+void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size)
 {
-	VMA_ITERATOR(vmi, mm, area->vaddr + UHOOK_CODE_SIZE);
+	VMA_ITERATOR(vmi, mm, start);
 	struct vm_area_struct *vma;
 
-	for_each_vma_range(vmi, vma,
-			   area->vaddr + UHOOK_CODE_SIZE + uhook_data_size(area->kind)) {
+	for_each_vma_range(vmi, vma, start + size) {
 		if (vma->vm_flags & VM_DONTCOPY)
 			vm_flags_clear(vma, VM_DONTCOPY);
 	}
@@ -320,7 +326,7 @@ int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
 		if (uhook_has_bodies(area->kind)) {
 			if (uhook_add_data(to, i))
 				return -ENOMEM;
-			keep_in_children(from->mm, area);
+			uhook_keep_in_children(from->mm, area->vaddr, area_size(area->kind));
 		}
 
 		/* Nothing is being added that the child should not have. */

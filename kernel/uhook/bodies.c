@@ -55,6 +55,8 @@ static unsigned long enter(const struct uhook_mm *um, unsigned long addr)
 		addr = 0;
 	for (i = 0; addr && i < set->nr; i++)
 		uhook_count_user(set->counters[i], true);
+	if (addr && !set->counts)
+		uhook_count_uncounted();
 	if (addr && set->breaks)
 		addr += UPROBE_SWBP_INSN_SIZE;
 	rcu_read_unlock();
@@ -75,8 +77,9 @@ static bool needs_vectors(const struct uhook_set *set)
 }
 
 /* Whether all handlers can run here, and the rest of it. */
-static long take_body(struct uhook_mm *um, struct uhook_wanted *wanted)
+static long take_body(struct uhook_mm *um, struct uhook_wanted *wanted, struct uprobe *uprobe)
 {
+	long addr;
 	int err;
 
 	if (wanted->set->records && !uhook_can_record(current))
@@ -84,7 +87,7 @@ static long take_body(struct uhook_mm *um, struct uhook_wanted *wanted)
 	if (wanted->set->calls && !arch_uhook_can_call(needs_vectors(wanted->set)))
 		return -ENODEV;
 
-	err = uhook_find_functions(wanted);
+	err = uhook_find_functions(wanted) ?: uhook_find_stubs(wanted, uprobe);
 	if (err)
 		return err;
 	if (wanted->set->functions)
@@ -92,7 +95,10 @@ static long take_body(struct uhook_mm *um, struct uhook_wanted *wanted)
 	if (wanted->set->breaks)
 		WRITE_ONCE(um->breaks, true);
 
-	return uhook_take_slot(um, wanted);
+	addr = uhook_take_slot(um, wanted);
+	err = IS_ERR_VALUE(addr) ? 0 : uhook_take_stubs(um, wanted, addr);
+
+	return err ?: addr;
 }
 
 static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprobe *uprobe,
@@ -110,7 +116,6 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 		return;
 
 	/* It may have a jump by now, which others go through. */
-	WRITE_ONCE(site->again, jiffies + HZ / 10);
 	if (site->body) {
 		if (site->bar)
 			site->bar = uhook_jump_to(um, uprobe, vma, site->body);
@@ -123,7 +128,7 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 		return;
 	}
 
-	addr = take_body(um, &wanted);
+	addr = take_body(um, &wanted, uprobe);
 	uhook_put_set(wanted.set);
 	if (IS_ERR_VALUE(addr)) {
 		WRITE_ONCE(site->body_verdict, uhook_verdict_of(addr));
@@ -133,6 +138,12 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 	site->bar = uhook_jump_to(um, uprobe, vma, addr);
 	/* Whoever sees the address sees what is there: body_of(). */
 	smp_store_release(&site->body, addr);
+}
+
+/* Not at each hit. */
+static bool looked_lately(const struct uhook_site *site)
+{
+	return time_before(jiffies, READ_ONCE(site->again));
 }
 
 static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
@@ -148,8 +159,10 @@ static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
 
 	if (mutex_lock_killable(&um->lock))
 		return;
-	if (!mmap_write_lock_killable(current->mm)) {
+	/* Who was hit while another one made it has waited, and has it now. */
+	if (!looked_lately(site) && !mmap_write_lock_killable(current->mm)) {
 		make_body(um, site, uprobe, auprobe);
+		WRITE_ONCE(site->again, jiffies + HZ / 10);
 		mmap_write_unlock(current->mm);
 	}
 	mutex_unlock(&um->lock);
@@ -178,8 +191,7 @@ static unsigned long body_of(struct uhook_site *site, struct uprobe *uprobe,
 
 	if (body ? !may_pass(READ_ONCE(site->bar)) : !uhook_may_try(READ_ONCE(site->body_verdict)))
 		return body;
-	/* Not at each hit. */
-	if (time_before(jiffies, READ_ONCE(site->again)))
+	if (looked_lately(site))
 		return body;
 
 	look_for_body(site, uprobe, auprobe);

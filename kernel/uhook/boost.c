@@ -69,6 +69,10 @@ enum uhook_verdict uhook_verdict_of(long error)
 		return UHOOK_NO_FUNCTION;
 	case -ENODEV:
 		return UHOOK_NO_VECTORS;
+	case -EEXIST:
+		return UHOOK_NO_STUB;
+	case -EAGAIN:
+		return UHOOK_UNDECIDED;
 	default:
 		return UHOOK_NO_MEMORY;
 	}
@@ -79,7 +83,7 @@ bool uhook_may_try(enum uhook_verdict verdict)
 {
 	return verdict == UHOOK_UNDECIDED || verdict == UHOOK_BY_TASK ||
 	       verdict == UHOOK_NO_MEMORY || verdict == UHOOK_NO_CLOCK ||
-	       verdict == UHOOK_NO_FUNCTION;
+	       verdict == UHOOK_NO_FUNCTION || verdict == UHOOK_NO_STUB;
 }
 
 static unsigned long make_slot(struct uhook_site *site, struct arch_uprobe *auprobe)

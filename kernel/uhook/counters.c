@@ -58,8 +58,20 @@ static int set_code(struct uhook_counter *counter, const struct uhook_ops *ops)
 	return counter->code ? 0 : -ENOMEM;
 }
 
+static int set_stubs(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
+{
+	if (nr > UHOOK_STUBS_MAX || !ops->stubs || offset_in_page(ops->stubs) ||
+	    ops->stubs >= TASK_SIZE_MAX - UHOOK_STUBS_MAX * UHOOK_STUB_SIZE)
+		return -EINVAL;
+
+	counter->stubs = ops->stubs;
+	counter->nr_stubs = nr;
+
+	return 0;
+}
+
 /* What is to happen in the program, if it can. */
-static int set_user(struct uhook_counter *counter, const struct uhook_ops *ops)
+static int set_user(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
 {
 	counter->user = ops->user;
 	counter->no_vectors = ops->no_vectors;
@@ -73,6 +85,8 @@ static int set_user(struct uhook_counter *counter, const struct uhook_ops *ops)
 	case UHOOK_USER_FUNCTION:
 		counter->function = ops->function;
 		return ops->function.inode ? 0 : -EINVAL;
+	case UHOOK_USER_STUB:
+		return set_stubs(counter, ops, nr);
 	default:
 		return 0;
 	}
@@ -85,8 +99,11 @@ static void free_counter(struct uhook_counter *counter)
 	kfree(counter);
 }
 
-/* A counter, with one reference; or an error: what @ops wants to record is wrong. */
-struct uhook_counter *uhook_make_counter(struct uhook_ops *ops)
+/*
+ * A counter for a hook with @nr points, with one reference; or an error: what @ops
+ * wants to record is wrong.
+ */
+struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, unsigned int nr)
 {
 	struct uhook_counter *counter = kzalloc(sizeof(*counter), GFP_KERNEL);
 	int err;
@@ -94,7 +111,7 @@ struct uhook_counter *uhook_make_counter(struct uhook_ops *ops)
 	if (!counter)
 		return ERR_PTR(-ENOMEM);
 
-	err = set_user(counter, ops);
+	err = set_user(counter, ops, nr);
 	if (!err) {
 		counter->hits = alloc_percpu(struct uhook_cpu_hits);
 		err = counter->hits ? 0 : -ENOMEM;
@@ -234,6 +251,8 @@ static void enter_counter(struct uhook_set *set, struct uhook_counter *counter)
 	set->calls |= uhook_calls(counter->user);
 	set->breaks |= counter->breaks;
 	set->functions |= counter->user == UHOOK_USER_FUNCTION;
+	set->stubs |= counter->user == UHOOK_USER_STUB;
+	set->counts |= counter->user != UHOOK_USER_STUB;
 }
 
 /**
@@ -335,10 +354,22 @@ void uhook_count_user(struct uhook_counter *counter, bool body)
 		this_cpu_inc(counter->hits->kernel);
 }
 
+/* Exceptions that went on in bodies which do not count. */
+static DEFINE_PER_CPU(unsigned long, uncounted);
+
+/**
+ * uhook_count_uncounted - an exception goes on in a body that does not count it
+ */
+void uhook_count_uncounted(void)
+{
+	this_cpu_inc(uncounted);
+}
+
 /**
  * uhook_hits_jumped - how many hits there were that no exception told of
  *
- * A task that the kernel has sent to a body may not have counted yet.
+ * A task that the kernel has sent to a body may not have counted yet. Those that only
+ * go by way of a stub are not known.
  *
  * Context: task; sleeps.
  * Return: the number, of all processes.
@@ -346,12 +377,15 @@ void uhook_count_user(struct uhook_counter *counter, bool body)
 u64 uhook_hits_jumped(void)
 {
 	u64 bodies, user;
+	int cpu;
 
 	mutex_lock(&uhook_counts_lock);
 	sum_up();
 	bodies = uhook_bodies_run();
 	mutex_unlock(&uhook_counts_lock);
 	user = uhook_hits(UHOOK_USER);
+	for_each_possible_cpu(cpu)
+		user -= READ_ONCE(per_cpu(uncounted, cpu));
 
 	return bodies > user ? bodies - user : 0;
 }

@@ -108,8 +108,15 @@ unsigned long uhook_stack_floor(const struct mm_struct *mm)
 	return mm->start_stack - min(mm->start_stack, room + stack_guard_gap);
 }
 
-/* Is there nothing, and nothing that will grow? */
-static bool is_free(struct mm_struct *mm, unsigned long start, unsigned long size)
+/**
+ * uhook_is_free - is there nothing at an address, and nothing that will grow?
+ * @mm: current's; its mmap lock is held
+ * @start: the address
+ * @size: how many bytes are meant
+ *
+ * Return: whether that is so, and the address one of programs.
+ */
+bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size)
 {
 	unsigned long end = start + size;
 	struct vm_area_struct *next;
@@ -132,7 +139,7 @@ static int map_pages(struct mm_struct *mm, unsigned long start, unsigned long si
 
 	if (mm->map_count >= sysctl_max_map_count / 2)
 		return -ENOSPC;
-	if (!is_free(mm, start, size))
+	if (!uhook_is_free(mm, start, size))
 		return -EEXIST;
 
 	vma = _install_special_mapping(mm, start, size, VM_READ | VM_EXEC | VM_MAYREAD |
@@ -239,7 +246,7 @@ static long hop_in_page(struct uhook_mm *um, const struct hop_want *want)
 	long at;
 	int err;
 
-	if (!block && !is_free(current->mm, want->first & PAGE_MASK, PAGE_SIZE))
+	if (!block && !uhook_is_free(current->mm, want->first & PAGE_MASK, PAGE_SIZE))
 		return -EEXIST;
 	if (!block)
 		block = make_block(um, ALIGN_DOWN(want->first, HOP_BLOCK_SIZE));

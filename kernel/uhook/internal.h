@@ -24,8 +24,9 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
-/* What a process can have: areas of each kind, and pages of code in each. */
+/* What a process can have: areas of each kind, pages of code in each, and blocks. */
 #define UHOOK_MAX_AREAS		32
+#define UHOOK_MAX_BLOCKS	64
 #define UHOOK_AREA_PAGES	16
 #define UHOOK_CODE_SIZE		(UHOOK_AREA_PAGES * PAGE_SIZE)
 #define UHOOK_LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
@@ -75,6 +76,7 @@ struct uhook_block {
 struct mm_struct;
 struct seq_file;
 struct uhook_area;
+struct uhook_stubs;
 struct vm_area_struct;
 
 /**
@@ -131,6 +133,8 @@ struct uhook_who {
  * @data: what is written by those that are bodies
  * @hops: struct uhook_hops by the number of the block
  * @nr_hop_pages: how many pages they have
+ * @nr_blocks: how many blocks of stubs there are; as @nr_areas
+ * @blocks: those
  * @functions: whether a body calls a function of a file
  * @breaks: whether one begins with a breakpoint
  * @node: in the list of those that count
@@ -153,6 +157,8 @@ struct uhook_mm {
 	struct uhook_data	*data[UHOOK_AREA_KINDS * UHOOK_MAX_AREAS];
 	struct xarray		hops;
 	unsigned int		nr_hop_pages;
+	unsigned int		nr_blocks;
+	struct uhook_stubs	*blocks[UHOOK_MAX_BLOCKS];
 	bool			functions;
 	bool			breaks;
 	struct list_head	node;
@@ -179,6 +185,7 @@ struct uhook_mm {
  * @UHOOK_TOO_LONG: there are more handlers than there is room for
  * @UHOOK_NO_FUNCTION: the process has not mapped the file of a handler; tried again
  * @UHOOK_NO_VECTORS: a handler may use registers that cannot be kept
+ * @UHOOK_NO_STUB: something else is where its stub is to be
  * @UHOOK_VERDICTS: how many there are
  */
 enum uhook_verdict {
@@ -194,6 +201,7 @@ enum uhook_verdict {
 	UHOOK_TOO_LONG,
 	UHOOK_NO_FUNCTION,
 	UHOOK_NO_VECTORS,
+	UHOOK_NO_STUB,
 	UHOOK_VERDICTS
 };
 
@@ -280,6 +288,8 @@ struct uhook_site {
  * @code: a copy of its code
  * @code_size: how long that is
  * @function: its function
+ * @stubs: where its stubs begin
+ * @nr_stubs: how many it has
  * @no_vectors: whether that leaves vector registers alone
  * @breaks: whether it has its breakpoint in the body
  *
@@ -301,6 +311,8 @@ struct uhook_counter {
 	void			*code;
 	size_t			code_size;
 	struct uhook_point	function;
+	unsigned long		stubs;
+	unsigned int		nr_stubs;
 	bool			no_vectors;
 	bool			breaks;
 };
@@ -322,6 +334,8 @@ struct uhook_cpu_hits {
  * @records: whether one of them records
  * @calls: whether one of them calls code or a function
  * @functions: whether one of them calls a function of a file
+ * @stubs: whether one of them goes by way of a stub
+ * @counts: whether one of them does anything else, so that hits are counted
  * @breaks: whether one of them has its breakpoint in the body
  * @free: when nobody has it any more
  * @nr: how many counters
@@ -333,6 +347,8 @@ struct uhook_set {
 	bool			records;
 	bool			calls;
 	bool			functions;
+	bool			stubs;
+	bool			counts;
 	bool			breaks;
 	struct rcu_work		free;
 	unsigned int		nr;
@@ -420,7 +436,8 @@ struct uhook_area {
  * @insn: its bytes, without a breakpoint
  * @size: how many may be read there, in bytes
  * @set: whose handlers run before it; NULL for a slot
- * @functions: where those of them are that are functions of files
+ * @functions: where those of them are that are functions of files, and the stubs of
+ *	others
  */
 struct uhook_wanted {
 	unsigned long		site;
@@ -459,6 +476,7 @@ struct uhook_area *uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind
 int uhook_make_page(struct uhook_area *area, unsigned int i);
 int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_areas(struct uhook_mm *um);
+void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size);
 
 /* Are there bodies in it, and data behind it? */
 static inline bool uhook_has_bodies(enum uhook_area_kind kind)
@@ -545,8 +563,15 @@ void uhook_start_draining(void);
 void uhook_stop_draining(void);
 void uhook_record_here(struct uhook_ops *ops, struct pt_regs *regs);
 
+/* stubs.c */
+int uhook_find_stubs(struct uhook_wanted *w, struct uprobe *uprobe);
+int uhook_take_stubs(struct uhook_mm *um, const struct uhook_wanted *w, unsigned long body);
+unsigned long uhook_stub_site(const struct uhook_mm *um, unsigned long ip);
+int uhook_copy_stubs(const struct uhook_mm *from, struct uhook_mm *to);
+void uhook_put_stubs(struct uhook_mm *um);
+
 /* counters.c */
-struct uhook_counter *uhook_make_counter(struct uhook_ops *ops);
+struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, unsigned int nr);
 void uhook_leave_counter(struct uhook_counter *counter);
 void uhook_put_counter(struct uhook_counter *counter);
 struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm);
@@ -555,6 +580,7 @@ bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b);
 void uhook_read_counter(const struct uhook_counter *counter, struct uhook_hits *hits);
 void uhook_read_words(const struct uhook_counter *counter, u64 words[UHOOK_DATA_WORDS]);
 void uhook_count_user(struct uhook_counter *counter, bool body);
+void uhook_count_uncounted(void);
 u64 uhook_hits_jumped(void);
 
 /* gates.c */
@@ -573,6 +599,7 @@ static inline bool uhook_calls(enum uhook_user user)
 long uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
 		    unsigned long last, unsigned long body);
 unsigned long uhook_stack_floor(const struct mm_struct *mm);
+bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size);
 unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip);
 int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_hops(struct uhook_mm *um);
@@ -586,6 +613,7 @@ int uhook_demote_around(struct mm_struct *mm, const struct uhook_mm *um, unsigne
 /* ops.c */
 struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc);
 struct uhook_counter *uhook_ops_counter(const struct uhook_ops *ops);
+int uhook_point_number(struct uprobe *uprobe, const struct uhook_counter *counter);
 
 /* Is there anything that a jump could lead to? */
 static inline bool uhook_has_jumps(const struct uhook_mm *um)

@@ -17,7 +17,7 @@
 #include <linux/export.h>
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uprobes.h>
@@ -112,6 +112,37 @@ struct uhook_counter *uhook_ops_counter(const struct uhook_ops *ops)
 	return ops->attachment->counter;
 }
 
+struct point_number {
+	const struct uhook_counter	*counter;
+	int				number;
+};
+
+static bool find_number(struct uprobe_consumer *uc, void *data)
+{
+	struct uhook_ops *ops = uhook_consumer_ops(uc);
+	struct point_number *p = data;
+
+	if (!ops || uhook_ops_counter(ops) != p->counter)
+		return false;
+
+	p->number = container_of(uc, struct uhook_consumer, uc) - ops->attachment->consumers;
+
+	return true;
+}
+
+/*
+ * Which of the points of the hook that has a counter is this? -EAGAIN if it has gone.
+ * With the mmap lock held, between rcu_read_lock_trace() and rcu_read_unlock_trace().
+ */
+int uhook_point_number(struct uprobe *uprobe, const struct uhook_counter *counter)
+{
+	struct point_number p = { .counter = counter, .number = -EAGAIN };
+
+	uprobe_find_consumer(uprobe, find_number, &p);
+
+	return p.number;
+}
+
 static void detach(struct uhook_attachment *attachment)
 {
 	unsigned int i;
@@ -139,7 +170,7 @@ static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned 
 		return ERR_PTR(-ENOMEM);
 
 	attachment->nr = nr;
-	attachment->counter = uhook_make_counter(ops);
+	attachment->counter = uhook_make_counter(ops, nr);
 	if (IS_ERR(attachment->counter)) {
 		int err = PTR_ERR(attachment->counter);
 
@@ -169,10 +200,15 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
 		struct uhook_consumer *c = &attachment->consumers[i];
 		struct uprobe *uprobe;
 
+		/* There may be many. */
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		uprobe = uprobe_register(points[i].inode, points[i].offset,
 					 points[i].ref_ctr_offset, &c->uc);
-		if (IS_ERR(uprobe))
+		if (IS_ERR(uprobe)) {
+			c->ops->refused = i;
 			return PTR_ERR(uprobe);
+		}
 		c->uprobe = uprobe;
 	}
 
@@ -191,8 +227,8 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
  *
  * Context: task; sleeps.
  * Return: 0; -EBUSY if it is registered; -EINVAL if there is nothing to do, no
- * point, an offset behind the end of the file, or a register that cannot be
- * recorded; or why uprobes refuse a point,
+ * point, an offset behind the end of the file, a register that cannot be
+ * recorded, or stubs where they cannot be; or why uprobes refuse a point,
  * -ENOTSUPP above all for an instruction that cannot be probed.
  */
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr)

@@ -151,6 +151,7 @@ static void free_uhook_mm(struct uhook_mm *um)
 	uhook_fold_data(um);
 	uhook_put_hops(um);
 	uhook_put_areas(um);
+	uhook_put_stubs(um);
 	rhashtable_free_and_destroy(&um->sites, free_site, NULL);
 	mutex_destroy(&um->lock);
 	kfree(um);
@@ -306,14 +307,15 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 {
 	struct uhook_mm *from = uhook_mm_of(oldmm), *um;
 
-	if (!from || !from->nr_areas)
+	if (!from || (!from->nr_areas && !from->nr_blocks))
 		return 0;
 
 	um = make_uhook_mm(mm, GFP_KERNEL_ACCOUNT);
 	if (!um)
 		return -ENOMEM;
 
-	if (uhook_share_areas(from, um) || uhook_share_hops(from, um)) {
+	if (uhook_share_areas(from, um) || uhook_share_hops(from, um) ||
+	    uhook_copy_stubs(from, um)) {
 		free_uhook_mm(um);
 		return -ENOMEM;
 	}
@@ -362,6 +364,7 @@ static const char * const no_body[UHOOK_VERDICTS] = {
 	[UHOOK_NO_FUNCTION]	= "the file of the handler is not mapped",
 	[UHOOK_NO_VECTORS]	= "the handler may use vector registers, which are not kept here",
 	[UHOOK_TOO_LONG]	= "there are more handlers than there is room for",
+	[UHOOK_NO_STUB]		= "something else is where its stub is to be",
 };
 
 static const char * const bars[UHOOK_BARS] = {

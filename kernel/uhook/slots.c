@@ -156,6 +156,42 @@ static void add_breakpoint(struct code *code)
 	code->len = UPROBE_SWBP_INSN_SIZE;
 }
 
+/* First, so that they are aligned; each leads behind the jump to it: uhook_take_stubs(). */
+static int add_stubs(const struct uhook_wanted *w, struct code *code)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; w->set->stubs && i < w->set->nr && !err; i++) {
+		if (w->set->counters[i]->user != UHOOK_USER_STUB)
+			continue;
+		if (code->len + UHOOK_STUB_SIZE > UHOOK_BODY_SIZE)
+			return -EMFILE;
+		err = uhook_stub_code(code->bytes + code->len, w->insn, w->functions[i]);
+		code->len += UHOOK_STUB_SIZE;
+	}
+
+	return err;
+}
+
+static int add_count(const struct uhook_wanted *w, const struct place *p, struct code *code)
+{
+	unsigned int size = uhook_slot_size(kind_of(w));
+	int len;
+
+	if (!w->set->counts)
+		return 0;
+
+	len = uhook_count_code(code->bytes + code->len, size - code->len,
+			       place_addr(p, kind_of(w)) + code->len,
+			       p->base + UHOOK_CODE_SIZE + p->nr * sizeof(u64));
+	if (len < 0)
+		return len == -ENOSPC ? -EMFILE : len;
+	code->len += len;
+
+	return 0;
+}
+
 /* The form of US9336001 and IPCOM000199350: handlers, original instruction, jump. */
 static int compose_body(const struct uhook_wanted *w, const struct place *p, struct code *code)
 {
@@ -167,13 +203,7 @@ static int compose_body(const struct uhook_wanted *w, const struct place *p, str
 	code->len = 0;
 	if (w->set->breaks)
 		add_breakpoint(code);
-	ret = uhook_count_code(code->bytes + code->len, size - code->len, addr + code->len,
-			       p->base + UHOOK_CODE_SIZE + p->nr * sizeof(u64));
-	if (ret < 0)
-		return ret;
-	code->len += ret;
-
-	ret = add_handlers(w, p, code);
+	ret = add_stubs(w, code) ?: add_count(w, p, code) ?: add_handlers(w, p, code);
 	if (ret)
 		return ret;
 
@@ -460,12 +490,19 @@ enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
 
 	if (!area) {
 		/* From there it is as far as from the beginning of the body. */
-		ip = uhook_hop_body(um, ip);
-		area = ip ? uhook_area_at(um, ip) : NULL;
+		unsigned long body = uhook_hop_body(um, ip);
+
+		area = body ? uhook_area_at(um, body) : NULL;
+		ip = area ? body : ip;
 	}
 
-	slot = area ? slot_at(area, ip) : NULL;
-	/* Pairs with new_slot(). */
+	if (!area) {
+		*addr = uhook_stub_site(um, ip);
+		return *addr ? UHOOK_INSIDE : UHOOK_ELSEWHERE;
+	}
+
+	slot = slot_at(area, ip);
+	/* Pairs with enter_slot(). */
 	site = slot ? smp_load_acquire(&slot->site) : 0;
 	if (!site)
 		return UHOOK_ELSEWHERE;

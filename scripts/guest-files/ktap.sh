@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# In the guest: KTAP of checks that are not ftracetest's.  Sourced; the caller
-# says plan and then check.
+# KTAP of checks that are not ftracetest's, in the guest and beside it.  Sourced; the
+# caller says plan and then check.
 
 number=0
 

@@ -1,59 +1,46 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Usage: bench_decode.sh TOOLS TESTS DIRECTORY [PROGRAM ARGUMENT...]
+# Usage: bench_decode.sh TOOLS TESTS DIR
 #
-# Bytes of an event by profile, the share of a full branch trace, and decoded events
-# a second (of the processor's own time) beside libipt's bare decoders. TOOLS and TESTS
-# are where tools/fhook and the tests are built; DIRECTORY holds the recordings. The
-# program is one with stubs; without one, the worst case: a recursion that does nothing.
+# Decoded events a second of the processor's time, of ours and the kernel's, from the
+# start of the program to its end, beside libipt's query decoder, which goes over the
+# same file in memory and makes nothing of it. The two take turns.
 set -eu
 
-tools=$1
-tests=$2
-recordings=$3
-shift 3
-[ $# -gt 0 ] || set -- "$tests/decode-plain" 27
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/bench_lib.sh"
+times=$dir/decode
 
-rm -rf "$recordings"
-mkdir -p "$recordings"
-for profile in no-target target cycles branches; do
-	"$tools/fhook" calltrace record --plugin -p "$profile" -o "$recordings/$profile" "$@" \
-		> "$recordings/output" || exit
-done
-
-# summary PROFILE WORD: a number of the summary.
-summary()
+# per_second EVENTS FILE: a file of millions a second.
+per_second()
 {
-	"$tools/fhook" calltrace print --summary "$recordings/$1" |
-		sed -n "s/^$2 \([0-9.]*\)\$/\1/p"
+	awk -v events="$1" '{ printf "%.3f\n", events / $1 / 1e6 }' "$2" > "$2.rate"
+	echo "$2.rate"
 }
 
-# seconds COMMAND...: of the processor, for what COMMAND does by itself.
-seconds()
+# decode_row NAME VARIANT PROFILE OUTPUT WORDS [RIVAL]
+decode_row()
 {
-	bash -c 'TIMEFORMAT=%U; time "$@" > /dev/null' bash "$@" 2>&1
-}
-
-trace_bytes()
-{
-	cat "$recordings/$1"/*.trace | wc -c
-}
-
-branches=$(trace_bytes branches)
-for profile in no-target target cycles; do
-	events=$(summary "$profile" events)
-	echo "$profile: $events events, $(summary "$profile" "bytes per event") bytes an event"
-	echo "$(trace_bytes "$profile") $branches" | awk -v p="$profile" '
-		{ printf "%s: %.4f of the branch trace, which has %d bytes\n", p, $1 / $2, $2 }'
-	for output in summary flat tree; do
-		seconds "$tools/fhook" calltrace print "--$output" "$recordings/$profile" |
-			awk -v n="$events" -v p="$profile" -v o="$output" '$1 > 0 {
-				printf "%s, %s: %.1f M events/s\n", p, o, n / $1 / 1e6 }'
+	record "$1" "$2" "$3"
+	file=$times/$1-$2-$3-$4 recording=$(recording_of "$1" "$2" "$3") rival=-
+	[ $# -lt 6 ] || rival=$file.query
+	for _ in 1 2 3 4 5 6 7; do
+		[ "$rival" = - ] || "$tests/decode-limit" query "$recording/0.trace" |
+			sed 's/.* \([0-9.]*\) M events.*/\1/' >> "$rival"
+		"$tests/bench-time" "$file" "$tools/fhook" calltrace print "--$4" "$recording"
 	done
-	largest=$(find "$recordings/$profile" -name '*.trace' -printf '%s %p\n' | sort -n |
-		tail -n 1 | cut -d ' ' -f 2-)
-	for decoder in query packet; do
-		echo "$profile, libipt alone, $("$tests/decode-limit" "$decoder" "$largest")"
+	measured "calltrace decode events/s, $5, $1${6:+ ($6)}" M/s "$rival" \
+		"$(per_second "$(summary "$1" "$2" "$3" events)" "$file")"
+}
+
+rm -rf "$times"
+mkdir -p "$times"
+for program in fib sqlite; do
+	[ -e "$dir/$program-rewrite-gcc" ] || continue
+	for profile in no-target target cycles; do
+		decode_row $program rewrite-gcc $profile summary "$(words $profile)" "libipt's query"
 	done
+	decode_row $program rewrite-gcc target tree "as a tree" "libipt's query"
 done
+[ ! -x "$dir/fib-rewrite-arm64" ] || decode_row fib rewrite-arm64 target summary ETMv4

@@ -1,91 +1,112 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Usage: bench_stub.sh TOOLS [N]
+# Usage: bench_stub.sh TOOLS TESTS DIR
 #
-# What the stubs of a call trace cost while nothing traces, natively, for each event (an
-# entry or an exit) of fib(N): the median of five runs, less the same program with nothing
-# in it. Beside them -finstrument-functions with hooks that count, clang's XRay that is
-# not patched in, and uftrace, which records (a smaller N, for it writes 16 bytes an
-# event). All in one run, in turns, for machines are not the same all the time.
-# shellcheck disable=SC2086
+# What the stubs of a call trace cost while nothing traces, natively: the time that is
+# added to a run, for each event (an entry or an exit) of it. Beside them
+# -finstrument-functions with hooks that count, clang's XRay that is not patched in, and
+# uftrace, which records (a shorter run, for it writes 16 bytes an event). Programs take
+# many short turns, and each turn is compared within itself, for machines are not the
+# same all the time.
 set -eu
 
-tools=$1 n=${2:-36}
 here=$(cd "$(dirname "$0")" && pwd)
-stubs=$here/../../tools/fhook
-source=$here/programs/bench_fib.c
-small=26
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
+. "$here/bench_lib.sh"
+times=$dir/times
+fib_timed=34 fib_short=25
 
-gcc -O2 -Wl,--build-id -o plain-gcc "$source"
-clang -O2 -Wl,--build-id -o plain-clang "$source"
-
-"$tools/fhook-instrument-source" -F fib -o source.c "$source" 2> said || { cat said; exit 1; }
-gcc -O2 -I"$stubs" -o stubs-source-gcc source.c
-clang -O2 -I"$stubs" -o stubs-source-clang source.c
-clang -O2 -Xclang -disable-llvm-passes -emit-llvm -c -o plain.bc "$source"
-"$tools/fhook-instrument-ir" -F fib -o stubs.bc plain.bc 2> said || { cat said; exit 1; }
-clang -O2 -o stubs-ir-clang stubs.bc
-for compiler in gcc clang; do
-	"$tools/fhook-rewrite" -F fib -o stubs-rewrite-$compiler plain-$compiler 2> said ||
-		{ cat said; exit 1; }
-done
-gcc -O2 -finstrument-functions -o instrument-functions-gcc "$source"
-clang -O2 -fxray-instrument -fxray-instruction-threshold=1 -o xray-unpatched-clang "$source"
-gcc -O2 -pg -o uftrace-gcc "$source"
-
-median()
+# variants NAME: those of the program that were built.
+variants()
 {
-	sort -n "$1" | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
-}
-
-variants="plain-gcc plain-clang stubs-source-gcc stubs-source-clang stubs-ir-clang
-	stubs-rewrite-gcc stubs-rewrite-clang instrument-functions-gcc xray-unpatched-clang"
-for turn in 1 2 3 4 5; do
-	for variant in $variants; do
-		"./$variant" "$n" | awk '{ print $2 }' >> "$variant.times"
+	for variant in plain-gcc source-gcc rewrite-gcc functions-gcc plain-clang \
+		source-clang ir-clang rewrite-clang xray-clang; do
+		[ ! -e "$dir/$1-$variant" ] || echo "$variant"
 	done
-	if command -v uftrace > /dev/null; then
-		"./plain-gcc" $small | awk '{ print $2 }' >> plain-small.times
-		uftrace record -d uftrace.data$turn ./uftrace-gcc $small 2> /dev/null |
-			awk '{ print $2 }' >> uftrace-gcc.times
-		rm -rf uftrace.data$turn
+}
+
+# fib_turn N VARIANT TO: fib says itself how long it took.
+fib_turn()
+{
+	"$dir/fib-$2" "$1" | awk '{ print $2 / 1e9 }' >> "$times/$3"
+}
+
+turn()
+{
+	for variant in $(variants fib); do
+		fib_turn $fib_timed "$variant" "fib-$variant"
+	done
+	if [ -e "$dir/fib-pg-gcc" ]; then
+		fib_turn $fib_short plain-gcc fib-short
+		uftrace record -d "$dir/uftrace" "$dir/fib-pg-gcc" $fib_short |
+			awk '{ print $2 / 1e9 }' >> "$times/fib-uftrace"
+		rm -rf "$dir/uftrace"
 	fi
-done
-
-# calls N: how often fib is called; each call has two events.
-calls()
-{
-	awk -v n="$1" 'BEGIN { a = 1; b = 1
-		for (i = 1; i <= n; i++) { c = a + b + 1; a = b; b = c }
-		printf "%d", a }'
+	for program in minigzip sqlite; do
+		for variant in $(variants $program); do
+			run $program "$variant" "$tests/bench-time" "$times/$program-$variant"
+		done
+	done
 }
 
-# row NAME BASE N
-row()
+# cost EVENTS PLAIN WITH: a file of the nanoseconds an event, a line for each turn.
+cost()
 {
-	awk -v name="$1" -v time="$(median "$1.times")" -v base="$(median "$2.times")" \
-		-v calls="$(calls "$3")" 'BEGIN {
-		printf "%-28s %10.1f ms %8.2f ns\n", name, time / 1e6,
-			(time - base) / (2 * calls) }'
+	cost_file=$times/$3.cost
+	paste "$times/$2" "$times/$3" |
+		awk -v events="$1" '{ printf "%.3f\n", ($2 - $1) * 1e9 / events }' > "$cost_file"
+	echo "$cost_file"
 }
 
-echo "fib($n), $(calls "$n") calls, $(($(calls "$n") * 2)) events"
-printf '%-28s %13s %11s\n' "" "all" "an event"
-for variant in $variants; do
-	case $variant in
-	*-gcc) row "$variant" plain-gcc "$n" ;;
-	*) row "$variant" plain-clang "$n" ;;
-	esac
+# added NAME VARIANT EVENTS: the same, of a program.
+added()
+{
+	cost "$3" "$1-plain-${2##*-}" "$1-$2"
+}
+
+# cost_row NAME VARIANT WORDS EVENTS [RIVAL-VARIANT WORDS]
+cost_row()
+{
+	[ -e "$dir/$1-$2" ] || return 0
+	rival=-
+	[ $# -lt 5 ] || rival=$(added "$1" "$5" "$4")
+	measured "calltrace stub ns, $1, $3${6:+ ($6)}" ns "$rival" "$(added "$1" "$2" "$4")"
+}
+
+fib_rows()
+{
+	events=$(fib_events $fib_timed)
+	cost_row fib source-gcc "source, gcc" "$events" functions-gcc -finstrument-functions
+	cost_row fib rewrite-gcc "rewritten, gcc" "$events" functions-gcc -finstrument-functions
+	cost_row fib source-clang "source, clang" "$events" xray-clang "XRay, not patched in"
+	cost_row fib ir-clang "IR, clang" "$events" xray-clang "XRay, not patched in"
+	cost_row fib rewrite-clang "rewritten, clang" "$events" xray-clang "XRay, not patched in"
+	[ ! -e "$times/fib-uftrace" ] ||
+		measured "calltrace stub ns, fib, source, gcc (uftrace, which records)" ns \
+			"$(cost "$(fib_events $fib_short)" fib-short fib-uftrace)" \
+			"$(added fib source-gcc "$events")"
+}
+
+# events NAME VARIANT: so many has a run.
+events()
+{
+	record "$1" "$2" no-target
+	summary "$1" "$2" no-target events
+}
+
+rm -rf "$times"
+mkdir -p "$times"
+for _ in $(seq 25); do
+	turn
 done
-[ ! -e uftrace-gcc.times ] || row uftrace-gcc plain-small $small
-worst=0
-for variant in stubs-source-gcc stubs-source-clang stubs-ir-clang stubs-rewrite-gcc \
-	stubs-rewrite-clang; do
-	cost=$(row $variant "plain-${variant##*-}" "$n" | awk '{ print $(NF - 1) }')
-	worst=$(awk -v a="$worst" -v b="$cost" 'BEGIN { print (a > b ? a : b) }')
-done
-echo "calltrace stub ns $worst"
+fib_rows
+cost_row minigzip source-gcc "source, gcc" "$(events minigzip source-gcc)" \
+	functions-gcc -finstrument-functions
+cost_row minigzip rewrite-gcc "rewritten, gcc" "$(events minigzip rewrite-gcc)"
+if [ -e "$dir/minigzip-ir-clang" ]; then
+	cost_row minigzip ir-clang "IR, clang" "$(events minigzip ir-clang)"
+	cost_row minigzip rewrite-clang "rewritten, clang" "$(events minigzip rewrite-clang)" \
+		xray-clang "XRay, not patched in"
+fi
+[ ! -e "$dir/sqlite-rewrite-gcc" ] ||
+	cost_row sqlite rewrite-gcc "rewritten" "$(events sqlite rewrite-gcc)"

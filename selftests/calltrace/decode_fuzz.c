@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Damaged maps and recordings: whatever they hold, nothing goes wrong
+ * Damaged files: whatever they hold, nothing goes wrong
  *
- * Recordings are copied with random changes, and decoded into all outputs. Built with
- * sanitizers, which say what goes wrong; here it is only seen that each decoding ends,
- * and that a map or an info which is refused is refused with a sentence.
+ * Recordings are copied with random changes, and decoded into all outputs; so is what
+ * perf has recorded (perf.data, with its map), and imported, and a program that has
+ * stubs (program), of which the map is made. Built with sanitizers, which say what goes
+ * wrong; here it is only seen that each ends, and that what is refused is refused with
+ * a sentence, and leaves nothing.
  *
- * Usage: decode-fuzz DIRECTORY COUNT SEED RECORDING...
+ * Usage: decode-fuzz DIRECTORY COUNT SEED SOURCE...
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "elf_map.h"
+#include "perf_data.h"
+#include "random.h"
 #include "sink.h"
 #include "streams.h"
 
@@ -22,16 +27,7 @@ static const struct sink_ops *const sinks[] = {
 	&sink_tree, &sink_flat, &sink_folded, &sink_json, &sink_summary, &sink_events,
 };
 
-static u64 random_state;
 static unsigned long refused, decoded, gaps;
-
-static u64 random_next(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state * 0x2545f4914f6cdd1dULL;
-}
 
 static u64 random_below(u64 end)
 {
@@ -114,23 +110,37 @@ static void copy(const char *from, const char *to, const char *name, bool damage
 	write_whole(to, name, data, size);
 }
 
+static void check_refusal(const char *directory, const struct fault *fault)
+{
+	refused++;
+	if (*fault->text)
+		return;
+	fprintf(stderr, "%s: refused without a sentence\n", directory);
+	exit(1);
+}
+
+static bool has(const char *directory, const char *name)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return !access(path, F_OK);
+}
+
 static void decode(const char *directory, FILE *out)
 {
 	struct sink sink = { .ops = sinks[random_below(ARRAY_SIZE(sinks))], .out = out };
 	struct streams streams = { .sink = &sink, .only = random_below(4) ? -1 : 1 };
 	struct fault fault = { .text = "" };
 	struct recording recording;
+	bool failed = true;
 	struct map map;
 	char path[4096];
 	size_t i;
 
 	snprintf(path, sizeof(path), "%s/map", directory);
-	if (recording_read(&recording, directory, &fault)) {
-		refused++;
-	} else {
-		if (map_read_file(&map, path, &fault)) {
-			refused++;
-		} else {
+	if (!recording_read(&recording, directory, &fault)) {
+		if (!map_read_file(&map, path, &fault)) {
 			for (i = 0; i < recording.nr_loads; i++)
 				map_load(&map, recording.loads[i].object, recording.loads[i].bias,
 					 &fault);
@@ -139,43 +149,92 @@ static void decode(const char *directory, FILE *out)
 			sink.timed = recording.clock != 0;
 			streams.map = &map;
 			streams.recording = &recording;
-			refused += streams_decode(&streams, &fault) != 0;
+			failed = streams_decode(&streams, &fault);
 			gaps += streams.totals.gaps;
 			decoded++;
 			map_free(&map);
 		}
 		recording_free(&recording);
 	}
-	if (refused && !*fault.text && !decoded) {
-		fprintf(stderr, "%s: refused without a sentence\n", directory);
+	if (failed)
+		check_refusal(directory, &fault);
+}
+
+/* An import of what perf has recorded leaves a recording, or nothing. */
+static void import(const char *directory)
+{
+	char data[4096], map[4096], to[4096];
+	struct fault fault = { .text = "" };
+	struct recording recording;
+	struct perf_losses losses;
+
+	snprintf(data, sizeof(data), "%s/perf.data", directory);
+	snprintf(map, sizeof(map), "%s/map", directory);
+	snprintf(to, sizeof(to), "%s/imported", directory);
+	if (perf_data_import(data, map, to, &losses, &fault)) {
+		check_refusal(directory, &fault);
+	} else if (!recording_read(&recording, to, &fault)) {
+		decoded++;
+		recording.made_directory = true;
+		recording_remove(&recording);
+		recording_free(&recording);
+	}
+	if (!access(to, F_OK)) {
+		fprintf(stderr, "%s: is still there: %s\n", to, fault.text);
 		exit(1);
 	}
 }
 
-int main(int argc, char **argv)
+static void make_map(const char *directory, FILE *out)
+{
+	struct fault fault = { .text = "" };
+	char path[4096], *paths[] = { path };
+
+	snprintf(path, sizeof(path), "%s/program", directory);
+	if (elf_map_write(paths, 1, out, &fault))
+		check_refusal(directory, &fault);
+	else
+		decoded++;
+}
+
+/* Copy a source, not all of it as it is, and do with it what it is for. */
+static void try(const char *from, const char *directory, FILE *out)
 {
 	static const char *const traces[] = { "0.trace", "1.trace" };
+	const unsigned int which = random_below(8);
+	unsigned int trace;
+
+	if (has(from, "program")) {
+		copy(from, directory, "program", true);
+		make_map(directory, out);
+		return;
+	}
+	copy(from, directory, "map", which == 1 || which == 2);
+	if (has(from, "perf.data")) {
+		copy(from, directory, "perf.data", which > 2);
+		import(directory);
+		return;
+	}
+	copy(from, directory, "info", which == 0);
+	for (trace = 0; trace < ARRAY_SIZE(traces); trace++)
+		copy(from, directory, traces[trace], which > 2);
+	decode(directory, out);
+}
+
+int main(int argc, char **argv)
+{
 	FILE *out = fopen("/dev/null", "w");
 	unsigned long count, i;
 
 	if (argc < 5 || !out) {
-		fprintf(stderr, "Usage: decode-fuzz DIRECTORY COUNT SEED RECORDING...\n");
+		fprintf(stderr, "Usage: decode-fuzz DIRECTORY COUNT SEED SOURCE...\n");
 		return 1;
 	}
 	count = strtoul(argv[2], NULL, 0);
 	random_state = strtoul(argv[3], NULL, 0) * 2 + 1;
 	mkdir(argv[1], 0777);
-	for (i = 0; i < count; i++) {
-		const char *from = argv[4 + random_below(argc - 4)];
-		const unsigned int which = random_below(8);
-		unsigned int trace;
-
-		copy(from, argv[1], "info", which == 0);
-		copy(from, argv[1], "map", which == 1 || which == 2);
-		for (trace = 0; trace < ARRAY_SIZE(traces); trace++)
-			copy(from, argv[1], traces[trace], which > 2);
-		decode(argv[1], out);
-	}
+	for (i = 0; i < count; i++)
+		try(argv[4 + random_below(argc - 4)], argv[1], out);
 	fclose(out);
 	printf("%lu decoded with %lu gaps, %lu refused\n", decoded, gaps, refused);
 	return 0;

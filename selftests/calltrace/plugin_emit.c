@@ -1,32 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The plugin's emitters, with addresses at all distances
+ * The plugin's emitters, with addresses at all distances, and its streams
  *
  * The stubs of one program are close to each other. Here an emitter is told of stubs
  * anywhere, with synchronisation points everywhere, and what is decoded from that must
- * be the same addresses, in order. The seed is fixed.
+ * be the same addresses, in order. A stream that is cut off must say so, and one that
+ * a disk had no room for must end there.
  *
  * Usage: plugin-emit DIRECTORY
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "decoder.h"
 #include "etm_emit.h"
 #include "pt_emit.h"
+#include "random.h"
 
 #define EVENTS	20000
 
 static u64 addresses[EVENTS];
-static u64 random_state = 1;
-
-static u64 random_next(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state * 0x2545f4914f6cdd1dULL;
-}
 
 /* Another address, of which so many low bits are others. */
 static u64 near(u64 address)
@@ -37,7 +32,7 @@ static u64 near(u64 address)
 
 	address ^= random & ((1ULL << change) - 1) & ~3ULL;
 	/* One half of the addresses is the kernel's. */
-	return random >> 47 & 1 ? address & (1ULL << 47) - 4 : address | -1ULL << 47;
+	return random >> 47 & 1 ? address & ((1ULL << 47) - 4) : address | -1ULL << 47;
 }
 
 static void emit(struct trace_file *file, enum recording_format format,
@@ -97,22 +92,105 @@ static int compare(const struct recording *recording)
 	return done == EVENTS ? 0 : -1;
 }
 
+static struct trace_file *open_stream(const struct recording *recording)
+{
+	char *path = recording_stream_path(recording, 0);
+	struct trace_file *file = path ? trace_file_open(path) : NULL;
+
+	free(path);
+	if (!file)
+		perror(recording->directory);
+	return file;
+}
+
 static int run(char *directory, enum recording_format format, enum recording_profile profile)
 {
 	struct recording recording = {
 		.directory = directory, .format = format, .profile = profile,
 		.etm = etm_emit_registers, .nominal = PT_NOMINAL,
 	};
-	char *path = recording_stream_path(&recording, 0);
-	struct trace_file *file = path ? trace_file_open(path) : NULL;
+	struct trace_file *file = open_stream(&recording);
 
-	free(path);
-	if (!file) {
-		perror(directory);
+	if (!file)
 		return -1;
-	}
 	emit(file, format, profile);
 	return compare(&recording);
+}
+
+/* An address and no atom: the stub may have been executed, or not. */
+static int cut_off(char *directory)
+{
+	struct recording recording = {
+		.directory = directory, .format = FORMAT_ETMV4, .etm = etm_emit_registers,
+	};
+	struct trace_file *file = open_stream(&recording);
+	struct trace_event events[TRACE_BATCH];
+	const struct map map = { 0 };
+	struct decoder *decoder;
+	struct etm_emitter etm;
+	struct fault fault;
+	unsigned int count;
+
+	if (!file)
+		return -1;
+	etm_emit_start(&etm, file, 100, false);
+	etm_emit_enable(&etm, 0x400000);
+	etm_emit_atom(&etm, true);
+	etm_emit_enable(&etm, 0x400008);
+	trace_file_close(file);
+	decoder = decoder_open(&recording, &map, 0, &fault);
+	if (!decoder)
+		return -1;
+	count = decoder->ops->fill(decoder, events);
+	decoder->ops->close(decoder);
+	if (count == 2 && events[0].type == TRACE_HIT && events[1].type == TRACE_GAP)
+		return 0;
+	printf("a stream that is cut off: %u events\n", count);
+	return -1;
+}
+
+/* What such a processor writes may be taken back, and is not decoded. */
+static int traces_ahead(char *directory)
+{
+	struct recording recording = {
+		.directory = directory, .format = FORMAT_ETMV4, .etm = etm_emit_registers,
+	};
+	const struct map map = { 0 };
+	struct fault fault;
+
+	recording.etm.idr8 = 1;
+	if (!decoder_open(&recording, &map, 0, &fault))
+		return 0;
+	printf("a processor that speculates is decoded\n");
+	return -1;
+}
+
+/* No room on the disk for a while: what comes then must not be joined to what was. */
+static int disk_was_full(const char *directory)
+{
+	static const u8 data[TRACE_BUFFER / 2];
+	char path[4096];
+	struct trace_file *file;
+	off_t size;
+	int fd, i;
+
+	snprintf(path, sizeof(path), "%s/full.trace", directory);
+	file = trace_file_open(path);
+	if (!file)
+		return -1;
+	fd = dup(file->fd);
+	dup2(open("/dev/full", O_WRONLY), file->fd);
+	for (i = 0; i < 5; i++)
+		trace_file_put(file, data, sizeof(data));
+	dup2(fd, file->fd);
+	for (i = 0; i < 5; i++)
+		trace_file_put(file, data, sizeof(data));
+	trace_file_flush(file);
+	size = lseek(fd, 0, SEEK_END);
+	if (!size && file->lost == 10 * sizeof(data))
+		return 0;
+	printf("the disk was full: %lu bytes are written, and %llu lost\n", size, file->lost);
+	return -1;
 }
 
 int main(int argc, char **argv)
@@ -127,5 +205,8 @@ int main(int argc, char **argv)
 	failed |= run(argv[1], FORMAT_INTEL_PT, PROFILE_NO_TARGET);
 	failed |= run(argv[1], FORMAT_INTEL_PT, PROFILE_CYCLES);
 	failed |= run(argv[1], FORMAT_ETMV4, PROFILE_TARGET);
+	failed |= cut_off(argv[1]);
+	failed |= traces_ahead(argv[1]);
+	failed |= disk_was_full(argv[1]);
 	return failed ? 1 : 0;
 }

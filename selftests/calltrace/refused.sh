@@ -12,6 +12,7 @@ programs=$(cd "$(dirname "$0")" && pwd)/programs
 mkdir -p "$dir"
 cd "$dir"
 status=0
+rm -f pipe
 
 # refuses SENTENCE COMMAND...: COMMAND fails, says SENTENCE, and writes no "out".
 refuses()
@@ -115,5 +116,23 @@ refuses "has no build id" $map nameless
 gcc -O2 -I"$programs/../../../tools/fhook" -Wl,--build-id -o unmapped fib.stubs.c
 objcopy -R .entry_exit_map unmapped
 refuses "has been stripped off" $map unmapped
+
+# What is written to is replaced, but what is no file is written to.
+mkfifo pipe
+cat pipe > piped &
+"$tools/fhook-rewrite" -F t_fib -o pipe plain 2> /dev/null
+wait
+if [ ! -p pipe ] || ! cmp -s piped twice; then
+	echo "a pipe is not written to"
+	status=1
+fi
+rm -f pipe
+(umask 077 && "$tools/fhook-instrument-source" -F plain -o private.c odd.c 2> /dev/null)
+if [ "$(stat -c %a private.c)" != 600 ]; then
+	echo "what is written is not as the umask has it"
+	status=1
+fi
+# The programs have one name, whoever calls them.
+refuses "fhook-rewrite: text is not an ELF file" "$tools/fhook" calltrace rewrite -F a text
 
 exit $status

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Recordings that no processor has made, and what was decoded as a short text. */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "sink.h"
 #include "streams.h"
 #include "synth.h"
 
@@ -152,7 +152,8 @@ void synth_begin(const char *directory, const struct recording *like)
 	struct recording recording = *like;
 	struct fault fault;
 
-	if (recording_create(&recording, directory, &fault) || recording_write(&recording, &fault))
+	if (recording_create(&recording, directory, NULL, &fault) ||
+	    recording_write(&recording, &fault))
 		fail(&fault);
 	write_map(directory);
 }
@@ -179,13 +180,18 @@ struct texts {
 	struct thread *thread;
 };
 
-static void say_thread(struct sink *sink, struct thread *thread)
+/* Of a thread, which is named where another one was before. */
+static void __printf(3, 4) say(struct sink *sink, struct thread *thread, const char *format, ...)
 {
 	struct texts *texts = sink->data;
+	va_list args;
 
 	if (texts->thread != thread)
 		fprintf(texts->calls, "%s: ", thread->label);
 	texts->thread = thread;
+	va_start(args, format);
+	vfprintf(texts->calls, format, args);
+	va_end(args);
 }
 
 static void hit(struct sink *sink, struct thread *thread __unused, const struct map_stub *stub)
@@ -197,27 +203,18 @@ static void hit(struct sink *sink, struct thread *thread __unused, const struct 
 
 static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
 {
-	struct texts *texts = sink->data;
-
-	say_thread(sink, thread);
-	fprintf(texts->calls, "%s( ", map_name(sink->map, frame->function));
+	say(sink, thread, "%s( ", map_name(sink->map, frame->function));
 }
 
 static void leave(struct sink *sink, struct thread *thread, struct frame *frame __unused,
 		  enum leave_how how)
 {
-	struct texts *texts = sink->data;
-
-	say_thread(sink, thread);
-	fprintf(texts->calls, "%c ", ")>}]~"[how]);
+	say(sink, thread, "%c ", ")>}]~"[how]);
 }
 
 static void unmatched(struct sink *sink, struct thread *thread, const struct map_stub *stub)
 {
-	struct texts *texts = sink->data;
-
-	say_thread(sink, thread);
-	fprintf(texts->calls, "?%s ", map_name(sink->map, stub->function));
+	say(sink, thread, "?%s ", map_name(sink->map, stub->function));
 }
 
 static void gap(struct sink *sink, struct thread *thread, const char *why __unused,
@@ -225,9 +222,8 @@ static void gap(struct sink *sink, struct thread *thread, const char *why __unus
 {
 	struct texts *texts = sink->data;
 
-	say_thread(sink, thread);
 	fputs("! ", texts->events);
-	fputs("! ", texts->calls);
+	say(sink, thread, "! ");
 }
 
 static void ended(struct sink *sink, struct thread *thread)
@@ -247,34 +243,43 @@ static const struct sink_ops sink_texts = {
 	.ended = ended,
 };
 
-int synth_decode(const char *directory, char *events, char *calls, size_t size)
+int synth_run(const char *directory, struct sink *sink, s64 only)
 {
-	struct texts texts = {
-		.events = fmemopen(events, size, "w"), .calls = fmemopen(calls, size, "w"),
-	};
-	struct sink sink = { .ops = &sink_texts, .data = &texts };
-	struct streams streams = { .sink = &sink, .only = -1 };
+	struct streams streams = { .sink = sink, .only = only };
 	struct recording recording;
 	struct fault fault;
 	struct map map;
 	char path[4096];
 	int result;
 
-	memset(events, 0, size);
-	memset(calls, 0, size);
 	snprintf(path, sizeof(path), "%s/map", directory);
 	if (recording_read(&recording, directory, &fault) || map_read_file(&map, path, &fault))
 		fail(&fault);
-	sink.map = &map;
+	sink->map = &map;
+	sink->totals = &streams.totals;
+	sink->timed = recording.clock != 0;
 	streams.map = &map;
 	streams.recording = &recording;
-	sink.totals = &streams.totals;
 	result = streams_decode(&streams, &fault);
 	if (result)
 		fault_print("synth", &fault);
-	fclose(texts.events);
-	fclose(texts.calls);
 	map_free(&map);
 	recording_free(&recording);
+	return result;
+}
+
+int synth_decode(const char *directory, s64 only, char *events, char *calls, size_t size)
+{
+	struct texts texts = {
+		.events = fmemopen(events, size, "w"), .calls = fmemopen(calls, size, "w"),
+	};
+	struct sink sink = { .ops = &sink_texts, .data = &texts };
+	int result;
+
+	memset(events, 0, size);
+	memset(calls, 0, size);
+	result = synth_run(directory, &sink, only);
+	fclose(texts.events);
+	fclose(texts.calls);
 	return result;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include "map.h"
 #include "recording.h"
+#include "sink.h"
 
 #define SYNTH_BLOCK	0xffffffff82000000ULL
 #define SYNTH_STUB_SIZE	8
@@ -76,7 +77,10 @@ void synth_begin(const char *directory, const struct recording *like);
 void synth_open(struct synth *synth, const char *directory, unsigned int stream);
 void synth_close(struct synth *synth);
 
+/* Decode into a sink; ONLY is a thread or task, or -1. */
+int synth_run(const char *directory, struct sink *sink, s64 only);
+
 /* Decode, and write what comes into the two texts, of SIZE bytes each. */
-int synth_decode(const char *directory, char *events, char *calls, size_t size);
+int synth_decode(const char *directory, s64 only, char *events, char *calls, size_t size);
 
 #endif /* SELFTESTS_CALLTRACE_SYNTH_H */

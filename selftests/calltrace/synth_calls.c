@@ -4,22 +4,25 @@
  *
  * A case is written as a text, of which Intel PT streams are made: E0 is the entry of
  * function 0, X an exit, T a tail to the next function, U one to nobody knows where, O
- * one out of the map, L a landing; "!" is an overflow, "@3:1234" the third turn of task
- * 1234, "|" begins the stream of the next processor.
+ * one out of the map, L a landing; "!" is an overflow, "#" an address of no stub, "@3:1234"
+ * the third turn of task 1234, "|" begins the stream of the next processor.
  *
  * Usage: synth-calls DIRECTORY
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "decode_software.h"
 #include "synth.h"
 
 struct calls_case {
 	const char *name, *streams, *calls;
 	bool cpus;
+	unsigned int only;
 };
 
 #define THREAD	"thread #0: "
+#define NOT_KNOWN	"cpu 0, task not known: "
 
 static const struct calls_case cases[] = {
 	{ "nesting", "E0 E1 X1 E2 X2 X0", THREAD "0( 1( ) 2( ) ) " },
@@ -61,7 +64,14 @@ static const struct calls_case cases[] = {
 	{ "a turn is lost in an overflow", "@0:1 E0 E1 ! X1 | @2:1 X0",
 	  "task 1: 0( 1( ! cpu 0, task not known: ?1 task 1: ! ] ) ", true },
 	{ "a context that an overflow cuts", "@0:1 E0 ^9 ! _9 E3 @1:1 X0",
-	  "task 1: 0( ! cpu 0, task not known: 3( task 1: ) cpu 0, task not known: ~ ", true },
+	  "task 1: 0( ! cpu 0, task not known: 3( ~ task 1: ) ", true },
+	{ "who is not known is somebody else each time", "@0:1 E0 ! E3 @1:1 X0 ! X3 ! E4 ! X4",
+	  "task 1: 0( ! " NOT_KNOWN "3( ~ task 1: ) ! " NOT_KNOWN "?3 ! 4( ! ~ ?4 ", true },
+	{ "an address of no stub may be a context", "@0:1 E0 # X0 @1:1 X0",
+	  "task 1: 0( ! cpu 0, task not known: ?0 task 1: ) ", true },
+	{ "one task of several",
+	  "@0:3 E4 X4 E4 X4 E4 X4 @2:2 @1:1 X0 | @0:1 E0 @0:2 @1:2 @2:1 E7 X7",
+	  "task 1: 0( ) 7( ) ", true, 1 },
 	{ "the number of a task that has ended", "@0:1 E0 @1:1 E1 @0:1 E2 X2",
 	  "task 1: 0( 1( ~ ~ task 1: 2( ) ", true },
 };
@@ -85,6 +95,10 @@ static void write_word(struct synth *synth, const char *word)
 		break;
 	case '!':
 		synth_ovf(synth);
+		break;
+	case '#':
+		synth_pge(synth, SYNTH_BLOCK + 0x7f00);
+		synth_pgd_bare(synth);
 		break;
 	case '^':	/* only the first part of a context, and only the last one */
 		synth_pge(synth, synth_context(STUB_TURN, atoi(word + 1)));
@@ -145,7 +159,7 @@ static int many_turns(const char *directory)
 	}
 	for (i = 0; i < 2; i++)
 		synth_close(&synth[i]);
-	if (!synth_decode(directory, events, calls, sizeof(calls)) && !strcmp(calls, wanted))
+	if (!synth_decode(directory, -1, events, calls, sizeof(calls)) && !strcmp(calls, wanted))
 		return 0;
 	printf("many turns: they are not in order\n");
 	return 1;
@@ -169,7 +183,7 @@ static int many_tails(const char *directory)
 	synth_event(&synth, 0, SYNTH_ENTRY);
 	synth_event(&synth, 0, SYNTH_EXIT);
 	synth_close(&synth);
-	synth_decode(directory, events, calls, sizeof(calls));
+	synth_decode(directory, -1, events, calls, sizeof(calls));
 	for (i = 0; calls[i]; i++) {
 		opened += calls[i] == '(';
 		closed += calls[i] == '>' || calls[i] == ')';
@@ -180,6 +194,31 @@ static int many_tails(const char *directory)
 		return 0;
 	printf("many tails: %u calls, %u ends, a depth of %u\n", opened, closed, deepest);
 	return 1;
+}
+
+/* A stack as deep as no program's: what is made of it does not need one, too. */
+static int deep_stack(const char *directory)
+{
+	const struct recording like = { .format = FORMAT_SOFTWARE, .threads = true, .clock = 1000 };
+	struct sink sink = { .ops = &sink_folded, .out = fopen("/dev/null", "w") };
+	struct software_record record = { .time = 1 };
+	struct synth synth;
+	unsigned int i;
+	int result;
+
+	synth_begin(directory, &like);
+	synth_open(&synth, directory, 0);
+	for (i = 0; i < 1000000; i++) {
+		record.address = synth_stub(i % 10, SYNTH_ENTRY);
+		synth_bytes(&synth, &record, sizeof(record));
+	}
+	record.address = synth_stub(9, SYNTH_EXIT);
+	record.time = 2;
+	synth_bytes(&synth, &record, sizeof(record));
+	synth_close(&synth);
+	result = synth_run(directory, &sink, -1);
+	fclose(sink.out);
+	return result || sink.no_memory;
 }
 
 int main(int argc, char **argv)
@@ -197,7 +236,8 @@ int main(int argc, char **argv)
 		snprintf(directory, sizeof(directory), "%s/calls.%u", argv[1], i);
 		synth_begin(directory, &like);
 		write_streams(directory, cases[i].streams);
-		if (!synth_decode(directory, events, calls, sizeof(events)) &&
+		if (!synth_decode(directory, cases[i].only ?: -1LL, events, calls,
+				  sizeof(events)) &&
 		    !strcmp(calls, cases[i].calls))
 			continue;
 		printf("%s: '%s' instead of '%s'\n", cases[i].name, calls, cases[i].calls);
@@ -207,5 +247,7 @@ int main(int argc, char **argv)
 	failed += many_turns(directory);
 	snprintf(directory, sizeof(directory), "%s/calls.tails", argv[1]);
 	failed += many_tails(directory);
+	snprintf(directory, sizeof(directory), "%s/calls.deep", argv[1]);
+	failed += deep_stack(directory);
 	return failed ? 1 : 0;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "perf_data.h"
 #include "synth.h"
@@ -62,6 +63,21 @@ static void put_trace(FILE *file, const u8 *data, u64 size, u32 tid, u32 cpu)
 	fwrite(data, size, 1, file);
 }
 
+/* What may also be in a file, for which it is refused. */
+enum extra { EXTRA_NONE, EXTRA_TRUNCATED, EXTRA_COMPRESSED, EXTRA_PROCESSOR };
+
+static void put_extra(FILE *file, enum extra extra, const u8 *trace)
+{
+	static const u64 aux[] = { 0, 4096, PERF_AUX_FLAG_TRUNCATED };
+
+	if (extra == EXTRA_TRUNCATED)
+		put_event(file, PERF_RECORD_AUX, aux, sizeof(aux));
+	else if (extra == EXTRA_COMPRESSED)
+		put_event(file, 81, aux, sizeof(aux));
+	else if (extra == EXTRA_PROCESSOR)
+		put_trace(file, trace, 8, 77, 3);
+}
+
 static void put_info(FILE *file)
 {
 	const struct {
@@ -75,8 +91,24 @@ static void put_info(FILE *file)
 	put_event(file, 70, &info, sizeof(info));
 }
 
+/* Twice something is wrong with a piece of the trace, once nothing is. */
+static void put_losses(FILE *file)
+{
+	const u64 aux[][3] = {
+		{ 0, 4096, PERF_AUX_FLAG_COLLISION }, { 4096, 4096, PERF_AUX_FLAG_OVERWRITE },
+		{ 8192, 4096, PERF_AUX_FLAG_PARTIAL },
+	};
+	const u64 lost[] = { 1, 5 }, samples = 7;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(aux); i++)
+		put_event(file, PERF_RECORD_AUX, aux[i], sizeof(aux[i]));
+	put_event(file, PERF_RECORD_LOST, lost, sizeof(lost));
+	put_event(file, PERF_RECORD_LOST_SAMPLES, &samples, sizeof(samples));
+}
+
 static void write_perf(const char *path, const u8 *trace, size_t size, const char *program,
-		       bool threads)
+		       bool threads, enum extra extra)
 {
 	static const char cpuid[] = "GenuineIntel,6,94,3";
 	const u32 cpuid_size = sizeof(cpuid);
@@ -94,7 +126,10 @@ static void write_perf(const char *path, const u8 *trace, size_t size, const cha
 	put_event(file, PERF_RECORD_COMM, "comm of no concern......", 24);
 	put_mmap(file, program);
 	put_trace(file, trace, size / 2, 77, cpu);
+	put_extra(file, extra, trace);
 	put_event(file, PERF_RECORD_EXIT, "exit of no concern......", 24);
+	if (!threads)
+		put_losses(file);
 	put_trace(file, trace + size / 2, size - size / 2, 77, cpu);
 	header.data[1] = ftell(file) - header.data[0];
 	/* Two features: a name of no concern, and the processor. */
@@ -180,20 +215,49 @@ static void expect_fault(const char *path, const char *map, const char *director
 			 const char *wanted)
 {
 	struct fault fault = { .text = "" };
+	struct perf_losses losses;
 
-	perf_data_import(path, map, directory, &fault);
-	if (!strstr(fault.text, wanted))
+	if (!perf_data_import(path, map, directory, &losses, &fault) ||
+	    !strstr(fault.text, wanted))
 		expect("what is no trace", fault.text, wanted);
+	if (!access(directory, F_OK))
+		expect("what is left of it", directory, "");
+}
+
+/* A directory that was there, with a stream that cannot be written, and nothing else. */
+static void expect_full_disk(const char *path, const char *map, const char *directory)
+{
+	struct fault fault = { .text = "" };
+	struct perf_losses losses;
+	char stream[1200];
+
+	snprintf(stream, sizeof(stream), "%s/0.trace", directory);
+	if (mkdir(directory, 0777) || symlink("/dev/full", stream)) {
+		perror(directory);
+		failed++;
+		return;
+	}
+	if (!perf_data_import(path, map, directory, &losses, &fault) ||
+	    !strstr(fault.text, "cannot be written"))
+		expect("a full disk", fault.text, "cannot be written");
+	if (rmdir(directory))
+		expect("what is left on a full disk", directory, "");
 }
 
 int main(int argc, char **argv)
 {
+	static const char *const extras[] = {
+		[EXTRA_TRUNCATED] = "perf has lost trace", [EXTRA_COMPRESSED] = "is compressed",
+		[EXTRA_PROCESSOR] = "traces of threads, and traces of processors",
+	};
 	char base[1000], perf[1100], map[1100], out[1100], program[4096];
-	char events[1000], calls[1000];
+	char events[1000], calls[1000], lost[100];
 	struct fault fault = { .text = "" };
+	struct perf_losses losses;
 	u8 trace[1000];
 	size_t size;
 	int threads;
+	unsigned int i;
 
 	if (argc != 2 || !realpath("/proc/self/exe", program)) {
 		fprintf(stderr, "Usage: synth-perf DIRECTORY\n");
@@ -202,24 +266,38 @@ int main(int argc, char **argv)
 	snprintf(base, sizeof(base), "%s/perf.trace", argv[1]);
 	size = make_trace(base, trace, sizeof(trace));
 	snprintf(out, sizeof(out), "%s/map", base);
-	snprintf(map, sizeof(map), "%s/perf.map", argv[1]);
+	snprintf(map, sizeof(map), "%s/perf", argv[1]);
+	mkdir(map, 0777);
+	snprintf(map, sizeof(map), "%s/perf/map", argv[1]);
 	write_map(map, out, program);
-	snprintf(perf, sizeof(perf), "%s/perf.data", argv[1]);
 	for (threads = 0; threads < 2; threads++) {
+		snprintf(perf, sizeof(perf), "%s/perf.data.%d", argv[1], threads);
 		snprintf(out, sizeof(out), "%s/perf.%d", argv[1], threads);
-		write_perf(perf, trace, size, program, threads);
-		if (perf_data_import(perf, map, out, &fault)) {
+		write_perf(perf, trace, size, program, threads, EXTRA_NONE);
+		if (perf_data_import(perf, map, out, &losses, &fault)) {
 			expect("the import", fault.text, "");
 			continue;
 		}
+		snprintf(lost, sizeof(lost), "%llu of the trace, %llu records", losses.trace,
+			 losses.records);
+		expect("what is lost", lost, threads ? "0 of the trace, 0 records" :
+						       "2 of the trace, 12 records");
 		check_recording(out, threads);
-		synth_decode(out, events, calls, sizeof(events));
-		expect("the events", events, "E0 E1 X1 X0 ");
+		synth_decode(out, -1, events, calls, sizeof(events));
+		expect("the events", events, threads ? "E0 E1 X1 X0 " : "E0 E1 X1 X0 ! ");
 	}
 	snprintf(out, sizeof(out), "%s/perf.bad", argv[1]);
 	expect_fault(map, map, out, "is no perf.data file");
+	expect_full_disk(perf, map, out);
+	for (i = EXTRA_NONE + 1; i < ARRAY_SIZE(extras); i++) {
+		write_perf(perf, trace, size, program, true, i);
+		expect_fault(perf, map, out, extras[i]);
+	}
 	if (truncate(perf, 400))
 		return 1;
 	expect_fault(perf, map, out, "is cut off, or not whole");
+	/* For decode-fuzz. */
+	snprintf(perf, sizeof(perf), "%s/perf/perf.data", argv[1]);
+	write_perf(perf, trace, size, program, true, EXTRA_NONE);
 	return failed ? 1 : 0;
 }

@@ -245,6 +245,8 @@ static void strange(struct synth *s)
 	synth_event(s, 0, SYNTH_ENTRY);
 	synth_pge(s, SYNTH_BLOCK + 0x7f00);
 	synth_pgd(s, TEXT(0));
+	synth_pge(s, SYNTH_BLOCK + 0x7f10);	/* one gap for both */
+	synth_pgd(s, TEXT(0));
 	synth_event(s, 1, SYNTH_ENTRY);
 	synth_pge(s, ENTRY(1) + 6);		/* behind the stub, before the next one */
 	synth_pgd(s, TEXT(1));
@@ -276,7 +278,7 @@ static const struct pt_case cases[] = {
 	{ "no PSB", plain, "! ", .raw = true },
 	{ "an empty stream", nothing, "", .raw = true },
 	{ "addresses of all sizes", far_addresses, "E0 E1 E2 " },
-	{ "addresses of no stub", strange, "E0 ! E1 " },
+	{ "addresses of no stub", strange, "E0 ! E1 ! " },
 };
 
 int main(int argc, char **argv)
@@ -301,7 +303,7 @@ int main(int argc, char **argv)
 			synth_psb(&synth, 0);
 		cases[i].write(&synth);
 		synth_close(&synth);
-		if (!synth_decode(directory, events, calls, sizeof(events)) &&
+		if (!synth_decode(directory, -1, events, calls, sizeof(events)) &&
 		    !strcmp(events, cases[i].events))
 			continue;
 		printf("%s: '%s' instead of '%s'\n", cases[i].name, events, cases[i].events);

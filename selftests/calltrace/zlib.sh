@@ -20,24 +20,8 @@ fail()
 	exit 1
 }
 
-# From where the machine's packages come; its own lists stay as they are.
-fetch()
-{
-	mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial"
-	# shellcheck disable=SC2016	# no variables of the shell
-	apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' \
-		'Created-By: Packages' | sort -u |
-		sed 's,^,deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ,' \
-		> "$dir/apt/sources.list"
-	set -- -qq -o "Dir::Etc::SourceList=$dir/apt/sources.list" \
-		-o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$dir/apt/lists" \
-		-o "Dir::Cache=$dir/apt/cache"
-	(cd "$dir/apt" && apt-get "$@" update && apt-get "$@" source zlib) > "$dir/apt/log" 2>&1 ||
-		fail "its source cannot be had: $(tail -n 1 "$dir/apt/log")"
-	source=$(find "$dir/apt" -maxdepth 1 -type d -name 'zlib-*')
-}
-
-[ -n "$source" ] || fetch
+[ -n "$source" ] || source=$("$here/fetch_source.sh" zlib "$dir/apt") ||
+	exit 1
 rm -rf "${dir:?}/$level"
 cp -r "$source" "$dir/$level"
 cd "$dir/$level"

@@ -52,6 +52,7 @@
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 #define FAR_LANES	(SITE + 0x60000000UL)
 #define GUARDED		0x3000000000UL
+#define STUBS		0x4000000000UL
 #define STACK		0x2000000000UL
 #define STACK_SIZE	0x400000UL
 /* What is looked at on either side of the stack pointer. */
@@ -208,6 +209,7 @@ static void lay_out(void)
 	}
 	map(FAR_LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
 	map(GUARDED, PAGE, all | PROT_BTI);
+	map(STUBS, PAGE, all);
 	map(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
 	for (i = 0; i < STACK_SIZE; i += sizeof(uint64_t))
 		*(uint64_t *)(pristine + i) = random_next();
@@ -618,6 +620,53 @@ static void test_guarded(void)
 	expect("what may be branched to", 0, pads, 5);
 }
 
+/* By way of a stub and back behind that: one register may change, which is free there. */
+static void test_stubs(void)
+{
+	static const struct {
+		uint32_t word;
+		unsigned int reg;
+	} exits[] = {
+		{ 0xd65f03c0, 16 },	/* ret */
+		{ 0xd65f0bff, 16 },	/* retaa */
+		{ 0xd65f0200, 17 },	/* ret x16 */
+		{ 0xd61f0200, 17 },	/* br x16 */
+		{ 0xd61f0220, 16 },	/* br x17 */
+		{ 0xd61f0a1f, 17 },	/* braaz x16 */
+		{ 0xd71f0a30, 0 },	/* braa x17, x16 */
+		{ 0x14000010, 16 },	/* b */
+		{ 0xa9be7bfd, 16 },	/* stp x29, x30, [sp, #-32]! */
+		{ 0xd503233f, 16 },	/* paciasp */
+	};
+	unsigned char to[UHOOK_STUB_SIZE], back[UHOOK_STUB_SIZE];
+	struct state state, should;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(exits) / sizeof(*exits); i++) {
+		const uint32_t word = exits[i].word;
+		const unsigned long body = bodies[i % 4] + i * WORD, end = body + UHOOK_STUB_SIZE;
+		const unsigned long stub = STUBS + i * UHOOK_STUB_SIZE;
+		const int ret = uhook_stub_code(to, &word, stub);
+
+		expect("whether it can have a stub", word, !ret, !!exits[i].reg);
+		if (ret || uhook_stub_code(back, &word, end))
+			continue;
+		write_code(body, to, sizeof(to));
+		write_code(stub, back, sizeof(back));
+		write_word(end, BRK);
+		set_state(&state, body);
+		should = state;
+		should.regs[exits[i].reg] = end;
+		should.pc = end;
+		should.signal = SIGTRAP;
+		run(&state);
+		check_state(word, &state, &should);
+		write_word(end, 0);
+		clear_code(body);
+	}
+	printf("%u ways by a stub\n", i);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -633,6 +682,7 @@ int main(int argc, char **argv)
 	test_count();
 	test_bodies();
 	test_guarded();
+	test_stubs();
 	test_threads(true);
 	test_threads(false);
 	test_meeting(true);

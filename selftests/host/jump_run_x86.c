@@ -4,13 +4,14 @@
  *
  * Usage: jump-run-x86 [-s SEED] [-r ROUNDS]
  *
- * A body is one or two counters, the relocated instruction and the jump back.
+ * A body is a way by a stub, or none, one or two counters, the relocated instruction
+ * and the jump back.
  * It and the instruction run from the same registers, flags and stack, for all
  * flags that a program can set, and must come to the same: all registers and
  * flags, what is above the red zone's end, and where they go on.  The counters
  * go up by one in the lane that the stack pointer names, and nothing else does.
  *
- * All that they use lies in the lowest 4 GiB, where nothing but the test is.
+ * All that they use but stubs lies in the lowest 4 GiB, where nothing but the test is.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -31,6 +32,8 @@
 #define SITES		0x20000000UL
 #define BODIES		0x21000000UL
 #define LANES		0x22000000UL
+/* No displacement reaches that. */
+#define STUBS		0x500000000000UL
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 
 #define RED_ZONE	128
@@ -163,15 +166,34 @@ static unsigned long put_site(const struct sample *sample)
 	return site;
 }
 
+/* To a stub, and back behind that. */
+static size_t put_stub(const struct sample *sample, unsigned long at)
+{
+	const unsigned long stub = STUBS + random_next() % (PAGE / UHOOK_STUB_SIZE) *
+				   UHOOK_STUB_SIZE;
+
+	/* Alignment may be checked. */
+	if (at % sizeof(u64) || random_next() % 2)
+		return 0;
+	if (uhook_stub_code((u8 *)at, sample->bytes, stub) ||
+	    uhook_stub_code((u8 *)stub, sample->bytes, at + UHOOK_STUB_SIZE)) {
+		complain("no stub", sample);
+		exit(1);
+	}
+	return UHOOK_STUB_SIZE;
+}
+
 /* Counters and what stands for the instruction; the cells are to be told. */
 static unsigned long put_body(const struct sample *sample, unsigned long site,
 			      unsigned long *cells, size_t handlers)
 {
-	const unsigned long body = BODIES + random_next() % (PAGE - UHOOK_BODY_SIZE);
+	const unsigned long anywhere = BODIES + random_next() % (PAGE - UHOOK_BODY_SIZE);
+	const unsigned long body = random_next() % 2 ? anywhere : anywhere & ~7UL;
 	unsigned long at = body;
 	struct uhook_copy copy;
 	size_t i;
 
+	at += put_stub(sample, at);
 	for (i = 0; i < handlers; i++) {
 		const int len = uhook_count_code((u8 *)at, body + UHOOK_BODY_SIZE - at, at,
 						 cells[i]);
@@ -303,6 +325,7 @@ static void set_up(void)
 	map_at(SITES, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	map_at(BODIES, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	map_at(LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
+	map_at(STUBS, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	((u64 *)END_POINTERS)[0] = (u64)jump_leave;
 	((u64 *)END_POINTERS)[1] = (u64)jump_leave_far;
 	for (i = 0; i < STACK_SIZE; i++)

@@ -10,4 +10,7 @@
 /* Hex digits, or "-" when there is none, or one longer than any. */
 void build_id_text(const struct elf_image *image, char *text);
 
+/* The same of notes in a file of their own, as sysfs has them of what is loaded. */
+void build_id_of_notes(const char *path, char *text);
+
 #endif /* FHOOK_BUILD_ID_H */

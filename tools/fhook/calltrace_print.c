@@ -28,11 +28,13 @@ static const struct output outputs[] = {
 	{ "events", &sink_events, "Each event as it was recorded" },
 };
 
-#define OUTPUTS	ARRAY_SIZE(outputs)
+#define OUTPUTS		ARRAY_SIZE(outputs)
+#define MAPS_MAX	16
 
 struct arguments {
 	const struct sink_ops *ops;
-	const char *directory, *object, *map;
+	const char *directory, *object, *maps[MAPS_MAX];
+	size_t nr_maps;
 	s64 thread;
 };
 
@@ -55,7 +57,9 @@ static error_t parse(int key, char *word, struct argp_state *state)
 		arguments->object = word;
 		return 0;
 	case KEY_MAP:
-		arguments->map = word;
+		if (arguments->nr_maps == MAPS_MAX)
+			argp_error(state, "%u maps are the most", MAPS_MAX);
+		arguments->maps[arguments->nr_maps++] = word;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->directory)
@@ -76,7 +80,8 @@ static void parse_arguments(int argc, char **argv, struct arguments *arguments)
 		{ "thread", KEY_THREAD, "NUMBER", 0, "Only this thread or task", 1 },
 		{ "object", KEY_OBJECT, "FILE", 0,
 		  "Refuse a recording that is of another build than this file", 1 },
-		{ "map", KEY_MAP, "FILE", 0, "Use this map instead of the recording's", 1 },
+		{ "map", KEY_MAP, "FILE", 0,
+		  "Use this map instead of the recording's; may be given for several", 1 },
 	};
 	struct argp argp = {
 		.options = options,
@@ -123,11 +128,15 @@ static int check_object(const struct map *map, const char *path, struct fault *f
 static int read_map(const struct recording *recording, const struct arguments *arguments,
 		    struct map *map, struct fault *fault)
 {
-	char *path = arguments->map ? strdup(arguments->map) : recording_path(recording, "map");
+	char *path = recording_path(recording, "map");
 	size_t i;
-	int result = path ? map_read_file(map, path, fault) :
-		     fault_say(fault, "there is not enough memory");
+	int result;
 
+	if (!path)
+		return fault_say(fault, "there is not enough memory");
+	result = arguments->nr_maps ?
+		 map_read_files(map, arguments->maps, arguments->nr_maps, fault) :
+		 map_read_file(map, path, fault);
 	free(path);
 	for (i = 0; !result && i < recording->nr_loads; i++)
 		result = map_load(map, recording->loads[i].object, recording->loads[i].bias,

@@ -4,12 +4,16 @@
  *
  * With the processor's trace where it has one, otherwise in an emulator with our
  * plugin; or by the software recorder, which is linked into the program itself.
- * The map is that of the program, unless another one is given.
+ * The map is that of the program, unless another one is given. With --kernel it is
+ * functions of the kernel that are recorded meanwhile: see record_kernel.c.
  */
 #include <argp.h>
 #include <errno.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "calltrace.h"
@@ -17,30 +21,71 @@
 #include "elf_map.h"
 #include "record.h"
 #include "recording.h"
+#include "words.h"
 
-enum { KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE };
+enum { KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE, KEY_TRACEFS, KEY_PMU };
 
-static const char pmu[] = "/sys/bus/event_source/devices/intel_pt";
+/* What belongs to --kernel. */
+static error_t parse_kernel(int key, char *word, struct argp_state *state)
+{
+	struct record *record = state->input;
+	struct fault fault;
+	int result = 0;
+
+	switch (key) {
+	case 'k':
+		record->kernel = true;
+		return 0;
+	case 'f':
+		result = list_read(&record->functions, word, &fault);
+		break;
+	case 'F':
+		result = list_add(&record->functions, word, &fault);
+		break;
+	case 'b':
+		if (word_number(word, 10, 0x7fffffff, &record->buffer_kb))
+			argp_error(state, "'%s' is no number of KiB", word);
+		return 0;
+	case KEY_TRACEFS:
+		record->tracefs = word;
+		return 0;
+	case KEY_PMU:
+		record->pmu = word;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (result)
+		argp_failure(state, 1, 0, "%s", fault.text);
+	return 0;
+}
+
+/* Files beside it are named after it. */
+static char *without_last_slashes(char *directory)
+{
+	size_t length = strlen(directory);
+
+	while (length > 1 && directory[length - 1] == '/')
+		directory[--length] = '\0';
+	return directory;
+}
 
 static error_t parse(int key, char *word, struct argp_state *state)
 {
 	struct record *record = state->input;
-	unsigned int i;
+	enum recording_profile profile;
+	struct fault fault;
 
 	switch (key) {
 	case 'o':
-		record->directory = word;
+		record->directory = without_last_slashes(word);
 		return 0;
 	case 'm':
 		record->map = word;
 		return 0;
 	case 'p':
-		for (i = 0; i < PROFILES && strcmp(recording_profiles[i], word); i++)
-			;
-		if (i == PROFILES)
-			argp_error(state,
-				   "there is no profile '%s': it is target, no-target, cycles or branches",
-				   word);
+		if (recording_find_profile(word, &profile, &fault))
+			argp_error(state, "%s", fault.text);
 		record->profile = word;
 		return 0;
 	case KEY_PLUGIN:
@@ -56,7 +101,7 @@ static error_t parse(int key, char *word, struct argp_state *state)
 		argp_usage(state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_kernel(key, word, state);
 	}
 }
 
@@ -69,14 +114,27 @@ static void parse_arguments(int argc, char **argv, struct record *record)
 		{ "plugin", KEY_PLUGIN, NULL, 0, "In QEMU, with our plugin" },
 		{ "hardware", KEY_HARDWARE, NULL, 0, "With perf and the processor's trace" },
 		{ "software", KEY_SOFTWARE, NULL, 0,
-		  "With libfhook-record, which the program was linked with" },
+		  "With libfhook-record in the program, or fhook's events in the kernel" },
+		{ NULL, 0, NULL, 0,
+		  "Functions of the kernel, by default those in fhook/calltrace/functions:", 1 },
+		{ "kernel", 'k', NULL, 0,
+		  "Record functions of the kernel, on all CPUs, while the program runs", 1 },
+		{ "function", 'F', "PATTERN", 0,
+		  "This function, or those that match; ! leaves out, :mod:NAME is a module's", 1 },
+		{ "functions", 'f', "LIST", 0, "Those of this file, one pattern a line", 1 },
+		{ "buffer", 'b', "KIB", 0,
+		  "The buffer for each CPU (default: 4096)", 1 },
+		{ "tracefs", KEY_TRACEFS, "DIRECTORY", 0,
+		  "The kernel's files (default: where tracefs is mounted)", 1 },
+		{ "pmu", KEY_PMU, "DIRECTORY", 0,
+		  "The processor's trace (default: /sys/bus/event_source/devices/intel_pt)", 1 },
 		{ 0 },
 	};
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
 		.args_doc = "PROGRAM [ARGUMENT...]",
-		.doc = "Run a program and record its calls.",
+		.doc = "Run a program and record its calls, or those of the kernel meanwhile.",
 	};
 
 	argv[0] = "fhook calltrace record";
@@ -104,40 +162,46 @@ static char *find_program(const char *name)
 	return strdup(name);
 }
 
-/* The program's own map, in a file that is removed when it was recorded. */
-static int make_map(struct record *record, struct fault *fault)
+/* It goes with us, however we end. */
+FILE *record_unnamed_file(char **path)
 {
-	char *path = strdup("/tmp/fhook-map-XXXXXX");
-	int fd = path ? mkstemp(path) : -1, result;
+	int fd = memfd_create("fhook-map", MFD_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
+	if (file && asprintf(path, "/proc/%d/fd/%d", getpid(), fd) >= 0)
+		return file;
+	if (file)
+		fclose(file);
+	return NULL;
+}
+
+static int make_map(struct record *record, struct fault *fault)
+{
+	FILE *file = record_unnamed_file(&record->own_map);
+
 	if (!file)
-		return fault_say(fault, "%s: %s", path, strerror(errno));
-	result = elf_map_write(&record->program, 1, file, fault);
-	if (fclose(file) && !result)
-		result = fault_say(fault, "%s: %s", path, strerror(errno));
-	if (result) {
-		unlink(path);
-		free(path);
-		return -1;
-	}
-	record->map = path;
-	record->own_map = true;
-	return 0;
+		return fault_say(fault, "there is no place for the map of %s: %s",
+				 record->program, strerror(errno));
+	record->map = record->own_map;
+	return elf_map_write(&record->program, 1, file, fault);
 }
 
 int record_run(char **argv, struct fault *fault)
 {
-	pid_t child = fork();
-	int status;
+	sighandler_t interrupt, quit;
+	int status, error;
+	pid_t child;
 
-	if (!child) {
-		execvp(argv[0], argv);
-		fprintf(stderr, "fhook: %s cannot be run: %s.\n", argv[0], strerror(errno));
-		_exit(127);
-	}
-	if (child < 0 || waitpid(child, &status, 0) < 0)
-		return fault_say(fault, "%s cannot be run: %s", argv[0], strerror(errno));
+	error = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
+	if (error)
+		return fault_say(fault, "%s cannot be run: %s", argv[0], strerror(error));
+	/* What a terminal sends is for the program; here, there is something left to do. */
+	interrupt = signal(SIGINT, SIG_IGN);
+	quit = signal(SIGQUIT, SIG_IGN);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGINT, interrupt);
+	signal(SIGQUIT, quit);
 	if (WIFSIGNALED(status))
 		return fault_say(fault, "%s was killed by signal %d: the recording ends there",
 				 argv[0], WTERMSIG(status));
@@ -162,7 +226,7 @@ static int emulator_of(const char *program, const char **emulator, struct fault 
 
 static int record_plugin(struct record *record, struct fault *fault)
 {
-	char *options = NULL, *plugin = own_file("fhook-trace.so"), **argv;
+	char *options = NULL, *plugin, **argv;
 	const char *emulator;
 	int count = 0, result = -1;
 
@@ -173,6 +237,7 @@ static int record_plugin(struct record *record, struct fault *fault)
 				 record->directory, record->map);
 	while (record->argv[count])
 		count++;
+	plugin = own_file("fhook-trace.so");
 	argv = calloc(count + 4, sizeof(*argv));
 	if (!plugin || !argv ||
 	    asprintf(&options, "%s,out=%s,map=%s,profile=%s", plugin, record->directory,
@@ -192,66 +257,63 @@ static int record_plugin(struct record *record, struct fault *fault)
 	return result;
 }
 
-/* Before anything runs or is written. */
-static int check_directory(const struct record *record, struct fault *fault)
-{
-	char *info;
-	int result = 0;
-
-	if (asprintf(&info, "%s/info", record->directory) < 0)
-		return fault_say(fault, "there is not enough memory to record");
-	if (!access(info, F_OK))
-		result = fault_say(fault,
-				   "%s holds a recording already: remove it, or choose another directory",
-				   record->directory);
-	free(info);
-	return result;
-}
-
 static int record_software(struct record *record, struct fault *fault)
 {
+	struct fault holds_one;
+
 	setenv("FHOOK_RECORD", record->directory, 1);
 	if (record_run(record->argv, fault))
 		return -1;
-	if (access(record->directory, F_OK))
+	if (!recording_check(record->directory, &holds_one))
 		return fault_say(fault,
 				 "%s has not recorded itself: it is to be compiled with -finstrument-functions and linked with libfhook-record",
 				 record->program);
 	return 0;
 }
 
+static int record_program(struct record *record, struct fault *fault)
+{
+	const bool traced = !access(record->pmu, F_OK);
+	int result = 0;
+
+	if (record->functions.nr_patterns)
+		return fault_say(fault,
+				 "functions of a program are chosen when it gets its stubs: --function is for --kernel");
+	if (!record->how)
+		record->how = traced ? RECORD_HARDWARE : RECORD_PLUGIN;
+	if (record->how == RECORD_HARDWARE && !traced)
+		return fault_say(fault,
+				 "this processor has no Intel PT, or the kernel does not offer it: use --plugin");
+	if (!record->map && record->how != RECORD_SOFTWARE)
+		result = make_map(record, fault);
+	if (!result && record->how == RECORD_PLUGIN)
+		result = record_plugin(record, fault);
+	else if (!result && record->how == RECORD_HARDWARE)
+		result = record_hardware(record, fault);
+	else if (!result)
+		result = record_software(record, fault);
+	return result;
+}
+
 int calltrace_record(int argc, char **argv, struct fault *fault)
 {
 	struct record record = {
 		.directory = "calltrace.out", .profile = "target",
+		.pmu = "/sys/bus/event_source/devices/intel_pt", .buffer_kb = 4096,
 	};
 	int result;
 
 	parse_arguments(argc, argv, &record);
-	if (check_directory(&record, fault))
+	/* Who has started this may not care how its children end; here, somebody does. */
+	signal(SIGCHLD, SIG_DFL);
+	if (recording_check(record.directory, fault))
 		return -1;
-	if (!record.how)
-		record.how = access(pmu, F_OK) ? RECORD_PLUGIN : RECORD_HARDWARE;
 	record.program = find_program(record.argv[0]);
 	if (!record.program)
 		return fault_say(fault, "there is not enough memory to record");
-	if (record.how == RECORD_HARDWARE && access(pmu, F_OK))
-		result = fault_say(fault,
-				   "this processor has no Intel PT, or the kernel does not offer it: use --plugin");
-	else if (!record.map && record.how != RECORD_SOFTWARE)
-		result = make_map(&record, fault);
-	else
-		result = 0;
-	if (!result && record.how == RECORD_PLUGIN)
-		result = record_plugin(&record, fault);
-	else if (!result && record.how == RECORD_HARDWARE)
-		result = record_hardware(&record, fault);
-	else if (!result)
-		result = record_software(&record, fault);
-	if (record.own_map) {
-		unlink(record.map);
-		free((char *)record.map);
-	}
+	result = record.kernel ? record_kernel(&record, fault) : record_program(&record, fault);
+	list_free(&record.functions);
+	free(record.own_map);
 	free(record.program);
 	return result;
 }

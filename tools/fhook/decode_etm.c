@@ -131,6 +131,8 @@ static void read_piece(struct etm *etm)
 	etm->next_event = 0;
 	if (!size) {
 		ocsd_dt_process_data(etm->tree, OCSD_OP_EOT, 0, 0, NULL, &used);
+		if (etm->addressed)
+			put_gap(etm, "the trace ends in the middle of a stub");
 		etm->ended = true;
 		return;
 	}
@@ -205,6 +207,14 @@ static struct decoder *open_etm(const struct recording *recording,
 
 	if (!etm) {
 		fault_say(fault, "%s: there is not enough memory", path);
+		return NULL;
+	}
+	/* TRCIDR8: what of the trace may be taken back, by packets that come later. */
+	if (recording->etm.idr8) {
+		fault_say(fault,
+			  "%s: its processor traces what it does not know yet to happen, which is not understood here",
+			  path);
+		free(etm);
 		return NULL;
 	}
 	etm->base.ops = &decoder_etm;

@@ -12,6 +12,12 @@
 #include <sys/stat.h>
 #include "elf_image.h"
 
+/* What is mapped has its place in a page in the file, too. */
+#define PAGE_SMALLEST	4096
+
+/* Of those that linkers make, the longest has 32 bytes. */
+#define BUILD_ID_MAX	64
+
 static int read_file(struct elf_image *image, struct fault *fault)
 {
 	FILE *file = fopen(image->path, "rb");
@@ -73,7 +79,9 @@ static int check_tables(struct elf_image *image, struct fault *fault)
 		const Elf64_Phdr *segment = image->segments + i;
 
 		if (!is_inside(image, segment->p_offset, segment->p_filesz) ||
-		    segment->p_vaddr + segment->p_memsz < segment->p_vaddr)
+		    segment->p_vaddr + segment->p_memsz < segment->p_vaddr ||
+		    (segment->p_type == PT_LOAD &&
+		     (segment->p_vaddr - segment->p_offset) % PAGE_SMALLEST))
 			return fault_say(fault, "%s is cut off or damaged.", image->path);
 	}
 	for (i = 0; i < image->nr_sections; i++) {
@@ -194,7 +202,7 @@ static int read_symbols(struct elf_image *image, const char *table, struct fault
 	return 0;
 }
 
-int elf_open(struct elf_image *image, const char *path, struct fault *fault)
+static int open_image(struct elf_image *image, const char *path, struct fault *fault)
 {
 	memset(image, 0, sizeof(*image));
 	image->path = path;
@@ -213,6 +221,15 @@ int elf_open(struct elf_image *image, const char *path, struct fault *fault)
 		qsort(image->symbols, image->nr_symbols, sizeof(*image->symbols),
 		      compare_symbols);
 	return 0;
+}
+
+int elf_open(struct elf_image *image, const char *path, struct fault *fault)
+{
+	int result = open_image(image, path, fault);
+
+	if (result)
+		elf_close(image);
+	return result;
 }
 
 void elf_close(struct elf_image *image)
@@ -244,7 +261,7 @@ const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 addres
 	return NULL;
 }
 
-static u8 *find_build_id(u8 *notes, size_t left, size_t *size)
+u8 *elf_find_build_id(u8 *notes, size_t left, size_t *size)
 {
 	const Elf64_Nhdr *note;
 	size_t name, length;
@@ -256,7 +273,8 @@ static u8 *find_build_id(u8 *notes, size_t left, size_t *size)
 		if (length > left)
 			return NULL;
 		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-		    !memcmp(notes + sizeof(*note), "GNU", 4) && note->n_descsz) {
+		    !memcmp(notes + sizeof(*note), "GNU", 4) && note->n_descsz &&
+		    note->n_descsz <= BUILD_ID_MAX) {
 			*size = note->n_descsz;
 			return notes + sizeof(*note) + name;
 		}
@@ -275,8 +293,8 @@ u8 *elf_build_id(const struct elf_image *image, size_t *size)
 		const Elf64_Shdr *section = image->sections + i;
 
 		if (section->sh_type == SHT_NOTE && section->sh_offset % 4 == 0)
-			id = find_build_id(elf_section_data(image, section), section->sh_size,
-					   size);
+			id = elf_find_build_id(elf_section_data(image, section),
+					       section->sh_size, size);
 	}
 	return id;
 }

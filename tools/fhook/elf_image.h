@@ -51,6 +51,7 @@ struct elf_image {
 	bool stripped;
 };
 
+/* Returns 0, or -1 and a sentence: then there is nothing to close. */
 int elf_open(struct elf_image *image, const char *path, struct fault *fault);
 void elf_close(struct elf_image *image);
 
@@ -74,5 +75,7 @@ const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 addres
 
 /* The bytes of the build id, and how many; NULL if there is none. */
 u8 *elf_build_id(const struct elf_image *image, size_t *size);
+/* The same in notes, of which there are LEFT bytes. */
+u8 *elf_find_build_id(u8 *notes, size_t left, size_t *size);
 
 #endif /* FHOOK_ELF_IMAGE_H */

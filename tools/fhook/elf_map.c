@@ -87,19 +87,26 @@ static u64 jump_target(const struct elf_image *image, const struct elf_record *r
 	return record->stub + ((s64)(s32)((u32)by << 6) >> 4);
 }
 
-/* Compilers split functions, and call the parts NAME.cold and the like. */
+/*
+ * Compilers split functions, and call the parts NAME.cold and the like. Of which of
+ * several functions of this name it is a part, is not known: then it stands for itself.
+ */
 static u64 whole_of(const struct elf_image *image, const struct elf_symbol *part)
 {
 	const char *dot = strchr(part->name + 1, '.');
 	size_t i, length = dot ? (size_t)(dot - part->name) : 0;
+	const struct elf_symbol *whole = NULL;
 
 	for (i = 0; dot && i < image->nr_symbols; i++) {
-		const char *name = image->symbols[i].name;
+		const struct elf_symbol *symbol = image->symbols + i;
 
-		if (!strncmp(name, part->name, length) && !name[length])
-			return image->symbols[i].address;
+		if (strncmp(symbol->name, part->name, length) || symbol->name[length])
+			continue;
+		if (whole && whole->address != symbol->address)
+			return part->address;
+		whole = symbol;
 	}
-	return part->address;
+	return whole ? whole->address : part->address;
 }
 
 static int check_record(const struct elf_image *image, const struct sections *sections,
@@ -210,7 +217,9 @@ int elf_map_write(char *const *paths, size_t count, FILE *to, struct fault *faul
 	fprintf(file, "# calltrace map 1\n");
 	for (i = 0; i < count && !ret; i++) {
 		ret = elf_open(&image, paths[i], fault);
-		ret = ret ?: write_object(&image, i, file, fault);
+		if (ret)
+			break;
+		ret = write_object(&image, i, file, fault);
 		elf_close(&image);
 	}
 	if (fclose(file) && !ret)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the three instrumenters share: options, refusals, and writing a file
+ * What the instrumenters share: options, refusals, and writing a file
  *
  * A file is written beside its place and then put there, so that nothing is left
  * half-written, and a program that runs keeps what it has.
  */
+#include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +18,10 @@
 
 static const struct argp_option options[] = {
 	{ "functions", 'f', "LIST", 0,
-	  "Instrument the functions of this file: names and globs, one a line; ! leaves out", 1 },
-	{ "function", 'F', "PATTERN", 0, "Instrument this function, or those that match", 1 },
-	{ "output", 'o', "OUT", 0, "Write the result to this file", 1 },
-	{ "skip", 's', NULL, 0, "Go on without what cannot be done, and say so", 1 },
+	  "Instrument the functions of this file: names and globs, one a line; ! leaves out", 0 },
+	{ "function", 'F', "PATTERN", 0, "Instrument this function, or those that match", 0 },
+	{ "output", 'o', "OUT", 0, "Write the result to this file", 0 },
+	{ "skip", 's', NULL, 0, "Go on without what cannot be done, and say so", 0 },
 	{ }
 };
 
@@ -42,6 +44,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 's':
 		run->skip = true;
 		break;
+	case ARGP_KEY_ARG:
+		if (run->input)
+			argp_error(state, "'%s' is one word too many", text);
+		run->input = text;
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "the file to read is missing");
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -50,7 +60,17 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-const struct argp instrument_argp = { .options = options, .parser = parse };
+void instrument_parse(struct instrument *run, int argc, char **argv, const char *words,
+		      const char *does, const struct argp_child *more)
+{
+	const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = words, .doc = does,
+		.children = more,
+	};
+
+	argp_err_exit_status = 1;
+	argp_parse(&argp, argc, argv, 0, NULL, run);
+}
 
 int instrument_refuse(struct instrument *run, const char *format, ...)
 {
@@ -131,33 +151,54 @@ static int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-int instrument_write(const char *path, const void *data, size_t size, unsigned int mode,
-		     struct fault *fault)
+/* What is no file, such as a terminal or a pipe, cannot be replaced. */
+static int write_through(const char *path, const void *data, size_t size)
 {
-	char *beside;
-	int fd, ret;
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
 
-	if (!path) {
-		if (write_all(STDOUT_FILENO, data, size))
-			return fault_say(fault, "The result cannot be written: %s.",
-					 strerror(errno));
-		return 0;
-	}
+	if (fd < 0)
+		return -1;
+	ret = write_all(fd, data, size);
+	return close(fd) || ret ? -1 : 0;
+}
+
+/* MODE is what the user would get from other programs, too. */
+static int write_beside(const char *path, const void *data, size_t size, unsigned int mode)
+{
+	const mode_t mask = umask(0);
+	int fd, ret = -1, error;
+	char *beside;
+
+	umask(mask);
 	if (asprintf(&beside, "%s.XXXXXX", path) < 0)
-		return fault_say(fault, "There is no memory.");
+		return -1;
 	fd = mkstemp(beside);
-	if (fd < 0) {
-		free(beside);
-		return fault_say(fault, "%s cannot be written: %s.", path, strerror(errno));
-	}
-	ret = write_all(fd, data, size) || fchmod(fd, mode);
-	ret = close(fd) || ret || rename(beside, path);
-	if (ret) {
-		fault_say(fault, "%s cannot be written: %s.", path, strerror(errno));
-		unlink(beside);
+	if (fd >= 0) {
+		ret = write_all(fd, data, size) || fchmod(fd, mode & 0777 & ~mask);
+		ret = close(fd) || ret || rename(beside, path);
+		error = errno;
+		if (ret)
+			unlink(beside);
+		errno = error;
 	}
 	free(beside);
 	return ret ? -1 : 0;
+}
+
+int instrument_write(const char *path, const void *data, size_t size, unsigned int mode,
+		     struct fault *fault)
+{
+	struct stat stat_buffer;
+	int ret;
+
+	if (!path)
+		ret = write_all(STDOUT_FILENO, data, size);
+	else if (!stat(path, &stat_buffer) && !S_ISREG(stat_buffer.st_mode))
+		ret = write_through(path, data, size);
+	else
+		ret = write_beside(path, data, size, mode);
+	return ret ? fault_say(fault, "%s cannot be written: %s.", path ?: "The result",
+			       strerror(errno)) : 0;
 }
 
 int instrument_finish(struct instrument *run, int ret, const struct fault *fault)
@@ -171,7 +212,7 @@ int instrument_finish(struct instrument *run, int ret, const struct fault *fault
 	}
 	free(run->refusals);
 	if (ret)
-		fprintf(stderr, "%s: %s\n", me, fault->text);
+		fault_print(me, fault);
 	else
 		fprintf(stderr, "%s: %zu functions, %zu stubs.\n", me, run->instrumented,
 			run->stubs);

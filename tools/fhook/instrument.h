@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the three instrumenters share: options, refusals, and writing a file
+ * What the instrumenters share: options, refusals, and writing a file
  *
  * A function of the list that cannot be instrumented is a refusal, with a sentence
  * of its own. They are collected; if there is one, nothing is written, unless the
@@ -9,9 +9,10 @@
 #ifndef FHOOK_INSTRUMENT_H
 #define FHOOK_INSTRUMENT_H
 
-#include <argp.h>
 #include "base.h"
 #include "instrument_list.h"
+
+struct argp_child;
 
 /**
  * struct instrument - one run of an instrumenter
@@ -33,8 +34,19 @@ struct instrument {
 	size_t instrumented, stubs;
 };
 
-/* The options -f, -F, -o and --skip, as a child of a program's own parser. */
-extern const struct argp instrument_argp;
+/**
+ * instrument_parse - read the command line: -f, -F, -o, --skip, and the input
+ * @run: receives it
+ * @argc: of main()
+ * @argv: of main()
+ * @words: what the help calls the arguments, the input first
+ * @does: what the program does, a sentence
+ * @more: options of its own, which have nowhere to go but what they know; or NULL
+ *
+ * Ends the program where that is not understood.
+ */
+void instrument_parse(struct instrument *run, int argc, char **argv, const char *words,
+		      const char *does, const struct argp_child *more);
 
 /* Remember that something is not done. Returns -1 when there is no memory. */
 int __printf(2, 3) instrument_refuse(struct instrument *run, const char *format, ...);
@@ -57,7 +69,7 @@ int instrument_may_write(const struct instrument *run, struct fault *fault);
  * @path: the file, or NULL for the standard output
  * @data: what
  * @size: how many bytes
- * @mode: the permissions of a new file
+ * @mode: the permissions of the file, less what the umask takes
  * @fault: receives a sentence
  */
 int instrument_write(const char *path, const void *data, size_t size, unsigned int mode,

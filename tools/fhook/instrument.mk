@@ -7,10 +7,13 @@
 O	?= .
 instrument_dir := $(dir $(lastword $(MAKEFILE_LIST)))
 
-instrument: $(addprefix $(O)/,fhook-instrument-ir fhook-instrument-source fhook-rewrite)
-.PHONY: instrument
+instrument: $(addprefix $(O)/,fhook-instrument-ir fhook-instrument-source fhook-rewrite \
+	fhook-attach)
+attach: $(O)/fhook-attach
+.PHONY: instrument attach
 
-INSTRUMENT_CFLAGS = -O2 -g -Wall -Wextra -std=gnu11 -D_GNU_SOURCE -MD -I$(instrument_dir)
+INSTRUMENT_CFLAGS = -O2 -g -Wall -Wextra -std=gnu11 -D_GNU_SOURCE -MD -I$(instrument_dir) \
+	$(SANITIZE)
 instrument_shared := $(addprefix $(O)/instrument/,instrument.o instrument_list.o base.o)
 
 # need NAME PACKAGE HAVE: a sentence instead of what a compiler says.
@@ -41,19 +44,24 @@ $(O)/fhook-instrument-source: $(O)/instrument/instrument_source.o $(instrument_s
 # have. Both architectures are in one program: of each, one name is left.
 KERNEL	?= $(instrument_dir)../..
 OVERLAY	?= $(KERNEL)
-rewrite_common := -O2 -g -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -std=gnu11 -MD \
+rewrite_common := $(SANITIZE) -O2 -g -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -std=gnu11 -MD \
 	-I$(instrument_dir) -I$(KERNEL)/tools/include -idirafter $(OVERLAY)/include
 rewrite_x86 := -I$(KERNEL)/tools/arch/x86/include $(rewrite_common) \
 	-idirafter $(OVERLAY)/arch/x86/include
 rewrite_arm64 := $(rewrite_common) -idirafter $(OVERLAY)/arch/arm64/include \
 	-idirafter $(KERNEL)/arch/arm64/include
-rewrite_code := uhook_relocate.o uhook_branch.o uhook_code.o
-rewrite_objects := $(addprefix $(O)/instrument/,rewrite.o rewrite_code.o rewrite_targets.o \
-	rewrite_frames.o rewrite_plan.o rewrite_emit.o rewrite_file.o elf_image.o)
+rewrite_code := rewrite_relocate.o uhook_relocate.o uhook_branch.o uhook_code.o
+rewrite_shared := $(instrument_shared) $(addprefix $(O)/instrument/,rewrite_choose.o \
+	rewrite_code.o rewrite_targets.o rewrite_frames.o rewrite_plan.o elf_image.o x86.o arm64.o)
+rewrite_objects := $(addprefix $(O)/instrument/,rewrite.o rewrite_emit.o rewrite_unwind.o \
+	rewrite_file.o)
+attach_objects := $(addprefix $(O)/instrument/,attach.o build_id.o)
 
-$(O)/fhook-rewrite: $(rewrite_objects) $(instrument_shared) \
-		$(O)/instrument/x86.o $(O)/instrument/arm64.o
-	$(CC) -o $@ $^ -lcapstone -lstdc++
+$(O)/fhook-rewrite: $(rewrite_objects) $(rewrite_shared)
+	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -lstdc++
+
+$(O)/fhook-attach: $(attach_objects) $(rewrite_shared)
+	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -lstdc++
 
 $(O)/instrument/x86.o: $(addprefix $(O)/instrument/x86/,rewrite_x86.o $(rewrite_code) insn.o inat.o)
 	$(LD) -r -o $@ $^
@@ -64,11 +72,11 @@ $(O)/instrument/arm64.o: $(addprefix $(O)/instrument/arm64/,rewrite_arm64.o $(re
 	objcopy --keep-global-symbol=rewrite_arm64 $@
 
 capstone_header := $(wildcard /usr/include/capstone/capstone.h)
-$(O)/instrument/x86/rewrite_x86.o: $(instrument_dir)rewrite_x86.c | $(O)/instrument/x86
+$(O)/instrument/x86/rewrite_%.o: $(instrument_dir)rewrite_%.c | $(O)/instrument/x86
 	$(if $(capstone_header),,$(call need,fhook-rewrite,libcapstone-dev,))
 	$(CC) $(rewrite_x86) -c -o $@ $<
 
-$(O)/instrument/arm64/rewrite_arm64.o: $(instrument_dir)rewrite_arm64.c | $(O)/instrument/arm64
+$(O)/instrument/arm64/rewrite_%.o: $(instrument_dir)rewrite_%.c | $(O)/instrument/arm64
 	$(CC) $(rewrite_arm64) -c -o $@ $<
 
 $(O)/instrument/x86/uhook_%.o: $(OVERLAY)/arch/x86/kernel/uhook_%.c | $(O)/instrument/x86

@@ -395,40 +395,13 @@ static int write_module(struct fault *fault)
 				0644, fault);
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &ir.run;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (ir.run.input)
-			return ARGP_ERR_UNKNOWN;
-		ir.run.input = text;
-		return 0;
-	case ARGP_KEY_END:
-		if (!ir.run.input)
-			argp_error(state, "no file of bitcode is named");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 int main(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { .argp = &instrument_argp }, { } };
-	static const struct argp argp = {
-		.parser = parse,
-		.args_doc = "IN.bc",
-		.doc = "Put stubs for a call trace into LLVM bitcode, or IR as text.",
-		.children = children,
-	};
 	struct fault fault;
 	int ret;
 
-	argp_err_exit_status = 1;
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	instrument_parse(&ir.run, argc, argv, "IN.bc",
+			 "Put stubs for a call trace into LLVM bitcode, or IR as text.", NULL);
 	ret = list_check(&ir.run.list, &fault);
 	ret = ret ?: read_module(&fault);
 	ret = ret ?: do_functions(&fault);

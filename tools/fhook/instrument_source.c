@@ -567,42 +567,15 @@ static int write_source(struct fault *fault)
 	return ret;
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &src.run;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (src.run.input)
-			argp_error(state, "the compiler's flags are to follow a --");
-		src.run.input = text;
-		return 0;
-	case ARGP_KEY_END:
-		if (!src.run.input)
-			argp_error(state, "no source is named");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 int main(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { .argp = &instrument_argp }, { } };
-	static const struct argp argp = {
-		.parser = parse,
-		.args_doc = "FILE.c [-- CFLAGS...]",
-		.doc = "Put stubs for a call trace into C or C++ source.",
-		.children = children,
-	};
 	struct fault fault;
 	int own, ret;
 
 	for (own = 1; own < argc && strcmp(argv[own], "--"); own++)
 		;
-	argp_err_exit_status = 1;
-	argp_parse(&argp, own, argv, 0, NULL, NULL);
+	instrument_parse(&src.run, own, argv, "FILE.c [-- CFLAGS...]",
+			 "Put stubs for a call trace into C or C++ source.", NULL);
 	own += own < argc;
 	ret = list_check(&src.run.list, &fault);
 	ret = ret ?: read_text(&fault);

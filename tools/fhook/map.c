@@ -25,6 +25,7 @@ static struct map_block no_block;
 /**
  * struct reader - a map that is being read
  * @map: what it becomes
+ * @first_object: the index of its first object, if others were read before
  * @name: what the file is called in a sentence
  * @line: the number of the line
  * @fault: where the sentence goes
@@ -32,6 +33,7 @@ static struct map_block no_block;
  */
 struct reader {
 	struct map *map;
+	size_t first_object;
 	const char *name;
 	unsigned long line;
 	struct fault *fault;
@@ -203,7 +205,7 @@ static long find_object(struct reader *reader, u64 id)
 
 	if (id == reader->last_id && reader->last_object < reader->map->nr_objects)
 		return reader->last_object;
-	for (i = 0; i < reader->map->nr_objects; i++)
+	for (i = reader->first_object; i < reader->map->nr_objects; i++)
 		if (reader->map->objects[i].id == id) {
 			reader->last_id = id;
 			reader->last_object = i;
@@ -249,6 +251,8 @@ static int read_object(struct reader *reader, char **words, int count)
 		return line_fault(reader, "object %s is there twice", words[1]);
 	if (!is_build_id(words[2]))
 		return line_fault(reader, "'%s' is no build id", words[2]);
+	if (map->nr_objects > 0xffff)
+		return line_fault(reader, "there are too many objects");
 	if (grow(&map->objects, &map->room_objects, map->nr_objects, sizeof(*map->objects)))
 		return no_memory(reader);
 	object = &map->objects[map->nr_objects];
@@ -269,7 +273,7 @@ static int read_block(struct reader *reader, char **words, int count)
 		return line_fault(reader, "a block has a begin, a size and an object");
 	if (word_number(words[1], 16, ~0ULL, &start))
 		return line_fault(reader, "'%s' is no address", words[1]);
-	if (word_number(words[2], 16, MAP_MAX_BLOCK, &size) || !size || start + size - 1 < start)
+	if (word_number(words[2], 16, MAP_MAX_BLOCKS, &size) || !size || start + size - 1 < start)
 		return line_fault(reader, "'%s' is no size of a block", words[2]);
 	object = object_of(reader, words[3]);
 	if (object < 0)
@@ -396,8 +400,16 @@ static int compare_blocks(const void *one, const void *other)
 static int sort_blocks(struct reader *reader)
 {
 	struct map *map = reader->map;
+	u64 size = 0;
 	size_t i;
 
+	/* What is looked up is a table as large as a part of all blocks. */
+	for (i = 0; i < map->nr_blocks; i++)
+		size += map->blocks[i].size;
+	if (size > MAP_MAX_BLOCKS)
+		return fault_say(reader->fault,
+				 "%s: the blocks have 0x%llx bytes together, and 0x%llx is the most",
+				 reader->name, size, MAP_MAX_BLOCKS);
 	if (map->nr_blocks)
 		qsort(map->blocks, map->nr_blocks, sizeof(*map->blocks), compare_blocks);
 	for (i = 1; i < map->nr_blocks; i++) {
@@ -534,30 +546,63 @@ static int read_lines(struct reader *reader, FILE *file)
 	return result;
 }
 
-int map_read(struct map *map, FILE *file, const char *name, struct fault *fault)
-{
-	struct reader reader = { .map = map, .name = name, .fault = fault, .last_object = -1 };
-
-	memset(map, 0, sizeof(*map));
-	map->recent = &no_block;
-	if (read_lines(&reader, file) || sort_blocks(&reader) || sort_stubs(&reader) ||
-	    resolve_targets(&reader)) {
-		map_free(map);
-		return -1;
-	}
-	return 0;
-}
-
-int map_read_file(struct map *map, const char *path, struct fault *fault)
+static int read_file(struct reader *reader, const char *path)
 {
 	FILE *file = fopen(path, "r");
 	int result;
 
 	if (!file)
-		return fault_say(fault, "%s: %s", path, strerror(errno));
-	result = map_read(map, file, path, fault);
+		return fault_say(reader->fault, "%s: %s", path, strerror(errno));
+	reader->name = path;
+	reader->line = 0;
+	reader->first_object = reader->map->nr_objects;
+	reader->last_object = -1;
+	result = read_lines(reader, file);
 	fclose(file);
 	return result;
+}
+
+static int finish(struct reader *reader)
+{
+	return sort_blocks(reader) || sort_stubs(reader) || resolve_targets(reader) ? -1 : 0;
+}
+
+static void begin(struct map *map)
+{
+	memset(map, 0, sizeof(*map));
+	map->recent = &no_block;
+}
+
+int map_read(struct map *map, FILE *file, const char *name, struct fault *fault)
+{
+	struct reader reader = { .map = map, .name = name, .fault = fault, .last_object = -1 };
+	int result;
+
+	begin(map);
+	result = read_lines(&reader, file) ?: finish(&reader);
+	if (result)
+		map_free(map);
+	return result;
+}
+
+int map_read_files(struct map *map, const char *const *paths, size_t count, struct fault *fault)
+{
+	struct reader reader = { .map = map, .fault = fault };
+	int result = 0;
+	size_t i;
+
+	begin(map);
+	for (i = 0; i < count && !result; i++)
+		result = read_file(&reader, paths[i]);
+	result = result ?: finish(&reader);
+	if (result)
+		map_free(map);
+	return result;
+}
+
+int map_read_file(struct map *map, const char *path, struct fault *fault)
+{
+	return map_read_files(map, &path, 1, fault);
 }
 
 void map_free(struct map *map)
@@ -585,16 +630,23 @@ void map_free(struct map *map)
 
 int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
 {
-	size_t i;
+	size_t object = map->nr_objects, i;
 
-	for (i = 0; i < map->nr_objects && map->objects[i].id != id; i++)
-		;
-	if (i == map->nr_objects)
+	for (i = 0; i < map->nr_objects; i++) {
+		if (map->objects[i].id != id)
+			continue;
+		if (object < map->nr_objects)
+			return fault_say(fault,
+					 "object %u was loaded, and several of the maps have one of this number",
+					 id);
+		object = i;
+	}
+	if (object == map->nr_objects)
 		return fault_say(fault,
 				 "object %u was loaded, but the map has none of this number",
 				 id);
 	for (size_t block = 0; block < map->nr_blocks; block++)
-		if (map->blocks[block].object == i)
+		if (map->blocks[block].object == object)
 			map->blocks[block].memory = map->blocks[block].start + bias;
 	return 0;
 }

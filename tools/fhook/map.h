@@ -85,7 +85,7 @@ struct map_object {
 };
 
 #define MAP_LINE	32
-#define MAP_MAX_BLOCK	(256ULL << 20)
+#define MAP_MAX_BLOCKS	(256ULL << 20)
 
 struct map {
 	struct map_object *objects;
@@ -105,6 +105,9 @@ struct map {
 /* Read a map; a fault has the name that was given and the number of the line. */
 int map_read(struct map *map, FILE *file, const char *name, struct fault *fault);
 int map_read_file(struct map *map, const char *path, struct fault *fault);
+
+/* Read several as one: the kernel's and a program's. The numbers of objects are each's own. */
+int map_read_files(struct map *map, const char *const *paths, size_t count, struct fault *fault);
 void map_free(struct map *map);
 
 /* The object with this ID is BIAS bytes above the addresses that the map has. */

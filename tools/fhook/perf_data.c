@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "decoder.h"
 #include "elf_image.h"
 #include "map.h"
@@ -23,6 +22,8 @@
 
 #define EVENT_AUXTRACE_INFO	70
 #define EVENT_AUXTRACE		71
+#define EVENT_COMPRESSED	81
+#define EVENT_COMPRESSED2	83
 #define AUXTRACE_INTEL_PT	1
 #define FEATURE_CPUID		9
 #define FEATURES		256
@@ -67,6 +68,16 @@ struct perf_aux {
 	u64 offset, size, flags;
 };
 
+struct perf_lost {
+	struct perf_event_header header;
+	u64 id, lost;
+};
+
+struct perf_lost_samples {
+	struct perf_event_header header;
+	u64 lost;
+};
+
 struct perf_mmap2 {
 	struct perf_event_header header;
 	u32 pid, tid;
@@ -86,9 +97,10 @@ struct perf_mmap2 {
  * @recording: what is made
  * @streams: of each processor or thread, by their number in the recording
  * @keys: processor or thread of each
- * @truncated: how often perf says that its buffer was full
+ * @losses: what perf says that it has lost
  * @pt: it is said that the trace is Intel PT
  * @created: there is a directory for the recording
+ * @event: the event that is looked at: in the file it may be anywhere
  * @fault: where a sentence goes
  */
 struct import {
@@ -100,8 +112,9 @@ struct import {
 	struct recording recording;
 	struct trace_file *streams[MAX_STREAMS];
 	u32 keys[MAX_STREAMS];
-	u64 truncated;
+	struct perf_losses losses;
 	bool pt, created;
+	u64 event[0x10000 / sizeof(u64)];
 	struct fault *fault;
 };
 
@@ -117,6 +130,11 @@ static int damaged(const struct import *import)
 	return fault_say(import->fault, "%s is cut off, or not whole", import->path);
 }
 
+static int no_memory(const struct import *import)
+{
+	return fault_say(import->fault, "there is not enough memory for %s", import->path);
+}
+
 /* The text of the feature is "GenuineIntel,FAMILY,MODEL,STEPPING,...". */
 static void read_cpuid(struct import *import, const struct perf_section *section)
 {
@@ -127,7 +145,8 @@ static void read_cpuid(struct import *import, const struct perf_section *section
 	string = part(import, section->offset, section->size);
 	if (!string || section->size < 5)
 		return;
-	snprintf(text, sizeof(text), "%.*s", (int)(section->size - 4), string + 4);
+	memcpy(text, string + 4,
+	       section->size - 4 < sizeof(text) ? section->size - 4 : sizeof(text) - 1);
 	if (sscanf(text, "GenuineIntel,%u,%u,%u", &recording->family, &recording->model,
 		   &recording->stepping) != 3)
 		recording->family = 0;
@@ -138,17 +157,19 @@ static void read_features(struct import *import)
 {
 	const struct perf_header *header = import->header;
 	u64 offset = header->data.offset + header->data.size;
+	struct perf_section section;
 	unsigned int feature;
+	const void *data;
 
 	for (feature = 0; feature <= FEATURE_CPUID; feature++) {
-		const struct perf_section *section;
-
 		if (!(header->features[feature / 64] >> feature % 64 & 1))
 			continue;
-		section = part(import, offset, sizeof(*section));
-		if (section && feature == FEATURE_CPUID)
-			read_cpuid(import, section);
-		offset += sizeof(*section);
+		data = part(import, offset, sizeof(section));
+		if (data && feature == FEATURE_CPUID) {
+			memcpy(&section, data, sizeof(section));
+			read_cpuid(import, &section);
+		}
+		offset += sizeof(section);
 	}
 }
 
@@ -184,6 +205,7 @@ static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 	struct elf_image image;
 	struct fault ignored;
 	size_t i, segment;
+	int result = 0;
 
 	if (mmap->header.size <= sizeof(*mmap) ||
 	    !memchr(name, '\0', mmap->header.size - sizeof(*mmap)))
@@ -198,44 +220,63 @@ static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 	}
 	if (i == import->map.nr_objects || elf_open(&image, name, &ignored))
 		return 0;
-	for (segment = 0; segment < image.header->e_phnum; segment++) {
+	for (segment = 0; !import->placed[i] && segment < image.header->e_phnum; segment++) {
 		const Elf64_Phdr *load = &image.segments[segment];
 		const u64 pages = load->p_offset & ~4095ULL;
 
 		if (load->p_type != PT_LOAD || mmap->offset < pages ||
-		    mmap->offset >= load->p_offset + load->p_filesz || import->placed[i])
+		    mmap->offset >= load->p_offset + load->p_filesz)
 			continue;
 		import->placed[i] = true;
-		recording_add_load(&import->recording, import->map.objects[i].id,
-				   mmap->address - mmap->offset - (load->p_vaddr - load->p_offset));
+		result = recording_add_load(&import->recording, import->map.objects[i].id,
+					    mmap->address - mmap->offset -
+					    (load->p_vaddr - load->p_offset));
 	}
 	elf_close(&image);
-	return 0;
+	return result ? no_memory(import) : 0;
 }
 
-static struct trace_file *stream_of(struct import *import, const struct perf_auxtrace *event)
+static int cannot_write(const struct import *import)
+{
+	return fault_say(import->fault, "the trace of %s cannot be written to %s", import->path,
+			 import->recording.directory);
+}
+
+/* The stream becomes the recording's next one. */
+static int add_stream(struct import *import, bool thread, u32 key)
 {
 	struct recording *recording = &import->recording;
+	const u32 number = recording->nr_streams;
+	char *path = number < MAX_STREAMS ? recording_stream_path(recording, number) : NULL;
+	struct trace_file *stream = path ? trace_file_open(path) : NULL;
+
+	free(path);
+	if (!stream)
+		return cannot_write(import);
+	import->streams[number] = stream;
+	import->keys[number] = key;
+	recording->threads = thread;
+	recording->nr_streams++;
+	return thread && recording_add_thread(recording, number, key) ? no_memory(import) : 0;
+}
+
+/* That of the event's thread or processor; NULL and a sentence when there is none. */
+static struct trace_file *stream_of(struct import *import, const struct perf_auxtrace *event)
+{
+	const struct recording *recording = &import->recording;
 	const bool thread = event->cpu == 0xffffffff;
 	const u32 key = thread ? event->tid : event->cpu;
-	char *path;
 	u32 i;
 
-	for (i = 0; i < recording->nr_streams; i++)
-		if (import->keys[i] == key)
-			return import->streams[i];
-	if (i == MAX_STREAMS)
+	if (recording->nr_streams && thread != recording->threads) {
+		fault_say(import->fault, "%s has traces of threads, and traces of processors",
+			  import->path);
 		return NULL;
-	path = recording_stream_path(recording, i);
-	import->streams[i] = path ? trace_file_open(path) : NULL;
-	free(path);
-	if (!import->streams[i])
+	}
+	for (i = 0; i < recording->nr_streams && import->keys[i] != key; i++)
+		;
+	if (i == recording->nr_streams && add_stream(import, thread, key))
 		return NULL;
-	import->keys[i] = key;
-	recording->threads = thread;
-	if (thread)
-		recording_add_thread(recording, i, key);
-	recording->nr_streams++;
 	return import->streams[i];
 }
 
@@ -245,8 +286,7 @@ static int copy_trace(struct import *import, const struct perf_auxtrace *event, 
 	u64 done, size;
 
 	if (!stream)
-		return fault_say(import->fault, "the trace of %s cannot be written to %s",
-				 import->path, import->recording.directory);
+		return -1;
 	for (done = 0; done < event->size; done += size) {
 		size = event->size - done < 4096 ? event->size - done : 4096;
 		trace_file_put(stream, data + done, size);
@@ -254,12 +294,38 @@ static int copy_trace(struct import *import, const struct perf_auxtrace *event, 
 	return 0;
 }
 
-/* Returns how many bytes follow the event that are part of it, or -1. */
-static s64 read_event(struct import *import, const struct perf_event_header *header)
+/* Where its buffer was full, perf goes on: nobody could tell that something is missing. */
+static int check_aux(const struct import *import, const struct perf_aux *aux)
 {
-	const struct perf_auxtrace *trace = (const void *)header;
+	if (aux->header.size < sizeof(*aux) || !(aux->flags & PERF_AUX_FLAG_TRUNCATED))
+		return 0;
+	return fault_say(import->fault,
+			 "perf has lost trace of %s, and it cannot be seen where: record it with a larger buffer (--buffer, or -m ,SIZE of perf)",
+			 import->path);
+}
+
+/* Events by which perf says that something is missing. */
+static int read_loss(struct import *import, const struct perf_event_header *header)
+{
+	const u64 holes = PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION;
 	const struct perf_aux *aux = (const void *)header;
-	const u64 end = (const u8 *)header - import->file.data + header->size;
+	const struct perf_lost *lost = (const void *)header;
+	const struct perf_lost_samples *samples = (const void *)header;
+
+	if (header->type == PERF_RECORD_AUX && header->size >= sizeof(*aux))
+		import->losses.trace += !!(aux->flags & holes);
+	else if (header->type == PERF_RECORD_LOST && header->size >= sizeof(*lost))
+		import->losses.records += lost->lost;
+	else if (header->type == PERF_RECORD_LOST_SAMPLES && header->size >= sizeof(*samples))
+		import->losses.records += samples->lost;
+	return header->type == PERF_RECORD_AUX ? check_aux(import, aux) : 0;
+}
+
+/* What is in the file at END follows the event. Returns how much of it is its part, or -1. */
+static s64 read_event(struct import *import, u64 end)
+{
+	const struct perf_event_header *header = (const void *)import->event;
+	const struct perf_auxtrace *trace = (const void *)header;
 	const void *data;
 
 	switch (header->type) {
@@ -268,14 +334,18 @@ static s64 read_event(struct import *import, const struct perf_event_header *hea
 	case PERF_RECORD_MMAP2:
 		return place_object(import, (const void *)header);
 	case PERF_RECORD_AUX:
-		if (header->size >= sizeof(*aux) && aux->flags & PERF_AUX_FLAG_TRUNCATED)
-			import->truncated++;
-		return 0;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		return read_loss(import, header);
 	case EVENT_AUXTRACE:
 		data = header->size < sizeof(*trace) ? NULL : part(import, end, trace->size);
 		if (!data)
 			return damaged(import);
 		return copy_trace(import, trace, data) ? -1 : (s64)trace->size;
+	case EVENT_COMPRESSED:
+	case EVENT_COMPRESSED2:
+		return fault_say(import->fault, "%s is compressed: record it without -z",
+				 import->path);
 	default:
 		return 0;
 	}
@@ -287,39 +357,26 @@ static int read_events(struct import *import)
 	const u64 end = offset + import->header->data.size;
 
 	while (offset < end) {
-		const struct perf_event_header *header = part(import, offset, sizeof(*header));
+		struct perf_event_header header;
+		const void *data = part(import, offset, sizeof(header));
 		s64 more;
 
-		if (!header || header->size < sizeof(*header) ||
-		    !part(import, offset, header->size))
+		if (!data)
 			return damaged(import);
-		more = read_event(import, header);
+		memcpy(&header, data, sizeof(header));
+		data = part(import, offset, header.size);
+		if (!data || header.size < sizeof(header))
+			return damaged(import);
+		memcpy(import->event, data, header.size);
+		offset += header.size;
+		more = read_event(import, offset);
 		if (more < 0)
 			return -1;
-		offset += header->size + more;
+		offset += more;
 	}
 	if (!import->pt || !import->recording.nr_streams)
 		return fault_say(import->fault, "%s has no trace of Intel PT", import->path);
 	return 0;
-}
-
-static int copy_map(const struct import *import, const char *map)
-{
-	char *path = recording_path(&import->recording, "map"), line[4096];
-	FILE *from = fopen(map, "r"), *to = path ? fopen(path, "w") : NULL;
-	int result = from && to ? 0 : -1;
-
-	while (!result && fgets(line, sizeof(line), from))
-		result = fputs(line, to) < 0;
-	if (from)
-		fclose(from);
-	if (to && fclose(to))
-		result = -1;
-	if (result)
-		fault_say(import->fault, "the map %s cannot be copied to %s", map,
-			  import->recording.directory);
-	free(path);
-	return result ? -1 : 0;
 }
 
 static int open_file(struct import *import, const char *map)
@@ -328,44 +385,48 @@ static int open_file(struct import *import, const char *map)
 		return -1;
 	import->placed = calloc(import->map.nr_objects + 1, sizeof(*import->placed));
 	if (!import->placed)
-		return fault_say(import->fault, "there is not enough memory for %s",
-				 import->path);
+		return no_memory(import);
 	if (decoder_map(&import->file, import->path, import->fault))
 		return -1;
 	import->header = part(import, 0, sizeof(*import->header));
 	if (!import->header || memcmp(import->header->magic, "PERFILE2", 8))
 		return fault_say(import->fault, "%s is no perf.data file", import->path);
+	if (import->header->size < sizeof(*import->header))
+		return fault_say(import->fault, "%s was written to a pipe: record it to a file",
+				 import->path);
 	if (!part(import, import->header->data.offset, import->header->data.size))
 		return damaged(import);
 	return 0;
 }
 
-static void remove_file(char *path)
+/* Returns -1 if the disk was full. */
+static int close_streams(struct import *import)
 {
-	if (path)
-		unlink(path);
-	free(path);
-}
-
-/* Where perf itself has lost something, it does not say how much. */
-static int finish(struct import *import, int result)
-{
-	struct recording *recording = &import->recording;
+	int result = 0;
 	u32 i;
 
-	for (i = 0; i < recording->nr_streams; i++) {
+	for (i = 0; i < import->recording.nr_streams; i++) {
+		trace_file_flush(import->streams[i]);
+		if (import->streams[i]->lost)
+			result = -1;
 		trace_file_close(import->streams[i]);
-		if (result)
-			remove_file(recording_stream_path(recording, i));
 	}
-	if (result && import->created) {
-		remove_file(recording_path(recording, "map"));
-		rmdir(recording->directory);
-	}
-	if (!result && import->truncated)
-		recording_add_lost(recording, 0, import->truncated);
+	return result;
+}
+
+static int finish(struct import *import, int result)
+{
+	const u64 lost = import->losses.trace + import->losses.records;
+	struct recording *recording = &import->recording;
+
+	if (close_streams(import) && !result)
+		result = cannot_write(import);
+	if (!result && lost)
+		recording_add_lost(recording, 0, lost);
 	if (!result)
 		result = recording_write(recording, import->fault);
+	if (result && import->created)
+		recording_remove(recording);
 	recording_free(recording);
 	map_free(&import->map);
 	free(import->placed);
@@ -375,7 +436,7 @@ static int finish(struct import *import, int result)
 }
 
 int perf_data_import(const char *path, const char *map, const char *directory,
-		     struct fault *fault)
+		     struct perf_losses *losses, struct fault *fault)
 {
 	struct import *import = calloc(1, sizeof(*import));
 	int result;
@@ -385,14 +446,25 @@ int perf_data_import(const char *path, const char *map, const char *directory,
 	import->path = path;
 	import->fault = fault;
 	result = open_file(import, map);
-	if (!result)
-		result = recording_create(&import->recording, directory, fault);
-	import->created = !result;
-	if (!result)
-		result = copy_map(import, map);
+	if (!result) {
+		result = recording_create(&import->recording, directory, map, fault);
+		import->created = !result;
+	}
 	if (!result) {
 		read_features(import);
 		result = read_events(import);
 	}
+	*losses = import->losses;
 	return finish(import, result);
+}
+
+void perf_losses_print(const struct perf_losses *losses)
+{
+	if (losses->trace)
+		fprintf(stderr,
+			"fhook: the processor's trace had no room %llu times, and is not whole: --buffer, or -m ,SIZE of perf, makes that larger, and fewer functions make the trace less.\n",
+			losses->trace);
+	if (losses->records)
+		fprintf(stderr, "fhook: perf had no room for %llu records of its own.\n",
+			losses->records);
 }

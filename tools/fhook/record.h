@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the ways to record a program share. */
+/* What the ways to record share. */
 #ifndef FHOOK_RECORD_H
 #define FHOOK_RECORD_H
 
+#include <stdio.h>
 #include "base.h"
+#include "instrument_list.h"
 
 enum record_how {
 	RECORD_BEST,
@@ -20,19 +22,35 @@ enum record_how {
  * @program: the path of what is run
  * @argv: its arguments, the first one being its name
  * @how: with what
- * @own_map: the map is a temporary file
+ * @own_map: the path of the map, when it is one that was made here; or NULL
+ * @kernel: functions of the kernel are recorded, not those of the program
+ * @functions: of the kernel; none: those that have been chosen already
+ * @tracefs: where the kernel's files are; NULL: where tracefs is mounted
+ * @pmu: what the kernel says of the processor's trace
+ * @buffer_kb: of the buffer for each CPU, when the kernel is recorded
  */
 struct record {
 	const char *directory, *map, *profile;
-	char *program;
+	char *program, *own_map;
 	char **argv;
 	enum record_how how;
-	bool own_map;
+	bool kernel;
+	struct list functions;
+	const char *tracefs, *pmu;
+	u64 buffer_kb;
 };
+
+/* A file without a name, and a path by which it is opened while we have it open. */
+FILE *record_unnamed_file(char **path);
 
 /* Run a program to its end; one that fails is a failure. */
 int record_run(char **argv, struct fault *fault);
 
 int record_hardware(struct record *record, struct fault *fault);
+
+/* Record functions of the kernel while the program runs; whatever happens is undone. */
+int record_kernel(struct record *record, struct fault *fault);
+int record_kernel_hardware(struct record *record, struct fault *fault);
+int record_kernel_software(struct record *record, struct fault *fault);
 
 #endif /* FHOOK_RECORD_H */

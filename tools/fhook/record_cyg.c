@@ -24,6 +24,7 @@
  * struct recorder - of one thread
  * @next: in the list of all
  * @file: its stream
+ * @stream: the number of that
  * @held: somebody uses it
  * @closed: its thread has ended
  * @lost: events that could not be recorded since the last one that was
@@ -31,6 +32,7 @@
 struct recorder {
 	struct recorder *next;
 	struct trace_file *file;
+	u32 stream;
 	atomic_flag held;
 	atomic_bool closed;
 	atomic_ulong lost;
@@ -47,19 +49,20 @@ static pthread_key_t key;
 /* Of all above, but for what a recorder's holder may touch. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread struct recorder *own;
+/* The thread has the lock; what a signal handler does then, without a recorder, is counted. */
+static __thread bool busy;
+static __thread unsigned long unrecorded;
 
-static void close_recorder(void *data)
+static void take_lock(void)
 {
-	struct recorder *recorder = data;
+	busy = true;
+	pthread_mutex_lock(&lock);
+}
 
-	own = NULL;
-	while (atomic_flag_test_and_set(&recorder->held))
-		;
-	if (recorder->file)
-		trace_file_close(recorder->file);
-	recorder->file = NULL;
-	/* It stays held, and in the list: another thread may just look at it. */
-	recorder->closed = true;
+static void drop_lock(void)
+{
+	pthread_mutex_unlock(&lock);
+	busy = false;
 }
 
 static void update(void)
@@ -68,6 +71,34 @@ static void update(void)
 
 	if (recording_write(&recording, &fault))
 		fault_print("libfhook-record", &fault);
+}
+
+/* With the lock, and by who holds it: what the disk had no room for is noted. */
+static void flush(const struct recorder *recorder)
+{
+	trace_file_flush(recorder->file);
+	if (recorder->file->lost)
+		recording_add_lost(&recording, recorder->stream, recorder->file->lost);
+}
+
+static void close_recorder(void *data)
+{
+	struct recorder *recorder = data;
+
+	take_lock();
+	own = NULL;
+	while (atomic_flag_test_and_set(&recorder->held))
+		;
+	if (recorder->file) {
+		flush(recorder);
+		if (recorder->file->lost && state == STATE_RECORDS)
+			update();
+		trace_file_close(recorder->file);
+	}
+	recorder->file = NULL;
+	/* It stays held, and in the list: another thread may just look at it. */
+	recorder->closed = true;
+	drop_lock();
 }
 
 static void write_map(void)
@@ -86,8 +117,10 @@ static void forked(void)
 
 	/* What is in the parent's buffers is the parent's. */
 	pthread_mutex_init(&lock, NULL);
+	busy = false;
 	recorders = NULL;
 	own = NULL;
+	pthread_setspecific(key, NULL);
 	nr_streams = 0;
 	if (state != STATE_RECORDS)
 		return;
@@ -110,7 +143,7 @@ static void start(void)
 	recording.format = FORMAT_SOFTWARE;
 	recording.threads = true;
 	recording.clock = 1000000;
-	if (recording_create(&recording, directory, &fault)) {
+	if (recording_create(&recording, directory, NULL, &fault)) {
 		fault_print("libfhook-record", &fault);
 		return;
 	}
@@ -123,27 +156,47 @@ static void start(void)
 	state = STATE_RECORDS;
 }
 
+/* With the lock. A recorder without a file only keeps its thread from trying again. */
+static void open_stream(struct recorder *recorder)
+{
+	char *path = recording_stream_path(&recording, nr_streams);
+	struct fault fault;
+
+	recorder->file = path ? trace_file_open(path) : NULL;
+	if (recorder->file) {
+		recorder->stream = nr_streams;
+		recording_add_thread(&recording, nr_streams++, gettid());
+		update();
+	} else {
+		fault_say(&fault, "%s cannot be written: a thread is not recorded", path);
+		fault_print("libfhook-record", &fault);
+	}
+	free(path);
+}
+
 static struct recorder *new_recorder(void)
 {
 	struct recorder *recorder = NULL;
-	char *path;
 
-	pthread_mutex_lock(&lock);
+	if (busy) {
+		unrecorded++;
+		return NULL;
+	}
+	take_lock();
 	if (state == STATE_NEW)
 		start();
 	if (state == STATE_RECORDS)
 		recorder = calloc(1, sizeof(*recorder));
 	if (recorder) {
-		path = recording_stream_path(&recording, nr_streams);
-		recorder->file = path ? trace_file_open(path) : NULL;
-		free(path);
+		open_stream(recorder);
 		recorder->next = recorders;
 		recorders = recorder;
-		recording_add_thread(&recording, nr_streams++, gettid());
-		update();
 		pthread_setspecific(key, recorder);
+		recorder->lost = unrecorded;
+		unrecorded = 0;
+		own = recorder;
 	}
-	pthread_mutex_unlock(&lock);
+	drop_lock();
 	return recorder;
 }
 
@@ -164,7 +217,6 @@ static void record(u64 address)
 		if (state == STATE_OFF)
 			return;
 		recorder = new_recorder();
-		own = recorder;
 		if (!recorder)
 			return;
 	}
@@ -207,14 +259,14 @@ static void __attribute__((destructor)) stop(void)
 {
 	struct recorder *recorder;
 
-	pthread_mutex_lock(&lock);
+	take_lock();
 	if (state == STATE_RECORDS) {
 		state = STATE_OFF;
 		for (recorder = recorders; recorder; recorder = recorder->next)
 			if (hold(recorder) && recorder->file)
-				trace_file_flush(recorder->file);
+				flush(recorder);
 		/* More may have been loaded since. */
 		write_map();
 	}
-	pthread_mutex_unlock(&lock);
+	drop_lock();
 }

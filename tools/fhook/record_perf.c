@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "calltrace.h"
 #include "elf_image.h"
@@ -66,31 +67,62 @@ static int make_filter(const char *map_path, char **filter, struct fault *fault)
 	return result;
 }
 
-int record_hardware(struct record *record, struct fault *fault)
+/* A program that fails has been recorded all the same: RESULT is how it ended. */
+static int take_over(const struct record *record, const char *data, int result,
+		     struct fault *fault)
 {
-	char *filter = NULL, *data = NULL, **argv;
-	int count = 0, result = -1;
+	struct perf_losses losses;
+	struct fault second;
+	struct stat status;
+
+	if (stat(data, &status) || !status.st_size)
+		return result;
+	if (perf_data_import(data, record->map, record->directory, &losses,
+			     result ? &second : fault))
+		return -1;
+	perf_losses_print(&losses);
+	return result;
+}
+
+/* Run perf, which writes to a file of our own beside the directory. */
+static int run_perf(struct record *record, char *data, char *filter, struct fault *fault)
+{
+	char *const perf[] = {
+		"perf", "record", "-q", "--per-thread", "-e",
+		strcmp(record->profile, "cycles") ? "intel_pt//u" : "intel_pt/cyc/u",
+		"--filter", filter, "-o", data, "--",
+	};
+	int count = 0, result, fd;
+	char **argv;
 
 	while (record->argv[count])
 		count++;
-	argv = calloc(count + 12, sizeof(*argv));
-	if (make_filter(record->map, &filter, fault))
-		goto out;
-	if (!argv || asprintf(&data, "%s.perf", record->directory) < 0) {
-		fault_say(fault, "there is not enough memory to record");
-		goto out;
+	argv = calloc(ARRAY_SIZE(perf) + count + 1, sizeof(*argv));
+	if (!argv)
+		return fault_say(fault, "there is not enough memory to record");
+	memcpy(argv, perf, sizeof(perf));
+	memcpy(argv + ARRAY_SIZE(perf), record->argv, count * sizeof(*argv));
+	fd = mkstemp(data);
+	if (fd < 0) {
+		result = fault_say(fault, "%s: %s", data, strerror(errno));
+	} else {
+		close(fd);
+		result = take_over(record, data, record_run(argv, fault), fault);
+		unlink(data);
 	}
-	memcpy(argv, (char *[]){
-		"perf", "record", "-q", "--per-thread", "-e",
-		strcmp(record->profile, "cycles") ? "intel_pt//u" : "intel_pt/cyc/u",
-		"--filter", filter, "-o", data, "--" }, 11 * sizeof(*argv));
-	memcpy(argv + 11, record->argv, count * sizeof(*argv));
-	result = record_run(argv, fault);
-	if (!result)
-		result = perf_data_import(data, record->map, record->directory, fault);
-	unlink(data);
-out:
 	free(argv);
+	return result;
+}
+
+int record_hardware(struct record *record, struct fault *fault)
+{
+	char *filter = NULL, *data = NULL;
+	int result = make_filter(record->map, &filter, fault);
+
+	if (!result && asprintf(&data, "%s.perf-XXXXXX", record->directory) < 0)
+		result = fault_say(fault, "there is not enough memory to record");
+	if (!result)
+		result = run_perf(record, data, filter, fault);
 	free(data);
 	free(filter);
 	return result;
@@ -139,8 +171,12 @@ int calltrace_import(int argc, char **argv, struct fault *fault)
 		.doc = "Make a recording of what perf has recorded with Intel PT.",
 	};
 	struct arguments arguments = { .directory = "calltrace.out" };
+	struct perf_losses losses;
 
 	argv[0] = "fhook calltrace import";
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-	return perf_data_import(arguments.data, arguments.map, arguments.directory, fault);
+	if (perf_data_import(arguments.data, arguments.map, arguments.directory, &losses, fault))
+		return -1;
+	perf_losses_print(&losses);
+	return 0;
 }

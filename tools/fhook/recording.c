@@ -38,6 +38,11 @@ char *recording_stream_path(const struct recording *recording, u32 stream)
 	return path;
 }
 
+static int no_memory(struct fault *fault)
+{
+	return fault_say(fault, "there is not enough memory to record");
+}
+
 static int choose(const char *const *names, int count, const char *word, u32 *choice)
 {
 	int i;
@@ -48,6 +53,19 @@ static int choose(const char *const *names, int count, const char *word, u32 *ch
 			return 0;
 		}
 	return -1;
+}
+
+int recording_find_profile(const char *name, enum recording_profile *profile,
+			   struct fault *fault)
+{
+	u32 choice;
+
+	if (choose(recording_profiles, PROFILES, name, &choice))
+		return fault_say(fault,
+				 "there is no profile '%s': it is target, no-target, cycles or branches",
+				 name);
+	*profile = choice;
+	return 0;
 }
 
 static int add_note(struct recording_note **notes, size_t *room, size_t *nr, u32 stream, u64 value)
@@ -120,11 +138,13 @@ static int read_choice(struct recording *recording, char **words, int count)
 		if (choose(recording_formats, FORMATS, words[1], &choice))
 			return -1;
 		recording->format = choice;
+		recording->has_format = true;
 	} else if (!strcmp(words[0], "profile")) {
 		if (choose(recording_profiles, PROFILES, words[1], &choice))
 			return -1;
 		recording->profile = choice;
 	} else {
+		recording->has_streams = true;
 		recording->threads = !strcmp(words[1], "thread");
 		if (!recording->threads && strcmp(words[1], "cpu"))
 			return -1;
@@ -196,6 +216,9 @@ static int read_info(struct recording *recording, FILE *file, const char *path,
 		return fault_say(fault,
 				 "%s: this is not a call trace recording of version 1",
 				 path);
+	if (!recording->has_format || !recording->has_streams)
+		return fault_say(fault, "%s: it does not say of what %s", path,
+				 recording->has_format ? "the streams are" : "format it is");
 	return 0;
 }
 
@@ -253,24 +276,84 @@ void recording_free(struct recording *recording)
 	memset(recording, 0, sizeof(*recording));
 }
 
-int recording_create(struct recording *recording, const char *directory, struct fault *fault)
+int recording_check(const char *directory, struct fault *fault)
 {
-	char *path;
+	char *info;
 	int exists;
 
-	recording->directory = strdup(directory);
-	path = recording_path(recording, "info");
-	if (!path)
-		return fault_say(fault, "there is not enough memory to record");
-	exists = !access(path, F_OK);
-	free(path);
+	if (asprintf(&info, "%s/info", directory) < 0)
+		return no_memory(fault);
+	exists = !access(info, F_OK);
+	free(info);
 	if (exists)
 		return fault_say(fault,
 				 "%s holds a recording already: remove it, or choose another directory",
 				 directory);
-	if (mkdir(directory, 0777) && errno != EEXIST)
-		return fault_say(fault, "%s: %s", directory, strerror(errno));
 	return 0;
+}
+
+static int copy(FILE *from, FILE *to)
+{
+	char buffer[65536];
+	size_t size;
+
+	while ((size = fread(buffer, 1, sizeof(buffer), from)))
+		if (fwrite(buffer, 1, size, to) != size)
+			return -1;
+	return ferror(from) ? -1 : 0;
+}
+
+static int copy_map(const struct recording *recording, const char *map, struct fault *fault)
+{
+	char *path = recording_path(recording, "map");
+	FILE *from = fopen(map, "r"), *to = from && path ? fopen(path, "w") : NULL;
+	int result = to ? copy(from, to) : -1;
+
+	if (from)
+		fclose(from);
+	if (to && fclose(to))
+		result = -1;
+	free(path);
+	return result ? fault_say(fault, "the map %s cannot be copied to %s", map,
+				  recording->directory) : 0;
+}
+
+int recording_create(struct recording *recording, const char *directory, const char *map,
+		     struct fault *fault)
+{
+	if (recording_check(directory, fault))
+		return -1;
+	recording->directory = strdup(directory);
+	if (!recording->directory)
+		return no_memory(fault);
+	recording->made_directory = !mkdir(directory, 0777);
+	if (!recording->made_directory && errno != EEXIST)
+		return fault_say(fault, "%s: %s", directory, strerror(errno));
+	if (map && copy_map(recording, map, fault)) {
+		recording_remove(recording);
+		return -1;
+	}
+	return 0;
+}
+
+/* The path is what recording_path() or recording_stream_path() has made. */
+static void remove_file(char *path)
+{
+	if (path)
+		unlink(path);
+	free(path);
+}
+
+void recording_remove(const struct recording *recording)
+{
+	u32 i;
+
+	for (i = 0; i < recording->nr_streams; i++)
+		remove_file(recording_stream_path(recording, i));
+	remove_file(recording_path(recording, "info"));
+	remove_file(recording_path(recording, "map"));
+	if (recording->made_directory)
+		rmdir(recording->directory);
 }
 
 static void write_lines(const struct recording *recording, FILE *file)
@@ -317,9 +400,12 @@ int recording_write(const struct recording *recording, struct fault *fault)
 		result = ferror(file);
 		result |= fclose(file);
 	}
-	if (!file || !path || result || rename(new_path, path))
+	if (!file || !path || result || rename(new_path, path)) {
 		result = fault_say(fault, "%s: the info cannot be written: %s",
 				   recording->directory, strerror(errno));
+		if (file)
+			unlink(new_path);
+	}
 	free(path);
 	free(new_path);
 	return result;

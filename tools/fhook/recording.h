@@ -53,9 +53,12 @@ struct recording_etm {
 /**
  * struct recording - what the info of a recording says
  * @directory: where it is
+ * @made_directory: it was not there before
  * @format: line "format intel-pt|etmv4|software"
  * @profile: line "profile NAME"
  * @threads: "streams thread", a stream is one thread; otherwise "streams cpu"
+ * @has_format: there is such a line in what was read
+ * @has_streams: and such a line
  * @loads: lines "load ID 0xBIAS": objects that are not where the map has them
  * @tids: lines "thread STREAM TID": which thread a stream is of
  * @lost: lines "lost STREAM N": what the recorder could not write, in bytes
@@ -68,9 +71,10 @@ struct recording_etm {
  */
 struct recording {
 	char *directory;
+	bool made_directory;
 	enum recording_format format;
 	enum recording_profile profile;
-	bool threads;
+	bool threads, has_format, has_streams;
 	struct recording_load *loads;
 	struct recording_note *tids, *lost;
 	size_t nr_loads, nr_tids, nr_lost;
@@ -89,8 +93,27 @@ void recording_free(struct recording *recording);
 /* Write the info of a recording, in one step. */
 int recording_write(const struct recording *recording, struct fault *fault);
 
-/* Make the directory, which must not hold a recording already. */
-int recording_create(struct recording *recording, const char *directory, struct fault *fault);
+/* Fails if the directory holds a recording already. */
+int recording_check(const char *directory, struct fault *fault);
+
+/**
+ * recording_create - make a recording, with nothing in it but a map
+ * @recording: what the info is to say; its directory is set
+ * @directory: its, which must not hold one already
+ * @map: the file that is copied to it, or NULL
+ * @fault: receives a sentence
+ *
+ * Returns 0, or -1, and nothing has been made.
+ */
+int recording_create(struct recording *recording, const char *directory, const char *map,
+		     struct fault *fault);
+
+/* Take away what recording_create() and its streams have made. */
+void recording_remove(const struct recording *recording);
+
+/* The profile of this name; or -1, and a sentence that names all of them. */
+int recording_find_profile(const char *name, enum recording_profile *profile,
+			   struct fault *fault);
 
 /* The path of one of its files, which is to be freed; NULL without memory. */
 char *recording_path(const struct recording *recording, const char *name);

@@ -85,6 +85,37 @@ struct window {
 	u64 target;
 };
 
+/**
+ * struct frame - what unwind information says of a part of the code
+ * @start: of the code
+ * @end: of it
+ * @entry: address of the FDE
+ * @rules: address of its CIE
+ * @program: what it says from address to address, as bytes
+ * @size: of that
+ * @unit: of the distances in it
+ * @has_data: its CIE has augmentation data
+ * @lsda_size: of the address of the table of landing pads, in that; 0: there is none
+ * @usual: addresses are 32 bits from where they stand
+ */
+struct frame {
+	u64 start, end;
+	u64 entry, rules;
+	const u8 *program;
+	size_t size;
+	u64 unit;
+	bool has_data;
+	u8 lsda_size;
+	bool usual;
+};
+
+/* New code that is run where, before, the instruction at FROM was. */
+struct place {
+	u64 at;
+	u64 from;
+	u32 size;
+};
+
 /* Code or data that is replaced, or added. */
 struct patch {
 	u64 address;
@@ -94,15 +125,22 @@ struct patch {
 
 /**
  * struct rewrite - one file that is rewritten
+ * @at_run_time: it is not: the kernel puts stubs where it is mapped
  * @pads: addresses where exceptions land, and longjmp
+ * @frames: what unwind information there is
  * @block: address of the first stub
  * @stubs: of the block
  * @names: for the records
- * @moved: the code that runs elsewhere
+ * @places: the new code, for its unwind information
+ * @moved: the code that runs elsewhere, and behind it its unwind information
  * @moved_at: its address
+ * @unwind_at: address of the first of that: the code ends there
+ * @table_at: address of a table of all unwind information, or 0
+ * @table_size: in bytes
  */
 struct rewrite {
 	struct instrument run;
+	bool at_run_time;
 	struct elf_image image;
 	struct code code;
 	struct function *functions;
@@ -113,17 +151,25 @@ struct rewrite {
 	size_t nr_windows, room_windows;
 	u64 *pads;
 	size_t nr_pads, room_pads;
+	struct frame *frames;
+	size_t nr_frames, room_frames;
 	struct elf_record *records;
 	u64 *jumps;
 	size_t nr_stubs, room_records, room_jumps;
 	char *names;
 	size_t names_size;
+	struct place *places;
+	size_t nr_places, room_places;
 	u8 *moved;
 	size_t moved_size, room_moved;
-	u64 block, moved_at;
+	u64 block, moved_at, unwind_at, table_at;
+	size_t table_size;
 	struct patch *patches;
 	size_t nr_patches, room_patches;
 };
+
+/* rewrite_choose.c: from a file and a list to functions, whose points are planned */
+int choose_all(struct rewrite *rw, struct fault *fault);
 
 /* rewrite_code.c: reading code */
 int code_read(struct rewrite *rw, struct fault *fault);
@@ -146,6 +192,11 @@ bool function_has(const struct function *function, u64 address);
 
 /* rewrite_emit.c: from windows to code */
 int emit_all(struct rewrite *rw, struct fault *fault);
+int emit_bytes(struct rewrite *rw, const void *bytes, size_t size);
+
+/* rewrite_unwind.c: unwind information for that */
+int unwind_add_place(struct rewrite *rw, u64 at, u32 size, u64 from);
+int unwind_emit(struct rewrite *rw, struct fault *fault);
 
 /* rewrite_file.c: from code to a file */
 u64 file_new_address(const struct rewrite *rw);

@@ -97,6 +97,11 @@ struct rewrite_arch {
 	void (*short_jump)(uint64_t at, uint64_t target, uint8_t *bytes);
 };
 
+/* Of each architecture, for its .copy and .jump. */
+int rewrite_copy(const uint8_t *bytes, size_t size, uint64_t from, uint64_t to,
+		 uint8_t *to_bytes);
+int rewrite_jump(uint64_t at, uint64_t target, uint8_t *bytes);
+
 extern const struct rewrite_arch rewrite_x86;
 extern const struct rewrite_arch rewrite_arm64;
 

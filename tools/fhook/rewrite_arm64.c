@@ -2,8 +2,7 @@
 /*
  * fhook-rewrite on aarch64
  *
- * Copies are made by the kernel's relocators, as uhook has them. All instructions have
- * one size, so a window is one instruction.
+ * All instructions have one size, so a window is one instruction.
  */
 #include <string.h>
 #include <linux/bitops.h>
@@ -93,23 +92,6 @@ static int read_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 	return insn->kind;
 }
 
-static int copy_arm64(const uint8_t *bytes, size_t size, uint64_t from, uint64_t to,
-		      uint8_t *to_bytes)
-{
-	struct uhook_copy copy;
-	int ret = uhook_relocate_branch(bytes, size, from, to, &copy);
-
-	if (ret)
-		return ret;
-	memcpy(to_bytes, copy.bytes, copy.copy_len);
-	return copy.copy_len;
-}
-
-static int jump_arm64(uint64_t at, uint64_t target, uint8_t *bytes)
-{
-	return uhook_make_hop(at, target, bytes);
-}
-
 /* ADRP to x16, and a load from there; a BTI may come first. */
 static uint64_t slot_arm64(const uint8_t *bytes, size_t size, uint64_t address)
 {
@@ -134,7 +116,7 @@ const struct rewrite_arch rewrite_arm64 = {
 	.page = 0x10000,
 	.fill = 0,
 	.read = read_arm64,
-	.copy = copy_arm64,
-	.jump = jump_arm64,
+	.copy = rewrite_copy,
+	.jump = rewrite_jump,
 	.slot = slot_arm64,
 };

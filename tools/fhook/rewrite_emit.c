@@ -8,9 +8,8 @@
  * target itself when that is known. The block has jumps only, and the stubs of the
  * file, sorted as they are made, one at each multiple of the stride.
  *
- * Code that runs elsewhere has no unwind information: neither calls nor anything that
- * throws is moved, so exceptions never see it; a profiler that samples there does not
- * see the callers.
+ * Neither calls nor anything that throws is moved, so exceptions never see code that
+ * runs elsewhere; for what stops a program anywhere, it has unwind information.
  */
 #include <string.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ static u64 here(const struct rewrite *rw)
 	return rw->moved_at + rw->moved_size;
 }
 
-static int add_bytes(struct rewrite *rw, const u8 *bytes, size_t size)
+int emit_bytes(struct rewrite *rw, const void *bytes, size_t size)
 {
 	while (rw->moved_size + size > rw->room_moved) {
 		size_t room = rw->room_moved ? rw->room_moved * 2 : 4096;
@@ -38,13 +37,16 @@ static int add_bytes(struct rewrite *rw, const u8 *bytes, size_t size)
 	return 0;
 }
 
-static int add_jump(struct rewrite *rw, u64 target)
+/* It comes instead of the instruction at FROM, or before it. */
+static int add_jump(struct rewrite *rw, u64 target, u64 from)
 {
+	const size_t size = rw->code.arch->jump_size;
 	u8 bytes[REWRITE_COPY_MAX];
 
-	if (rw->code.arch->jump(here(rw), target, bytes))
+	if (rw->code.arch->jump(here(rw), target, bytes) ||
+	    unwind_add_place(rw, here(rw), size, from))
 		return -1;
-	return add_bytes(rw, bytes, rw->code.arch->jump_size);
+	return emit_bytes(rw, bytes, size);
 }
 
 /* A branch can lead elsewhere by seeming to come from elsewhere. */
@@ -55,7 +57,9 @@ static int add_copy(struct rewrite *rw, const struct rewrite_insn *insn, u64 tar
 	int size;
 
 	size = rw->code.arch->copy(code_bytes(&rw->code, insn), insn->size, from, here(rw), bytes);
-	return size < 0 ? -1 : add_bytes(rw, bytes, size);
+	if (size < 0 || unwind_add_place(rw, here(rw), size, insn->address))
+		return -1;
+	return emit_bytes(rw, bytes, size);
 }
 
 static int add_patch(struct rewrite *rw, u64 address, const u8 *bytes, size_t size)
@@ -85,9 +89,9 @@ static int add_name(struct rewrite *rw, const char *name, const char *target, u6
 	return 0;
 }
 
-/* A stub that goes to TARGET; returns its index, or -1. */
+/* A stub that goes to TARGET, before the instruction at FROM; its index, or -1. */
 static s64 add_stub(struct rewrite *rw, const struct function *function,
-		    const struct point *point, u64 target)
+		    const struct point *point, u64 target, u64 from)
 {
 	struct elf_record record = {
 		.stub = rw->block + rw->nr_stubs * rw->code.arch->stride,
@@ -101,7 +105,8 @@ static s64 add_stub(struct rewrite *rw, const struct function *function,
 		     &record.name))
 		return -1;
 	if (grow(&rw->records, &rw->room_records, rw->nr_stubs, sizeof(record)) ||
-	    grow(&rw->jumps, &rw->room_jumps, rw->nr_stubs, sizeof(target)))
+	    grow(&rw->jumps, &rw->room_jumps, rw->nr_stubs, sizeof(target)) ||
+	    unwind_add_place(rw, record.stub, record.size, from))
 		return -1;
 	rw->records[rw->nr_stubs] = record;
 	rw->jumps[rw->nr_stubs] = target;
@@ -168,17 +173,17 @@ static int emit_leaving(struct rewrite *rw, const struct function *function, siz
 	s64 stub;
 
 	if (insn->kind == INSN_CONDITIONAL) {
-		stub = add_stub(rw, function, point, insn->target);
+		stub = add_stub(rw, function, point, insn->target, insn->address);
 		return stub < 0 ? -1 : add_copy(rw, insn, stub_address(rw, stub));
 	}
 	if (has_led)
 		return add_copy(rw, insn, 0);
 	if (insn->kind == INSN_JUMP) {
-		stub = add_stub(rw, function, point, insn->target);
-		return stub < 0 ? -1 : add_jump(rw, stub_address(rw, stub));
+		stub = add_stub(rw, function, point, insn->target, insn->address);
+		return stub < 0 ? -1 : add_jump(rw, stub_address(rw, stub), insn->address);
 	}
-	stub = add_stub(rw, function, point, here(rw) + rw->code.arch->jump_size);
-	if (stub < 0 || add_jump(rw, stub_address(rw, stub)))
+	stub = add_stub(rw, function, point, here(rw) + rw->code.arch->jump_size, insn->address);
+	if (stub < 0 || add_jump(rw, stub_address(rw, stub), insn->address))
 		return -1;
 	return add_copy(rw, insn, 0);
 }
@@ -198,7 +203,7 @@ static u64 emit_head(struct rewrite *rw, const struct window *window, bool leads
 	/* Nothing but a jump elsewhere: the stub is that jump. */
 	if (leads && window->first == window->last && last->kind == INSN_JUMP)
 		target = last->target;
-	stub = add_stub(rw, function, point, target);
+	stub = add_stub(rw, function, point, target, rw->code.insns[window->first].address);
 	return stub < 0 ? 0 : stub_address(rw, stub);
 }
 
@@ -218,7 +223,7 @@ static int emit_moved(struct rewrite *rw, const struct window *window, bool lead
 	}
 	if (rewrite_ends(last))
 		return 0;
-	return add_jump(rw, last->address + last->size);
+	return add_jump(rw, last->address + last->size, last->address + last->size);
 }
 
 static int emit_site(struct rewrite *rw, const struct window *window, u64 target)
@@ -243,13 +248,15 @@ static int emit_site(struct rewrite *rw, const struct window *window, u64 target
 }
 
 /* After all windows, for a hop may be in one. */
-static int emit_hop(struct rewrite *rw, u64 hop, u64 target)
+static int emit_hop(struct rewrite *rw, const struct window *window)
 {
+	const size_t size = rw->code.arch->jump_size;
 	u8 bytes[REWRITE_COPY_MAX];
 
-	if (rw->code.arch->jump(hop, target, bytes))
+	if (rw->code.arch->jump(window->hop, window->target, bytes) ||
+	    unwind_add_place(rw, window->hop, size, rw->code.insns[window->first].address))
 		return -1;
-	return add_patch(rw, hop, bytes, rw->code.arch->jump_size);
+	return add_patch(rw, window->hop, bytes, size);
 }
 
 static int emit_window(struct rewrite *rw, struct window *window)
@@ -280,9 +287,9 @@ int emit_all(struct rewrite *rw, struct fault *fault)
 	}
 	for (window = rw->windows; window < end; window++) {
 		if (!rw->functions[window->function].refused && window->hop &&
-		    emit_hop(rw, window->hop, window->target))
+		    emit_hop(rw, window))
 			return fault_say(fault, "There is no memory.");
 	}
 	rw->run.stubs = rw->nr_stubs;
-	return 0;
+	return unwind_emit(rw, fault);
 }

@@ -4,9 +4,10 @@
  *
  * What the file has stays where it is. Behind everything comes a new segment, with the
  * program headers (there is one more), a build id if the file has none, the block, and
- * the code that runs elsewhere; and behind that, what is not loaded: records, names of
- * sections, and their headers. The segment is as far from the beginning of the file as
- * its address is from that of the program, for that is how loaders find the headers.
+ * the code that runs elsewhere with its unwind information; and behind that, what is
+ * not loaded: records, names of sections, and their headers. The segment is as far from
+ * the beginning of the file as its address is from that of the program, for that is how
+ * loaders find the headers.
  *
  * The file gets a build id of its own: a map of what it was made of is not its map.
  */
@@ -16,7 +17,8 @@
 #include "rewrite.h"
 
 #define MOVED_SECTION	".fhook_moved"
-#define NEW_SECTIONS	5
+#define UNWIND_SECTION	".fhook_frames"
+#define NEW_SECTIONS	6
 #define NEW_SEGMENTS	2
 #define ID_SIZE		20
 
@@ -129,6 +131,15 @@ static void place(Elf64_Shdr *section, const struct output *out, u64 address, u6
 	section->sh_size = size;
 }
 
+static void move_segment(Elf64_Phdr *segment, const struct output *out, u64 address, u64 size)
+{
+	segment->p_offset = address - out->base;
+	segment->p_vaddr = address;
+	segment->p_paddr = address;
+	segment->p_filesz = size;
+	segment->p_memsz = size;
+}
+
 static void add_segment(struct rewrite *rw, struct output *out, Elf64_Phdr *to, u64 address,
 			u64 size, bool has_id)
 {
@@ -136,18 +147,13 @@ static void add_segment(struct rewrite *rw, struct output *out, Elf64_Phdr *to, 
 	size_t i, last = 0, count = 0;
 	Elf64_Phdr load = {
 		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_align = rw->code.arch->page,
-		.p_offset = address - out->base, .p_vaddr = address, .p_paddr = address,
-		.p_filesz = size, .p_memsz = size,
 	}, note = load;
 
+	move_segment(&load, out, address, size);
 	note.p_type = PT_NOTE;
 	note.p_flags = PF_R;
 	note.p_align = 4;
-	note.p_offset = rw->block - sizeof(struct id_note) - out->base;
-	note.p_vaddr = note.p_offset + out->base;
-	note.p_paddr = note.p_vaddr;
-	note.p_filesz = sizeof(struct id_note);
-	note.p_memsz = note.p_filesz;
+	move_segment(&note, out, rw->block - sizeof(struct id_note), sizeof(struct id_note));
 	for (i = 0; i < header->e_phnum; i++) {
 		if (rw->image.segments[i].p_type == PT_LOAD)
 			last = i;
@@ -160,13 +166,10 @@ static void add_segment(struct rewrite *rw, struct output *out, Elf64_Phdr *to, 
 	if (!has_id)
 		to[count++] = note;
 	for (i = 0; i < count; i++) {
-		if (to[i].p_type != PT_PHDR)
-			continue;
-		to[i].p_offset = load.p_offset;
-		to[i].p_vaddr = address;
-		to[i].p_paddr = address;
-		to[i].p_filesz = count * sizeof(*to);
-		to[i].p_memsz = to[i].p_filesz;
+		if (to[i].p_type == PT_PHDR)
+			move_segment(to + i, out, address, count * sizeof(*to));
+		else if (to[i].p_type == PT_GNU_EH_FRAME && rw->table_at)
+			move_segment(to + i, out, rw->table_at, rw->table_size);
 	}
 	((Elf64_Ehdr *)out->data)->e_phoff = load.p_offset;
 	((Elf64_Ehdr *)out->data)->e_phnum = count;
@@ -246,6 +249,20 @@ static void begin_sections(struct rewrite *rw, struct output *out)
 	names->sh_offset = out->names;
 }
 
+/* The old table is where it was, and nobody looks at it. */
+static void put_unwind_sections(struct rewrite *rw, struct output *out)
+{
+	const Elf64_Shdr *table = elf_section(&rw->image, ".eh_frame_hdr");
+
+	if (!rw->table_at)
+		return;
+	place(add_section(out, UNWIND_SECTION, SHT_PROGBITS, SHF_ALLOC), out, rw->unwind_at,
+	      rw->table_at - rw->unwind_at);
+	if (table)
+		place(out->sections + (table - rw->image.sections), out, rw->table_at,
+		      rw->table_size);
+}
+
 static void put_sections(struct rewrite *rw, struct output *out, bool has_id)
 {
 	const u64 code = SHF_ALLOC | SHF_EXECINSTR;
@@ -255,7 +272,8 @@ static void put_sections(struct rewrite *rw, struct output *out, bool has_id)
 	place(add_section(out, ELF_STUB_SECTION, SHT_PROGBITS, code), out, rw->block,
 	      rw->nr_stubs * rw->code.arch->stride);
 	place(add_section(out, MOVED_SECTION, SHT_PROGBITS, code), out, rw->moved_at,
-	      rw->moved_size);
+	      rw->unwind_at - rw->moved_at);
+	put_unwind_sections(rw, out);
 	if (!has_id) {
 		note = add_section(out, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC);
 		place(note, out, rw->block - sizeof(struct id_note), sizeof(struct id_note));

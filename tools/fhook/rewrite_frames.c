@@ -4,7 +4,8 @@
  *
  * Two things are in .eh_frame that nothing else says: where functions begin that have
  * no symbol, and where exceptions land. What is not understood is a fault, for a
- * landing pad that is missed could be overwritten.
+ * landing pad that is missed could be overwritten. And all of it is kept, for code that
+ * runs elsewhere.
  */
 #include <string.h>
 #include "rewrite.h"
@@ -13,6 +14,7 @@
 #define PE_FORMAT	0x0f
 #define PE_RELATIVE	0x70
 #define PE_PCREL	0x10
+#define PE_SIGNED_4	0x0b
 #define PE_INDIRECT	0x80
 
 /* Bytes that are read one after the other; an error sticks. */
@@ -25,11 +27,15 @@ struct reader {
 
 /**
  * struct rules - what a CIE says of its FDEs
+ * @entry: address of the CIE
+ * @unit: of distances in the code
  * @has_data: there is augmentation data
  * @address: how addresses are encoded
  * @lsda: how the address of the table of landing pads is, or PE_OMIT
  */
 struct rules {
+	u64 entry;
+	u64 unit;
 	bool has_data;
 	u8 address;
 	u8 lsda;
@@ -116,7 +122,7 @@ static void read_cie(struct reader reader, struct rules *rules)
 	augmentation = (const char *)reader.at;
 	while (take(&reader, 1))
 		;
-	take_leb(&reader, false);
+	rules->unit = take_leb(&reader, false);
 	take_leb(&reader, true);
 	take_leb(&reader, false);
 	if (reader.failed || augmentation[0] != 'z')
@@ -177,22 +183,59 @@ static int read_lsda(struct rewrite *rw, u64 address, u64 function)
 	return reader.failed ? -1 : 0;
 }
 
-static int read_fde(struct rewrite *rw, struct reader entry, const struct rules *rules)
+static u8 size_of(u8 encoding)
+{
+	static const u8 sizes[16] = {
+		[0x0] = 8, [0x2] = 2, [0x3] = 4, [0x4] = 8,
+		[0xa] = 2, [0xb] = 4, [0xc] = 8,
+	};
+
+	return encoding == PE_OMIT ? 0 : sizes[encoding & PE_FORMAT];
+}
+
+/* Of code from START to END; its entry is at AT. */
+static int keep_frame(struct rewrite *rw, u64 start, u64 end, u64 at, struct reader program,
+		      const struct rules *rules)
+{
+	const u8 lsda_size = rules->has_data ? size_of(rules->lsda) : 0;
+	const struct frame frame = {
+		.start = start, .end = end, .entry = at, .rules = rules->entry,
+		.program = program.at, .size = program.end - program.at, .unit = rules->unit,
+		.has_data = rules->has_data, .lsda_size = lsda_size,
+		.usual = rules->address == (PE_PCREL | PE_SIGNED_4) &&
+			 (lsda_size || rules->lsda == PE_OMIT),
+	};
+
+	if (grow(&rw->frames, &rw->room_frames, rw->nr_frames, sizeof(frame)))
+		return -1;
+	rw->frames[rw->nr_frames++] = frame;
+	return 0;
+}
+
+/* ENTRY is behind the length and the distance to the CIE, which are at AT. */
+static int read_fde(struct rewrite *rw, struct reader entry, u64 at, const struct rules *rules)
 {
 	struct code *code = &rw->code;
-	u64 function = take_encoded(&entry, rules->address), lsda;
+	u64 function = take_encoded(&entry, rules->address), lsda = 0;
+	u64 size = take_encoded(&entry, rules->address & PE_FORMAT);
+	struct reader data = entry;
 
-	take_encoded(&entry, rules->address & PE_FORMAT);
 	if (entry.failed || (rules->address & PE_INDIRECT))
 		return -1;
 	if (grow(&code->regions, &code->room_regions, code->nr_regions, sizeof(u64)))
 		return -1;
 	code->regions[code->nr_regions++] = function;
-	if (!rules->has_data || rules->lsda == PE_OMIT)
-		return 0;
-	take_leb(&entry, false);
-	lsda = take_encoded(&entry, rules->lsda);
-	if (entry.failed)
+	if (rules->has_data) {
+		u64 length = take_leb(&entry, false);
+
+		data = entry;
+		if (entry.failed || length > (size_t)(entry.end - entry.at))
+			return -1;
+		entry.at += length;
+		if (rules->lsda != PE_OMIT)
+			lsda = take_encoded(&data, rules->lsda);
+	}
+	if (data.failed || keep_frame(rw, function, function + size, at, entry, rules))
 		return -1;
 	return lsda ? read_lsda(rw, lsda, function) : 0;
 }
@@ -202,9 +245,10 @@ static int read_entries(struct rewrite *rw, struct reader reader)
 	const u8 *first = reader.at;
 	struct reader entry, start;
 	struct rules rules;
-	u64 length, id;
+	u64 length, id, at, cie;
 
 	while (reader.at < reader.end) {
+		at = reader.address;
 		length = take(&reader, 4);
 		if (!length)
 			break;
@@ -224,11 +268,13 @@ static int read_entries(struct rewrite *rw, struct reader reader)
 			return -1;
 		start.at -= id;
 		start.address -= id;
+		cie = start.address;
 		take(&start, 8);
 		if (start.failed)
 			return -1;
 		read_cie(start, &rules);
-		if (read_fde(rw, entry, &rules))
+		rules.entry = cie;
+		if (read_fde(rw, entry, at, &rules))
 			return -1;
 	}
 	return 0;

@@ -270,6 +270,10 @@ static int add_exits(struct rewrite *rw, size_t f, const struct inside *inside)
 
 			if (insn->kind == INSN_RETURN)
 				ret = add_point(rw, i, FHOOK_STUB_EXIT, NULL);
+			else if (rw->at_run_time && insn->kind == INSN_CONDITIONAL &&
+				 !function_has(function, insn->target))
+				ret = refuse(rw, f, "is a conditional jump that leaves it",
+					     insn->address);
 			else if ((insn->kind == INSN_JUMP || insn->kind == INSN_CONDITIONAL) &&
 				 !function_has(function, insn->target))
 				ret = add_point(rw, i, FHOOK_STUB_TAIL,
@@ -385,6 +389,25 @@ static void forget(struct rewrite *rw, size_t points, size_t windows)
 	rw->nr_windows = windows;
 }
 
+/* The kernel needs no room. But it gives a place one stub, and has to run it elsewhere. */
+static int check_points(struct rewrite *rw, size_t f, size_t first)
+{
+	size_t i, other;
+
+	for (i = first; i < rw->nr_points; i++) {
+		const u64 address = rw->code.insns[rw->points[i].insn].address;
+
+		if (!can_move(&rw->code, rw->points[i].insn))
+			return refuse(rw, f, "is an instruction that cannot run elsewhere",
+				      address);
+		for (other = first; other < i; other++) {
+			if (rw->points[other].insn == rw->points[i].insn)
+				return refuse(rw, f, "it is entered and left at once", address);
+		}
+	}
+	return 0;
+}
+
 int plan_function(struct rewrite *rw, size_t f)
 {
 	size_t points = rw->nr_points, windows = rw->nr_windows, i;
@@ -395,8 +418,11 @@ int plan_function(struct rewrite *rw, size_t f)
 	ret = ret ?: add_entry(rw, f);
 	ret = ret ?: add_landings(rw, f);
 	ret = ret ?: add_exits(rw, f, &inside);
-	for (i = points; !ret && i < rw->nr_points; i++)
-		ret = cover(rw, f, rw->points + i);
+	if (rw->at_run_time)
+		ret = ret ?: check_points(rw, f, points);
+	else
+		for (i = points; !ret && i < rw->nr_points; i++)
+			ret = cover(rw, f, rw->points + i);
 	if (ret > 0)
 		forget(rw, points, windows);
 	return ret < 0 ? -1 : 0;
@@ -448,7 +474,7 @@ static size_t end_of_room(const struct rewrite *rw, size_t f, size_t first, size
 			return NO_INSN;
 		last++;
 	}
-	return last;
+	return bytes_of(code, first, last) <= REWRITE_COPY_MAX ? last : NO_INSN;
 }
 
 /* A window is made longer than its jump: behind that, nobody comes, but to a hop. */

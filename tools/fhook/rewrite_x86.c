@@ -2,8 +2,7 @@
 /*
  * fhook-rewrite on x86_64
  *
- * Copies are made by the kernel's relocators, as uhook has them; capstone tells where
- * instructions begin and what they do.
+ * Capstone tells where instructions begin and what they do.
  */
 #include <capstone/capstone.h>
 #include <string.h>
@@ -112,23 +111,6 @@ static int read_x86(const uint8_t *bytes, size_t size, uint64_t address,
 	return insn->kind;
 }
 
-static int copy_x86(const uint8_t *bytes, size_t size, uint64_t from, uint64_t to,
-		    uint8_t *to_bytes)
-{
-	struct uhook_copy copy;
-	int ret = uhook_relocate_branch(bytes, size, from, to, &copy);
-
-	if (ret)
-		return ret;
-	memcpy(to_bytes, copy.bytes, copy.copy_len);
-	return copy.copy_len;
-}
-
-static int jump_x86(uint64_t at, uint64_t target, uint8_t *bytes)
-{
-	return uhook_make_hop(at, target, bytes);
-}
-
 static void short_jump_x86(uint64_t at, uint64_t target, uint8_t *bytes)
 {
 	bytes[0] = JUMP_SHORT;
@@ -158,8 +140,8 @@ const struct rewrite_arch rewrite_x86 = {
 	.page = 0x1000,
 	.fill = 0xcc,
 	.read = read_x86,
-	.copy = copy_x86,
-	.jump = jump_x86,
+	.copy = rewrite_copy,
+	.jump = rewrite_jump,
 	.slot = slot_x86,
 	.short_jump = short_jump_x86,
 };

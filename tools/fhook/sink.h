@@ -18,7 +18,7 @@ enum leave_how {
 	LEFT_TAIL,	/* by going to another function, which has returned */
 	LEFT_OTHERWISE,	/* its caller went on, but no exit came: an exception, a jump */
 	LEFT_LOST,	/* the same, but something is missing since it was entered */
-	LEFT_OPEN,	/* the trace ended before */
+	LEFT_OPEN,	/* nothing more was heard of its thread, or of whom nobody knows */
 };
 
 /**

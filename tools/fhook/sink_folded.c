@@ -126,28 +126,32 @@ static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
 		folded->nodes[frame->mark].self += time - frame->below;
 }
 
-static void print_stack(const struct sink *sink, const struct folded *folded, u32 index)
+/* The outermost call first, for which PATH has room for as many nodes as there are. */
+static void print_stack(const struct sink *sink, const struct folded *folded, u32 index, u32 *path)
 {
-	const struct node *node = &folded->nodes[index];
+	const struct node *nodes = folded->nodes;
+	size_t depth = 0;
 
-	if (node->caller == ROOT) {
-		fputs(folded->labels[node->function], sink->out);
-		return;
-	}
-	print_stack(sink, folded, node->caller);
-	fprintf(sink->out, ";%s", map_name(sink->map, node->function));
+	for (; nodes[index].caller != ROOT; index = nodes[index].caller)
+		path[depth++] = index;
+	fputs(folded->labels[nodes[index].function], sink->out);
+	while (depth--)
+		fprintf(sink->out, ";%s", map_name(sink->map, nodes[path[depth]].function));
 }
 
 static void end(struct sink *sink)
 {
 	struct folded *folded = sink->data;
+	u32 *path = calloc(folded->nr_nodes + 1, sizeof(*path));
 	size_t i;
 
-	for (i = 0; i < folded->nr_nodes; i++)
+	sink->no_memory |= !path;
+	for (i = 0; path && i < folded->nr_nodes; i++)
 		if (folded->nodes[i].self && folded->nodes[i].caller != ROOT) {
-			print_stack(sink, folded, i);
+			print_stack(sink, folded, i, path);
 			fprintf(sink->out, " %llu\n", folded->nodes[i].self);
 		}
+	free(path);
 	for (i = 0; i < folded->nr_labels; i++)
 		free(folded->labels[i]);
 	free(folded->labels);

@@ -12,7 +12,7 @@ static const char *const ends[] = {
 	[LEFT_TAIL] = "tail call",
 	[LEFT_OTHERWISE] = "left otherwise",
 	[LEFT_LOST] = "exit lost",
-	[LEFT_OPEN] = "not over when the trace ends",
+	[LEFT_OPEN] = "not over when its trace ends",
 };
 
 static void print_string(FILE *out, const char *string)

@@ -25,7 +25,7 @@ static const char *const comments[] = {
 	[LEFT_TAIL] = " tail call",
 	[LEFT_OTHERWISE] = " left otherwise",
 	[LEFT_LOST] = " exit lost",
-	[LEFT_OPEN] = " not over when the trace ends",
+	[LEFT_OPEN] = " not over when its trace ends",
 };
 
 static void indent(const struct sink *sink, u64 time, size_t depth)

@@ -182,15 +182,20 @@ void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_s
 	}
 }
 
-void stacks_gap(struct stacks *stacks, struct thread *thread, const char *why, u64 lost)
+void stacks_doubt(struct stacks *stacks, struct thread *thread)
 {
-	struct sink *sink = stacks->sink;
-
 	/* Where a tail went is not known any more, but it did leave. */
 	while (thread->nr_frames && top_of(thread)->state == FRAME_WAITS)
 		pop(stacks, thread, LEFT_TAIL);
 	thread->uncertain = thread->nr_frames;
 	thread->gap = true;
+}
+
+void stacks_gap(struct stacks *stacks, struct thread *thread, const char *why, u64 lost)
+{
+	struct sink *sink = stacks->sink;
+
+	stacks_doubt(stacks, thread);
 	if (sink->ops->gap)
 		sink->ops->gap(sink, thread, why, lost);
 }
@@ -204,13 +209,18 @@ struct thread *stacks_new_thread(struct stacks *stacks)
 	return thread;
 }
 
+void stacks_forget(struct stacks *stacks, struct thread *thread)
+{
+	while (thread->nr_frames)
+		pop_one(stacks, thread,
+			top_of(thread)->state == FRAME_RUNS ? LEFT_OPEN : LEFT_TAIL);
+}
+
 void stacks_end_thread(struct stacks *stacks, struct thread *thread)
 {
 	struct sink *sink = stacks->sink;
 
-	while (thread->nr_frames)
-		pop_one(stacks, thread,
-			top_of(thread)->state == FRAME_RUNS ? LEFT_OPEN : LEFT_TAIL);
+	stacks_forget(stacks, thread);
 	if (sink->ops->ended)
 		sink->ops->ended(sink, thread);
 	free(thread->frames);

@@ -91,6 +91,10 @@ struct thread *stacks_new_thread(struct stacks *stacks);
 void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_stub *stub,
 		u64 time);
 void stacks_gap(struct stacks *stacks, struct thread *thread, const char *why, u64 lost);
+/* As in a gap, but it was said before that something may be missing here. */
+void stacks_doubt(struct stacks *stacks, struct thread *thread);
+/* What comes is not of whom these calls are: none of them is heard of again. */
+void stacks_forget(struct stacks *stacks, struct thread *thread);
 /* The thread has ended, or the trace. */
 void stacks_end_thread(struct stacks *stacks, struct thread *thread);
 

@@ -14,13 +14,20 @@
  * @nr_events: of so many
  * @next: the first one that was not looked at
  * @thread: whose events these are; NULL: of one that is not wanted, or of nobody
+ * @task: the task that is, where processors are ordered by time
+ * @gap_task: the one that ran before the last gap
+ * @last: the time of the last event of a function
+ * @gap_begin: that of the last one before the gap
+ * @in_gap: there was one, and no event behind it was looked at
  * @nobody: it is not known which task runs
- * @unknown: what has the events of that
+ * @unknown: what has the events of that; it may be another task each time
  * @spelled: what context stubs have said since the last whole context
  * @spelling: a context has begun
  * @turn: which turn of the task, as far as it was said; -1: it was not
  * @taken: how many events have been taken from it
+ * @strange: the last address was no stub's
  * @waits: a context is complete, and waits to be its task's next turn
+ * @resumes: it does not wait with a context, but with an event that others come before
  * @since: the time of that
  * @number: of the stream
  */
@@ -29,8 +36,10 @@ struct stream {
 	struct trace_event events[TRACE_BATCH];
 	unsigned int nr_events, next;
 	struct thread *thread, *unknown;
+	struct task *task, *gap_task;
+	u64 last, gap_begin;
 	u32 spelled;
-	bool nobody, spelling, waits;
+	bool in_gap, nobody, spelling, strange, waits, resumes;
 	int turn;
 	u64 since, taken;
 	u32 number;
@@ -39,6 +48,11 @@ struct stream {
 /**
  * struct decoding - what the functions here share
  * @turns: the map has stubs that say turns, so a context begins with one
+ * @by_time: it has none, but there is a clock
+ * @limit: with that: no other stream has anything before this time
+ * @gap_end: until when something is missing of a stream, as far as was read
+ * @nr_gaps: of so many streams something is missing, and the end of that was not read
+ * @lost_from: from here on something is missing of a stream that has ended
  */
 struct decoding {
 	struct streams *streams;
@@ -46,7 +60,9 @@ struct decoding {
 	struct tasks tasks;
 	struct stream **open;
 	unsigned int nr_open;
-	bool turns;
+	bool turns, by_time;
+	u64 limit, gap_end, lost_from;
+	unsigned int nr_gaps;
 };
 
 static bool wanted(const struct decoding *decoding, u64 number)
@@ -112,20 +128,100 @@ static void gap(struct decoding *decoding, struct stream *stream, const char *wh
 		stacks_gap(&decoding->stacks, thread, why, lost);
 }
 
-/* Which task it is, is not known before the next context. */
-static void forget_task(struct stream *stream)
+/* Who was not known, if anybody was, is not who comes now. */
+static void leave_task(struct decoding *decoding, struct stream *stream)
 {
+	if (stream->unknown)
+		stacks_forget(&decoding->stacks, stream->unknown);
 	stream->thread = NULL;
+}
+
+/* Which task it is, is not known before the next context. */
+static void forget_task(struct decoding *decoding, struct stream *stream)
+{
+	leave_task(decoding, stream);
 	stream->nobody = true;
 	stream->spelling = false;
 	stream->turn = -1;
 }
 
+static void begin_gap(struct decoding *decoding, struct stream *stream)
+{
+	if (stream->in_gap)
+		return;
+	stream->in_gap = true;
+	decoding->nr_gaps++;
+	stream->gap_begin = stream->last;
+	stream->gap_task = stream->task;
+	if (stream->task)
+		stream->task->told = true;
+	stream->task = NULL;
+}
+
+/* The gap lasted until TIME. Who ran before it has been told of it. */
+static void end_gap(struct decoding *decoding, struct stream *stream, u64 time)
+{
+	struct task *task = stream->gap_task;
+
+	if (!stream->in_gap)
+		return;
+	stream->in_gap = false;
+	decoding->nr_gaps--;
+	if (decoding->gap_end < time)
+		decoding->gap_end = time;
+	if (task && task->until <= stream->gap_begin)
+		task->until = time;
+}
+
+/* Has something been missing just before TIME of a stream, of which no end was read? */
+static bool in_open_gap(const struct decoding *decoding, u64 time)
+{
+	unsigned int i;
+
+	if (decoding->lost_from < time)
+		return true;
+	for (i = 0; decoding->nr_gaps && i < decoding->nr_open; i++)
+		if (decoding->open[i]->in_gap && decoding->open[i]->gap_begin < time)
+			return true;
+	return false;
+}
+
+/*
+ * Between its last event and this one the task may have been on any processor, and so
+ * where something is missing. While that lasts, it is said once.
+ */
+static void follow_task(struct decoding *decoding, struct stream *stream, u64 time)
+{
+	struct task *task = stream->task;
+	const bool open = in_open_gap(decoding, time);
+
+	if (time <= task->until)
+		return;
+	if (task->until < decoding->gap_end || (open && !task->told))
+		gap(decoding, stream, "it may have run where something is missing", 0);
+	else if (open)
+		stacks_doubt(&decoding->stacks, stream->thread);
+	task->told = open;
+	task->until = time;
+}
+
 static void cpu_gap(struct decoding *decoding, struct stream *stream, const char *why, u64 lost)
 {
 	gap(decoding, stream, why, lost);
-	if (!decoding->streams->recording->threads)
-		forget_task(stream);
+	if (decoding->streams->recording->threads)
+		return;
+	if (decoding->by_time)
+		begin_gap(decoding, stream);
+	forget_task(decoding, stream);
+}
+
+/* Of an address nobody knows what it stands for: a task, a call; one gap for all in a row. */
+static void strange_address(struct decoding *decoding, struct stream *stream)
+{
+	decoding->streams->totals.strange++;
+	if (!stream->strange)
+		cpu_gap(decoding, stream, "an address is no stub of the map", 0);
+	stream->strange = true;
 }
 
 /* A context stub; the last one of a context makes the stream wait. */
@@ -161,13 +257,37 @@ static void spell(struct decoding *decoding, struct stream *stream, const struct
 	}
 }
 
+/* By time, the event that was taken last may have to wait for those of other streams. */
+static bool is_early(const struct decoding *decoding, struct stream *stream, u64 time)
+{
+	if (!decoding->by_time || time <= decoding->limit)
+		return false;
+	stream->next--;
+	stream->taken--;
+	stream->waits = true;
+	stream->resumes = true;
+	stream->since = time;
+	return true;
+}
+
+static void function_event(struct decoding *decoding, struct stream *stream,
+			   const struct map_stub *stub, u64 time)
+{
+	struct thread *thread = thread_of(decoding, stream);
+
+	stream->last = time;
+	if (stream->task)
+		follow_task(decoding, stream, time);
+	if (thread)
+		stacks_hit(&decoding->stacks, thread, stub, time);
+}
+
 /* Take events until the stream waits or ends. Returns false when it has ended. */
 static bool advance(struct decoding *decoding, struct stream *stream)
 {
 	struct streams *streams = decoding->streams;
 	const struct trace_event *event;
 	const struct map_stub *stub;
-	struct thread *thread;
 
 	while (!stream->waits) {
 		event = next_event(stream);
@@ -183,15 +303,14 @@ static bool advance(struct decoding *decoding, struct stream *stream)
 		}
 		stub = map_find(streams->map, event->address);
 		if (!stub) {
-			if (!streams->totals.strange++)
-				gap(decoding, stream, "an address is no stub of the map", 0);
-		} else if (map_is_context(stub)) {
-			spell(decoding, stream, stub, event->time);
-		} else {
-			thread = thread_of(decoding, stream);
-			if (thread)
-				stacks_hit(&decoding->stacks, thread, stub, event->time);
+			strange_address(decoding, stream);
+			continue;
 		}
+		stream->strange = false;
+		if (map_is_context(stub))
+			spell(decoding, stream, stub, event->time);
+		else if (!is_early(decoding, stream, event->time))
+			function_event(decoding, stream, stub, event->time);
 	}
 	return true;
 }
@@ -242,8 +361,10 @@ static unsigned int doubt(const struct decoding *decoding, const struct stream *
 {
 	const struct task *task;
 
-	if (!stream->waits || stream->turn < 0)
+	if (!stream->waits)
 		return 0;
+	if (stream->turn < 0)
+		return decoding->by_time;
 	task = tasks_find(&decoding->tasks, stream->spelled);
 	if (!task)
 		return stream->turn ? 2 : 0;
@@ -280,6 +401,22 @@ static unsigned int choose(const struct decoding *decoding, unsigned int recent)
 	return best;
 }
 
+/* Until when the stream that was chosen may go on before another one has to. */
+static u64 earliest_other(const struct decoding *decoding, unsigned int chosen)
+{
+	u64 earliest = ~0ULL;
+	unsigned int i;
+
+	for (i = 0; i < decoding->nr_open; i++) {
+		const struct stream *stream = decoding->open[i];
+		const u64 since = stream->waits ? stream->since : 0;
+
+		if (i != chosen && since < earliest)
+			earliest = since;
+	}
+	return earliest;
+}
+
 static void name_task(const struct task *task)
 {
 	struct thread *thread = task->thread;
@@ -297,11 +434,16 @@ static void begin_turn(struct decoding *decoding, struct stream *stream)
 	struct task *task = tasks_get(&decoding->tasks, stream->spelled);
 	bool missing = false;
 
-	stream->waits = false;
+	stream->task = NULL;
+	end_gap(decoding, stream, stream->since);
+	leave_task(decoding, stream);
 	stream->nobody = false;
-	stream->thread = NULL;
-	if (!task || !wanted(decoding, stream->spelled))
+	if (!task)
 		return;
+	if (!wanted(decoding, stream->spelled)) {
+		task->turn = stream->turn;
+		return;
+	}
 	if (task->thread && stream->turn >= 0) {
 		if (!stream->turn) {
 			stacks_end_thread(&decoding->stacks, task->thread);
@@ -315,11 +457,31 @@ static void begin_turn(struct decoding *decoding, struct stream *stream)
 		if (!task->thread)
 			return;
 		name_task(task);
+		/* Of its past nothing is known in any case. */
+		task->thread->gap = missing || decoding->gap_end ||
+				    in_open_gap(decoding, stream->since);
+		task->until = stream->since;
+		missing = false;
 	}
+	if (decoding->by_time)
+		stream->task = task;
 	task->turn = stream->turn;
 	stream->thread = task->thread;
 	if (missing)
 		gap(decoding, stream, "turns of this task are missing", 0);
+}
+
+/* What is missing at the end of a stream: nobody knows until when. */
+static void end_stream(struct decoding *decoding, struct stream *stream)
+{
+	const struct recording *recording = decoding->streams->recording;
+	const bool lost = recording_note(recording->lost, recording->nr_lost, stream->number);
+
+	if ((stream->in_gap || lost) && decoding->by_time && stream->last < decoding->lost_from)
+		decoding->lost_from = stream->last;
+	if (stream->in_gap)
+		decoding->nr_gaps--;
+	close_stream(decoding, stream);
 }
 
 static int open_cpus(struct decoding *decoding, struct fault *fault)
@@ -343,7 +505,7 @@ static int open_cpus(struct decoding *decoding, struct fault *fault)
 		decoding->open[decoding->nr_open] = open_stream(decoding, i, fault);
 		if (!decoding->open[decoding->nr_open])
 			return -1;
-		forget_task(decoding->open[decoding->nr_open++]);
+		forget_task(decoding, decoding->open[decoding->nr_open++]);
 	}
 	return 0;
 }
@@ -358,11 +520,15 @@ static int decode_cpus(struct decoding *decoding, struct fault *fault)
 
 		recent = choose(decoding, recent);
 		stream = decoding->open[recent];
-		if (stream->waits)
+		if (decoding->by_time)
+			decoding->limit = earliest_other(decoding, recent);
+		if (stream->waits && !stream->resumes)
 			begin_turn(decoding, stream);
+		stream->waits = false;
+		stream->resumes = false;
 		if (advance(decoding, stream))
 			continue;
-		close_stream(decoding, stream);
+		end_stream(decoding, stream);
 		decoding->open[recent] = decoding->open[--decoding->nr_open];
 		recent = 0;
 	}
@@ -405,8 +571,11 @@ int streams_decode(struct streams *streams, struct fault *fault)
 			.map = streams->map, .sink = sink, .totals = &streams->totals,
 		},
 		.turns = has_turns(streams->map),
+		.lost_from = ~0ULL,
 	};
 
+	decoding.by_time = !decoding.turns && streams->recording->clock &&
+			   !streams->recording->threads;
 	if (streams->recording->clock)
 		decoding.stacks.multiply = (1000000ULL << 32) / streams->recording->clock;
 	if (sink->ops->begin && sink->ops->begin(sink, fault))

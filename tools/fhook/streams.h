@@ -9,6 +9,11 @@
  * nothing is kept but each task's stack. If a turn is in no stream, because there was
  * a gap, all streams wait at last: then the one that has waited since the earliest
  * time goes on, and the task has a gap.
+ *
+ * What software has recorded of a kernel has no turns, but times of one clock. Then the
+ * events of all streams are taken in the order of their times. A task may have left its
+ * processor and come back, and nobody has said so: so a gap of one processor is a gap of
+ * each task that has events before its end and after its begin.
  */
 #ifndef FHOOK_STREAMS_H
 #define FHOOK_STREAMS_H

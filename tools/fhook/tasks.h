@@ -11,12 +11,16 @@
  * @thread: its stack
  * @id: the number that context stubs spell
  * @turn: the last one that was read; -1: turns are not said
+ * @until: where they are not: the time of the last event that was read
+ * @told: it was said that something may be missing of it, and that was not over then
  */
 struct task {
 	struct task *next;
 	struct thread *thread;
 	u32 id;
 	int turn;
+	u64 until;
+	bool told;
 };
 
 #define TASK_SLOTS	4096

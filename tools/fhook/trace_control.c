@@ -88,19 +88,16 @@ static int do_range(char **words, int count, struct fault *fault)
 static int do_start(char **words, int count, struct fault *fault)
 {
 	const enum recording_profile before = plugin.profile;
-	unsigned int i;
+	enum recording_profile profile;
 
-	for (i = 0; count == 2 && i < PROFILES; i++) {
-		if (strcmp(recording_profiles[i], words[1]))
-			continue;
-		if (trace_start(i, fault))
-			return -1;
-		/* A full branch trace is made of other callbacks. */
-		if (i != before && (i == PROFILE_BRANCHES || before == PROFILE_BRANCHES))
-			return flush_code(fault);
-		return 0;
-	}
-	return fault_say(fault, "a start is said as: start target, or no-target, cycles, branches");
+	if (count != 2)
+		return fault_say(fault, "a start is said as: start PROFILE");
+	if (recording_find_profile(words[1], &profile, fault) || trace_start(profile, fault))
+		return -1;
+	/* A full branch trace is made of other callbacks. */
+	if (profile != before && (profile == PROFILE_BRANCHES || before == PROFILE_BRANCHES))
+		return flush_code(fault);
+	return 0;
 }
 
 static int obey(char *line, struct fault *fault)

@@ -27,17 +27,16 @@ void trace_file_flush(struct trace_file *file)
 {
 	size_t done = 0;
 
-	while (done < file->used) {
+	while (done < file->used && !file->lost) {
 		ssize_t result = write(file->fd, file->buffer + done, file->used - done);
 
 		if (result < 0 && errno == EINTR)
 			continue;
-		if (result <= 0) {
-			file->lost += file->used - done;
+		if (result <= 0)
 			break;
-		}
 		done += result;
 	}
+	file->lost += file->used - done;
 	file->written += done;
 	file->used = 0;
 }

@@ -2,8 +2,9 @@
 /*
  * A stream that is being written: a buffer and a file
  *
- * Of one thread at a time. What cannot be written (the disk is full) is counted,
- * and what follows is written when it can be.
+ * Of one thread at a time. When something cannot be written (the disk is full), the
+ * stream ends there, and the rest is counted: a hole in it would be read as something
+ * else than what was there.
  */
 #ifndef FHOOK_TRACE_FILE_H
 #define FHOOK_TRACE_FILE_H

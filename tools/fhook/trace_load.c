@@ -98,3 +98,14 @@ void trace_find_loads(bool again)
 		look_at_mappings();
 	pthread_mutex_unlock(&lock);
 }
+
+void trace_check_loads(void)
+{
+	struct fault fault;
+
+	if (!looked || nr_found)
+		return;
+	fault_say(&fault, "no object of the map %s was loaded: nothing of it was recorded",
+		  plugin.map_path);
+	fault_print("fhook-trace", &fault);
+}

@@ -36,15 +36,23 @@ static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int trace_add_range(u64 start, u64 size, struct fault *fault)
 {
-	const unsigned int nr = atomic_load(&plugin.nr_ranges);
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	unsigned int nr;
+	int result = 0;
 
 	if (!size || start + size - 1 < start)
 		return fault_say(fault, "0x%llx and 0x%llx are no range", start, size);
-	if (nr == TRACE_RANGES)
-		return fault_say(fault, "there are %u ranges already, and no room for more", nr);
-	plugin.ranges[nr] = (struct trace_range){ .start = start, .size = size };
-	atomic_store_explicit(&plugin.nr_ranges, nr + 1, memory_order_release);
-	return 0;
+	/* Programs load objects while the channel says more. */
+	pthread_mutex_lock(&lock);
+	nr = atomic_load(&plugin.nr_ranges);
+	if (nr == TRACE_RANGES) {
+		result = fault_say(fault, "there are %u ranges already, and no room for more", nr);
+	} else {
+		plugin.ranges[nr] = (struct trace_range){ .start = start, .size = size };
+		atomic_store_explicit(&plugin.nr_ranges, nr + 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&lock);
+	return result;
 }
 
 static bool same_site(const struct trace_site *a, const struct trace_site *b)
@@ -146,20 +154,7 @@ static void flushed(uint64_t id __unused)
 static void exiting(uint64_t id __unused, void *data __unused)
 {
 	trace_stop();
-}
-
-static int set_profile(const char *name, struct fault *fault)
-{
-	unsigned int i;
-
-	for (i = 0; i < PROFILES; i++)
-		if (!strcmp(recording_profiles[i], name)) {
-			plugin.profile = i;
-			return 0;
-		}
-	return fault_say(fault,
-			 "there is no profile '%s': it is target, no-target, cycles or branches",
-			 name);
+	trace_check_loads();
 }
 
 static int set_range(char *text, struct fault *fault)
@@ -191,7 +186,7 @@ static int set_option(char *argument, struct fault *fault)
 	else if (!strcmp(argument, "range"))
 		return set_range(value, fault);
 	else if (!strcmp(argument, "profile"))
-		return set_profile(value, fault);
+		return recording_find_profile(value, &plugin.profile, fault);
 	else if (strcmp(argument, "psb"))
 		return fault_say(fault, "there is no option '%s'", argument);
 	else if (word_number(value, 10, 1ULL << 40, &plugin.psb_period) || plugin.psb_period < 64)

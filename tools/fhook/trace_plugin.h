@@ -101,6 +101,9 @@ void trace_add_load(u32 object, u64 bias);
 /* Look where the objects of the map are: once, or AGAIN for those not found yet. */
 void trace_find_loads(bool again);
 
+/* In the end: say it if none was found. */
+void trace_check_loads(void);
+
 /* Listen. Returns 0, or -1 and a sentence. */
 int trace_control_start(struct fault *fault);
 

@@ -151,8 +151,12 @@ static void close_stream(struct vcpu *vcpu)
 	if (plugin.x86)
 		pt_emit_flush(&vcpu->pt);
 	trace_file_flush(vcpu->file);
-	if (vcpu->file->lost)
+	if (vcpu->file->lost) {
+		pthread_mutex_lock(&lock);
 		recording_add_lost(&recording, vcpu->stream, vcpu->file->lost);
+		write_info();
+		pthread_mutex_unlock(&lock);
+	}
 	trace_file_close(vcpu->file);
 	vcpu->file = NULL;
 }
@@ -388,6 +392,7 @@ static void finish(struct vcpu *vcpu)
 	if (vcpu->file && vcpu->waiting && plugin.profile != PROFILE_BRANCHES)
 		resolve(vcpu, 0);
 	close_stream(vcpu);
+	vcpu->failed = false;
 }
 
 void trace_vcpu_gone(unsigned int index)
@@ -416,27 +421,6 @@ void trace_stop(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static int copy_map(struct fault *fault)
-{
-	char *path = recording_path(&recording, "map"), buffer[65536];
-	FILE *from = fopen(plugin.map_path, "r"), *to = path ? fopen(path, "w") : NULL;
-	int result = from && to ? 0 : -1;
-	size_t size;
-
-	while (!result && (size = fread(buffer, 1, sizeof(buffer), from)))
-		if (fwrite(buffer, 1, size, to) != size)
-			result = -1;
-	if (from)
-		fclose(from);
-	if (to && fclose(to))
-		result = -1;
-	if (result)
-		fault_say(fault, "the map %s cannot be copied to %s", plugin.map_path,
-			  recording.directory);
-	free(path);
-	return result;
-}
-
 /* The first recording has the directory that was named, others a number more. */
 static int create(struct fault *fault)
 {
@@ -444,10 +428,10 @@ static int create(struct fault *fault)
 	int result;
 
 	if (!recordings++)
-		return recording_create(&recording, plugin.out, fault);
+		return recording_create(&recording, plugin.out, plugin.map_path, fault);
 	if (asprintf(&directory, "%s.%u", plugin.out, recordings) < 0)
 		return fault_say(fault, "there is not enough memory to record");
-	result = recording_create(&recording, directory, fault);
+	result = recording_create(&recording, directory, plugin.map_path, fault);
 	free(directory);
 	return result;
 }
@@ -455,6 +439,7 @@ static int create(struct fault *fault)
 int trace_start(enum recording_profile profile, struct fault *fault)
 {
 	unsigned int i;
+	int result;
 
 	if (!plugin.x86 && profile > PROFILE_NO_TARGET)
 		return fault_say(fault,
@@ -474,15 +459,17 @@ int trace_start(enum recording_profile profile, struct fault *fault)
 	next_stream = 0;
 	for (i = 0; i < nr_loads; i++)
 		recording_add_load(&recording, loads[i].object, loads[i].bias);
-	if (create(fault) || (plugin.map_path && copy_map(fault)) ||
-	    recording_write(&recording, fault)) {
-		recording_free(&recording);
-		pthread_mutex_unlock(&lock);
-		return -1;
+	result = create(fault);
+	if (!result && recording_write(&recording, fault)) {
+		recording_remove(&recording);
+		result = -1;
 	}
-	__atomic_store_n(&running, true, __ATOMIC_RELAXED);
+	if (result)
+		recording_free(&recording);
+	else
+		__atomic_store_n(&running, true, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
-	return 0;
+	return result;
 }
 
 void trace_add_load(u32 object, u64 bias)

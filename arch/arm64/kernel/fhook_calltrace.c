@@ -187,7 +187,10 @@ static struct {
 	u32		words[512];
 } queue;
 
-static void write_queue(void)
+/**
+ * calltrace_arch_flush() - do what has been queued
+ */
+void calltrace_arch_flush(void)
 {
 	if (queue.num)
 		WARN_ON_ONCE(aarch64_insn_patch_text(queue.addrs, queue.words,
@@ -196,29 +199,16 @@ static void write_queue(void)
 }
 
 /**
- * calltrace_arch_patch() - patch exits, or put back what was there
- * @choice: whose
- * @table: only those of its functions, unless it is NULL
+ * calltrace_arch_queue() - patch an exit, or put back what was there
+ * @exit: the exit
  * @trace: which
  *
- * What somebody else has written meanwhile stays.
+ * It is done at the next calltrace_arch_flush(), at the latest.
  */
-void calltrace_arch_patch(const struct calltrace_choice *choice,
-			  const struct fhook_table *table, bool trace)
+void calltrace_arch_queue(const struct calltrace_exit *exit, bool trace)
 {
-	const struct calltrace_exit *exit = choice->exits;
-	const struct fhook_table *has;
-
-	for (; exit < choice->exits + choice->num_exits; exit++) {
-		has = choice->functions[exit->function].table;
-		if (!has || (table && has != table) ||
-		    !calltrace_arch_exit_is(exit, !trace))
-			continue;
-		queue.addrs[queue.num] = (void *)exit->addr;
-		queue.words[queue.num++] = trace ? branch_to(exit) :
-						   original_of(exit);
-		if (queue.num == ARRAY_SIZE(queue.addrs))
-			write_queue();
-	}
-	write_queue();
+	queue.addrs[queue.num] = (void *)exit->addr;
+	queue.words[queue.num++] = trace ? branch_to(exit) : original_of(exit);
+	if (queue.num == ARRAY_SIZE(queue.addrs))
+		calltrace_arch_flush();
 }

@@ -184,6 +184,28 @@ int uhook_make_jump(unsigned long site, const u8 *text, u8 insn_len, unsigned lo
 	return 0;
 }
 
+#define IP0	16U
+#define IP1	17U
+
+/* BR, BLR and RET, and those that authenticate, which have another register. */
+static bool branches_by(u32 insn, unsigned int reg)
+{
+	return insn >> 25 == 0x6b && ((insn >> 5 & 0x1f) == reg || (insn & 0x1f) == reg);
+}
+
+int uhook_stub_code(u8 *code, const void *insn, unsigned long target)
+{
+	const u32 word = get_unaligned_le32(insn);
+	const unsigned int reg = branches_by(word, IP0) ? IP1 : IP0;
+
+	if (branches_by(word, reg))
+		return -EOPNOTSUPP;
+	put_unaligned_le32(0x58000040 | reg, code);		/* ldr reg, .+8 */
+	put_unaligned_le32(0xd61f0000 | reg << 5, code + 4);	/* br reg */
+	put_unaligned_le64(target, code + 8);
+	return 0;
+}
+
 /* LDXR, STXR and their kin, those without privileges (LSUI) too, but not CASP. */
 static bool is_exclusive(u32 insn)
 {

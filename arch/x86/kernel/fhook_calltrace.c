@@ -244,32 +244,28 @@ bool calltrace_arch_exit_is(const struct calltrace_exit *exit, bool traced)
 }
 
 /**
- * calltrace_arch_patch() - patch exits, or put back what was there
- * @choice: whose
- * @table: only those of its functions, unless it is NULL
+ * calltrace_arch_queue() - patch an exit, or put back what was there
+ * @exit: the exit
  * @trace: which
  *
- * What somebody else has written meanwhile stays. What was there need not be among the
- * instructions that text_poke_queue() lets other CPUs do in the meantime, so they jump
- * to the stub, which has it.
+ * It is done at the next calltrace_arch_flush(), at the latest. What was there need
+ * not be among the instructions that text_poke_queue() lets other CPUs do in the
+ * meantime, so they jump to the stub, which has it.
  */
-void calltrace_arch_patch(const struct calltrace_choice *choice,
-			  const struct fhook_table *table, bool trace)
+void calltrace_arch_queue(const struct calltrace_exit *exit, bool trace)
 {
-	const struct calltrace_exit *exit = choice->exits;
-	const struct fhook_table *has;
+	if (trace)
+		text_poke_queue((void *)exit->addr, jump_to(exit),
+				CALLTRACE_EXIT_SIZE, NULL);
+	else
+		text_poke_queue((void *)exit->addr, exit->original,
+				CALLTRACE_EXIT_SIZE, jump_to(exit));
+}
 
-	for (; exit < choice->exits + choice->num_exits; exit++) {
-		has = choice->functions[exit->function].table;
-		if (!has || (table && has != table) ||
-		    !calltrace_arch_exit_is(exit, !trace))
-			continue;
-		if (trace)
-			text_poke_queue((void *)exit->addr, jump_to(exit),
-					CALLTRACE_EXIT_SIZE, NULL);
-		else
-			text_poke_queue((void *)exit->addr, exit->original,
-					CALLTRACE_EXIT_SIZE, jump_to(exit));
-	}
+/**
+ * calltrace_arch_flush() - do what has been queued
+ */
+void calltrace_arch_flush(void)
+{
 	text_poke_finish();
 }

@@ -172,6 +172,18 @@ int uhook_count_code(u8 *code, size_t size, unsigned long at, unsigned long cell
 	return sizeof(count_code);
 }
 
+/* jmp *2(%rip), two int3, and what it reads, which is aligned if the code is. */
+int uhook_stub_code(u8 *code, const void *insn, unsigned long target)
+{
+	static const u8 jump[] = { 0xff, 0x25, 2, 0, 0, 0, INT3_OPCODE, INT3_OPCODE };
+	const u64 address = target;
+
+	static_assert(sizeof(jump) + sizeof(address) == UHOOK_STUB_SIZE);
+	memcpy(code, jump, sizeof(jump));
+	memcpy(code + sizeof(jump), &address, sizeof(address));
+	return 0;
+}
+
 /* Between a load and a store that depends on it, x86 has nothing to lose. */
 bool uhook_is_atomic(const void *before, unsigned int len)
 {

@@ -13,7 +13,6 @@
  */
 #include <linux/execmem.h>
 #include <linux/kallsyms.h>
-#include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/rculist.h>
 #include <linux/set_memory.h>
@@ -334,10 +333,14 @@ void calltrace_blocks_free(struct calltrace_choice *choice)
 /**
  * struct found - what an address in a block belongs to
  * @choice: the choice, NULL if it is in no block
+ * @block: the block
+ * @offset: where in it, in bytes
  * @owner: as in &calltrace_block.owners
  */
 struct found {
 	const struct calltrace_choice	*choice;
+	const struct calltrace_block	*block;
+	u32				offset;
 	u32				owner;
 };
 
@@ -353,7 +356,7 @@ static struct found find(unsigned long addr)
 			offset = addr - (unsigned long)block->base;
 			if (offset < block->size)
 				return (struct found){
-					choice,
+					choice, block, offset,
 					block->owners[offset /
 						      CALLTRACE_STUB_SIZE],
 				};
@@ -429,8 +432,8 @@ static const char *kind_name(const struct found *found)
  * @offset: set to where in it the address is
  * @name: set to its name, buffer of KSYM_NAME_LEN bytes
  *
- * The name is that of its function, so that a stack shows it. Any context, with
- * preemption disabled.
+ * The name is that of its function, so that a stack shows it; for what belongs to no
+ * function, it is the block's. Any context, with preemption disabled.
  *
  * Return: the length of the name, 0 if this is no stub.
  */
@@ -453,9 +456,9 @@ int calltrace_address_lookup(unsigned long addr, unsigned long *size,
 	if (f)
 		strlcat(name, kind_name(&found), KSYM_NAME_LEN);
 	if (size)
-		*size = CALLTRACE_STUB_SIZE;
+		*size = f ? CALLTRACE_STUB_SIZE : found.block->size;
 	if (offset)
-		*offset = addr % CALLTRACE_STUB_SIZE;
+		*offset = f ? found.offset % CALLTRACE_STUB_SIZE : found.offset;
 
 	return strlen(name);
 }

@@ -7,6 +7,7 @@
  *	block.c		the trace block: memory of stubs, and their names
  *	switch.c	patching entries and exits, and taking it back
  *	context.c	stubs that say which task runs
+ *	programs.c	what is traced of programs, through uhook
  *	tracefs.c	the files in tracefs' fhook/calltrace/
  *	arch/		instructions that leave a function, stubs
  *
@@ -291,6 +292,13 @@ void calltrace_context_end(void);
 void calltrace_context_show(struct seq_file *m,
 			    const struct calltrace_block *block);
 
+/* programs.c */
+#ifdef CONFIG_UHOOK
+void calltrace_programs_init(struct dentry *dir);
+#else
+static inline void calltrace_programs_init(struct dentry *dir) { }
+#endif
+
 /* arch/.../kernel/fhook_calltrace.c */
 void calltrace_arch_decode(unsigned long addr, unsigned long end,
 			   struct calltrace_insn *insn);
@@ -298,9 +306,9 @@ bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target);
 bool calltrace_arch_exit_stub(void *code, unsigned long at,
 			      const struct calltrace_exit *exit);
 void calltrace_arch_context_stub(void *code, unsigned long at);
-bool calltrace_arch_exit_is(const struct calltrace_exit *exit, bool traced);
 bool calltrace_arch_can_leave(unsigned long addr);
-void calltrace_arch_patch(const struct calltrace_choice *choice,
-			  const struct fhook_table *table, bool trace);
+bool calltrace_arch_exit_is(const struct calltrace_exit *exit, bool traced);
+void calltrace_arch_queue(const struct calltrace_exit *exit, bool trace);
+void calltrace_arch_flush(void);
 
 #endif /* _FHOOK_CALLTRACE_H */

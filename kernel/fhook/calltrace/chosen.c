@@ -14,9 +14,7 @@
 #include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/kallsyms.h>
-#include <linux/livepatch.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 

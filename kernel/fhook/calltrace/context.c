@@ -7,10 +7,12 @@
  * calling stubs: first which turn of the task this is, by which its pieces from
  * several CPUs can be put in order without clocks, then the id, byte by byte, without
  * leading zeroes. Each byte of each place has a stub of its own. Idle tasks have id 0
- * and belong to their CPU.
+ * and belong to their CPU. Turns are counted for each task from when tracing was
+ * enabled, so that its first piece is known.
  *
  * Stubs are called from the scheduler with interrupts off. The choice cannot go
- * meanwhile: the tracepoint is left, and waited for, before it may.
+ * meanwhile: the tracepoint is left, and waited for, before it may. The count of a
+ * task is written by the CPU that turns to it, or runs it, with interrupts off.
  */
 #include <linux/err.h>
 #include <linux/sched.h>
@@ -30,6 +32,9 @@ enum { TURN, TASK2, TASK1, TASK0 };
 
 /* Where the stubs begin, while the scheduler calls them. */
 static unsigned long context_base;
+
+/* Counts how often tracing was enabled, above the low byte, which is of tasks. */
+static u32 began;
 
 /**
  * calltrace_context_size() - how long these stubs are together
@@ -68,17 +73,22 @@ static void call_stub(unsigned int place, u8 value)
 	stub();
 }
 
-/* How often it was switched from says which turn this is; 0 is the first. */
-static u8 turn_of(const struct task_struct *task)
+/* 0 is the first, and 1 comes after 255. */
+static u8 next_turn(struct task_struct *task)
 {
-	unsigned long turn = task->nvcsw + task->nivcsw;
+	u32 since = READ_ONCE(began);
+	u8 turn = 0;
 
-	return turn ? 1 + (turn - 1) % (VALUES - 1) : 0;
+	if ((task->fhook_calltrace_turn ^ since) < VALUES)
+		turn = 1 + (u8)task->fhook_calltrace_turn % (VALUES - 1);
+	task->fhook_calltrace_turn = since | turn;
+
+	return turn;
 }
 
-static void spell(const struct task_struct *task)
+static void spell(struct task_struct *task)
 {
-	call_stub(TURN, turn_of(task));
+	call_stub(TURN, next_turn(task));
 	if (task->pid >> 16)
 		call_stub(TASK2, task->pid >> 16);
 	if (task->pid >> 8)
@@ -102,6 +112,8 @@ static void spell_current(void *unused)
  * @choice: whose stubs to call
  * @report: says what went wrong
  *
+ * May be called again, to count turns from the begin of another recording.
+ *
  * Return: 0 or an error.
  */
 int calltrace_context_begin(struct calltrace_choice *choice,
@@ -114,6 +126,8 @@ int calltrace_context_begin(struct calltrace_choice *choice,
 
 	if (!block)
 		return 0;
+	/* Not 0, which is of tasks that had no turn yet. */
+	WRITE_ONCE(began, began + VALUES ?: VALUES);
 	if (!context_base) {
 		context_base = (unsigned long)block->base;
 		err = register_trace_sched_switch(spell_next, NULL);

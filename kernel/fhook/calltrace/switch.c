@@ -16,10 +16,7 @@
 
 #include <linux/cpu.h>
 #include <linux/err.h>
-#include <linux/kallsyms.h>
 #include <linux/memory.h>
-#include <linux/module.h>
-#include <linux/string.h>
 
 #include "calltrace.h"
 
@@ -115,7 +112,22 @@ static int check_kprobes(const struct calltrace_choice *choice,
 	return 0;
 }
 
-/* Of a table, or all. */
+/* Of a table, or all. What somebody else has written meanwhile stays. */
+static void patch_exits(const struct calltrace_choice *choice,
+			const struct fhook_table *table, bool trace)
+{
+	const struct calltrace_exit *exit = choice->exits;
+	const struct fhook_table *has;
+
+	for (; exit < choice->exits + choice->num_exits; exit++) {
+		has = choice->functions[exit->function].table;
+		if (has && (!table || has == table) &&
+		    calltrace_arch_exit_is(exit, !trace))
+			calltrace_arch_queue(exit, trace);
+	}
+	calltrace_arch_flush();
+}
+
 static int change_exits(const struct calltrace_choice *choice,
 			const struct fhook_table *table, bool trace,
 			struct fhook_report *report)
@@ -129,11 +141,23 @@ static int change_exits(const struct calltrace_choice *choice,
 		err = check_exits(choice, report) ?:
 		      check_kprobes(choice, report);
 	if (!err)
-		calltrace_arch_patch(choice, table, trace);
+		patch_exits(choice, table, trace);
 	mutex_unlock(&text_mutex);
 	cpus_read_unlock();
 
 	return err;
+}
+
+static bool can_trace_any(const struct calltrace_choice *choice)
+{
+	const struct calltrace_function *f = choice->functions;
+
+	for (; f < choice->functions + choice->num_functions; f++) {
+		if (!f->reason && f->table)
+			return true;
+	}
+
+	return false;
 }
 
 static int switch_on(struct calltrace_choice *choice,
@@ -148,6 +172,9 @@ static int switch_on(struct calltrace_choice *choice,
 	if (!choice)
 		return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
 				  "no functions have been chosen");
+	if (!can_trace_any(choice))
+		return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
+				  "none of the functions that have been chosen can be traced: functions says why");
 
 	err = check_entries(choice, report) ?:
 	      change_exits(choice, NULL, true, report);
@@ -253,17 +280,19 @@ bool calltrace_has(struct fhook_table *table, u32 site)
  */
 void calltrace_forget(const struct fhook_table *table)
 {
-	struct calltrace_choice *choice = calltrace_chosen;
-	unsigned int i;
-
-	if (!choice)
-		return;
+	struct calltrace_choice *choice;
+	struct calltrace_function *f;
 
 	if (calltrace_enabled)
-		change_exits(choice, table, false, NULL);
-	for (i = 0; i < choice->num_functions; i++) {
-		if (choice->functions[i].table == table)
-			WRITE_ONCE(choice->functions[i].table, NULL);
+		change_exits(calltrace_chosen, table, false, NULL);
+
+	/* Those that were given up are still found by look-ups. */
+	list_for_each_entry(choice, &calltrace_choices, list) {
+		for (f = choice->functions;
+		     f < choice->functions + choice->num_functions; f++) {
+			if (f->table == table)
+				WRITE_ONCE(f->table, NULL);
+		}
 	}
 }
 

@@ -7,6 +7,7 @@
  *	block		address and size of what the processor is to trace, a range a line
  *	map		what each stub stands for
  *	enable		1 while calls go through the block
+ *	programs	the same of programs; see programs.c
  *
  * What is written to functions takes the place of what was there, or with O_APPEND is
  * added to it, and takes effect write by write; a write that fails changes nothing, and
@@ -18,7 +19,6 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/kstrtox.h>
-#include <linux/module.h>
 #include <linux/security.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -131,6 +131,14 @@ static int functions_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static int too_long(void)
+{
+	pr_err("the names of functions are more than %u bytes: use globs\n",
+	       MAX_TEXT);
+
+	return -E2BIG;
+}
+
 /* What is in force, and behind it what is written. */
 static char *joined(const char *old, const char *new)
 {
@@ -138,7 +146,7 @@ static char *joined(const char *old, const char *new)
 	char *text;
 
 	if (old_len + new_len > MAX_TEXT)
-		return ERR_PTR(-E2BIG);
+		return ERR_PTR(too_long());
 	text = kvmalloc(old_len + new_len + 2, GFP_KERNEL);
 	if (!text)
 		return ERR_PTR(-ENOMEM);
@@ -202,7 +210,7 @@ static ssize_t functions_write(struct file *file, const char __user *buf,
 	int err;
 
 	if (len + count > MAX_TEXT)
-		return -E2BIG;
+		return too_long();
 
 	text = kvrealloc(chosen->text, len + count + 1, GFP_KERNEL);
 	if (!text)
@@ -219,7 +227,8 @@ static ssize_t functions_write(struct file *file, const char __user *buf,
 	if (!err)
 		return count;
 
-	chosen->len = len;
+	/* Nor is a word that an earlier write has begun. */
+	chosen->len = chosen->done;
 
 	return err;
 }
@@ -454,4 +463,5 @@ void __init calltrace_tracefs_init(struct dentry *parent)
 	tracefs_create_file("block", 0400, dir, NULL, &block_fops);
 	tracefs_create_file("map", 0400, dir, NULL, &map_fops);
 	tracefs_create_file("enable", 0600, dir, NULL, &enable_fops);
+	calltrace_programs_init(dir);
 }

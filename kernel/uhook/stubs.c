@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: stubs, by way of which programs go to be seen there.
+ *
+ * A processor's trace can be restricted to a range of addresses. Sites that have a stub
+ * in such a range go by way of it: a body jumps to its stub, and the stub jumps back
+ * behind that. The stubs of a hook are a block, which has the same address in all
+ * processes, so that one range will do; site and block may be any distance apart.
+ *
+ * A stub belongs to one site of a process and stays its own until nothing is mapped
+ * there any more, since a task may be in it for as long as it likes. It may lead
+ * to another body of its site: only the address that it jumps to changes then, at once.
+ * What cannot have its stub is not seen, and counted.
+ *
+ * Blocks are sealed special mappings, as areas are, and found in the same way. A child
+ * gets copies. They change with uhook_mm::lock and the mmap lock for writing held.
+ *
+ * The handler kind "stub" of the fourth document's block of jumps, for programs that run.
+ */
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/uprobes.h>
+
+#include "internal.h"
+
+/* How many stubs are in a page. */
+#define PAGE_STUBS	(PAGE_SIZE / UHOOK_STUB_SIZE)
+
+/* The address that a stub jumps to is the latter half. */
+#define TARGET_AT	(UHOOK_STUB_SIZE - sizeof(u64))
+
+/**
+ * struct uhook_stubs - a block of stubs in a process
+ * @vaddr: where it is
+ * @nr: how many stubs it has
+ * @sites: the sites that they belong to; 0 for none
+ * @pages: the memory; a page is made when the first stub in it is taken
+ */
+struct uhook_stubs {
+	unsigned long	vaddr;
+	unsigned int	nr;
+	unsigned long	*sites;
+	struct page	*pages[];
+};
+
+static unsigned int nr_pages(unsigned int nr)
+{
+	return DIV_ROUND_UP(nr, PAGE_STUBS);
+}
+
+static unsigned long block_size(const struct uhook_stubs *block)
+{
+	return nr_pages(block->nr) * PAGE_SIZE;
+}
+
+/* The block that an address is in, or NULL; lockless. */
+static struct uhook_stubs *block_at(const struct uhook_mm *um, unsigned long addr)
+{
+	/* Pairs with enter_block(). */
+	unsigned int i, nr = smp_load_acquire(&um->nr_blocks);
+
+	for (i = 0; i < nr; i++) {
+		if (addr - um->blocks[i]->vaddr < block_size(um->blocks[i]))
+			return um->blocks[i];
+	}
+
+	return NULL;
+}
+
+static vm_fault_t stub_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
+			     struct vm_fault *vmf)
+{
+	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
+	struct uhook_stubs *block = um ? block_at(um, vmf->address) : NULL;
+	struct page *page = NULL;
+
+	if (block) {
+		unsigned long i = (vmf->address - block->vaddr) >> PAGE_SHIFT;
+
+		/* Pairs with make_page(). */
+		page = smp_load_acquire(&block->pages[i]);
+	}
+	if (!page)
+		return VM_FAULT_SIGBUS;
+
+	vmf->page = page;
+	get_page(vmf->page);
+
+	return 0;
+}
+
+static const struct vm_special_mapping stub_mapping = {
+	.name	= "[uhook]",
+	.fault	= stub_fault,
+};
+
+static struct uhook_stubs *alloc_block(unsigned long vaddr, unsigned int nr, gfp_t gfp)
+{
+	struct uhook_stubs *block = kvzalloc(struct_size(block, pages, nr_pages(nr)), gfp);
+
+	if (!block)
+		return NULL;
+
+	block->vaddr = vaddr;
+	block->nr = nr;
+	block->sites = kvcalloc(nr, sizeof(*block->sites), gfp);
+	if (!block->sites) {
+		kvfree(block);
+		return NULL;
+	}
+
+	return block;
+}
+
+static void free_block(struct uhook_stubs *block)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_pages(block->nr); i++) {
+		if (block->pages[i])
+			put_page(block->pages[i]);
+	}
+	kvfree(block->sites);
+	kvfree(block);
+}
+
+static void enter_block(struct uhook_mm *um, struct uhook_stubs *block)
+{
+	um->blocks[um->nr_blocks] = block;
+	/* Whoever sees the number sees the block: block_at(). */
+	smp_store_release(&um->nr_blocks, um->nr_blocks + 1);
+}
+
+static int map_block(struct mm_struct *mm, const struct uhook_stubs *block)
+{
+	struct vm_area_struct *vma;
+
+	if (mm->map_count >= sysctl_max_map_count)
+		return -ENOMEM;
+	if (!uhook_is_free(mm, block->vaddr, block_size(block)))
+		return -EEXIST;
+
+	vma = _install_special_mapping(mm, block->vaddr, block_size(block),
+				       VM_READ | VM_EXEC | VM_MAYREAD | VM_MAYEXEC | VM_SEALED,
+				       &stub_mapping);
+
+	return PTR_ERR_OR_ZERO(vma);
+}
+
+static struct uhook_stubs *make_block(struct uhook_mm *um, const struct uhook_counter *counter)
+{
+	struct uhook_stubs *block;
+	int err;
+
+	if (um->nr_blocks == UHOOK_MAX_BLOCKS)
+		return ERR_PTR(-ENOSPC);
+
+	block = alloc_block(counter->stubs, counter->nr_stubs, GFP_UHOOK);
+	if (!block)
+		return ERR_PTR(-ENOMEM);
+	err = map_block(current->mm, block);
+	if (err) {
+		free_block(block);
+		return ERR_PTR(err);
+	}
+	enter_block(um, block);
+
+	return block;
+}
+
+static struct uhook_stubs *block_of(struct uhook_mm *um, const struct uhook_counter *counter)
+{
+	struct uhook_stubs *block = block_at(um, counter->stubs);
+
+	if (!block)
+		return make_block(um, counter);
+	/* Another hook's, which was here before. */
+	if (block->vaddr != counter->stubs || block->nr != counter->nr_stubs)
+		return ERR_PTR(-EEXIST);
+
+	return block;
+}
+
+static int make_page(struct uhook_stubs *block, unsigned int i)
+{
+	struct page *page;
+
+	if (block->pages[i])
+		return 0;
+
+	page = alloc_page(GFP_UHOOK | __GFP_ZERO);
+	if (!page)
+		return -ENOMEM;
+	/* Faults look without a lock: stub_fault(). */
+	smp_store_release(&block->pages[i], page);
+
+	return 0;
+}
+
+/*
+ * Whatever is mapped where its owner is may still be the owner's text, however it is
+ * protected now: the file may be mapped twice, and another hook may have been here.
+ */
+static bool is_taken(unsigned long owner, unsigned long site)
+{
+	return owner && owner != site && vma_lookup(current->mm, owner);
+}
+
+/**
+ * uhook_find_stubs - the addresses of the stubs that a body goes by way of
+ * @w: the body, whose functions are set for those hooks that have stubs
+ * @uprobe: what is at its site
+ *
+ * Context: task, with the mmap lock for writing held, between rcu_read_lock_trace()
+ * and rcu_read_unlock_trace().
+ * Return: 0; -EMFILE if there are too many, -EAGAIN if a hook has gone.
+ */
+int uhook_find_stubs(struct uhook_wanted *w, struct uprobe *uprobe)
+{
+	unsigned int i;
+
+	/* Addresses that jumps read would not be aligned behind a breakpoint. */
+	if (w->set->stubs && w->set->breaks)
+		return -EMFILE;
+	for (i = 0; w->set->stubs && i < w->set->nr; i++) {
+		const struct uhook_counter *counter = w->set->counters[i];
+		int number;
+
+		if (counter->user != UHOOK_USER_STUB)
+			continue;
+		if (i >= UHOOK_BODY_BLOCKS)
+			return -EMFILE;
+		number = uhook_point_number(uprobe, counter);
+		if (number < 0)
+			return number;
+		w->functions[i] = counter->stubs + number * UHOOK_STUB_SIZE;
+	}
+
+	return 0;
+}
+
+static int write_stub(const struct uhook_stubs *block, unsigned long addr, const void *insn,
+		      unsigned long target)
+{
+	struct page *page = block->pages[(addr - block->vaddr) >> PAGE_SHIFT];
+	void *text = page_address(page) + offset_in_page(addr);
+	u8 code[UHOOK_STUB_SIZE];
+	int err;
+
+	err = uhook_stub_code(code, insn, target);
+	if (err)
+		return err;
+
+	if (memcmp(text, code, TARGET_AT)) {
+		arch_uprobe_copy_ixol(page, addr, code, sizeof(code));
+	} else if (memcmp(text, code, sizeof(code))) {
+		/* A task in it may come to a new body: its CPU has to know that code. */
+		kick_all_cpus_sync();
+		WRITE_ONCE(*(u64 *)(text + TARGET_AT), target);
+	}
+
+	return 0;
+}
+
+static int take_stub(struct uhook_mm *um, const struct uhook_wanted *w, unsigned int i,
+		     unsigned long back)
+{
+	struct uhook_stubs *block = block_of(um, w->set->counters[i]);
+	unsigned int number;
+	int err;
+
+	if (IS_ERR(block))
+		return PTR_ERR(block);
+	number = (w->functions[i] - block->vaddr) / UHOOK_STUB_SIZE;
+	if (is_taken(block->sites[number], w->site))
+		return -EEXIST;
+	err = make_page(block, number / PAGE_STUBS) ?:
+	      write_stub(block, w->functions[i], w->insn, back);
+	if (!err)
+		WRITE_ONCE(block->sites[number], w->site);
+
+	return err;
+}
+
+/**
+ * uhook_take_stubs - let the stubs of a body lead back to it
+ * @um: current's
+ * @w: the body, after uhook_find_stubs()
+ * @body: where it is, and nobody has been told
+ *
+ * With several of them, a task that is on its way from an earlier body of the site may
+ * go by way of one twice, or of none.
+ *
+ * Context: task, with @um->lock and the mmap lock for writing held.
+ * Return: 0; -EEXIST if something else is there, -ENOSPC if the process has as many
+ * blocks as it may have, -EOPNOTSUPP, -ENOMEM.
+ */
+int uhook_take_stubs(struct uhook_mm *um, const struct uhook_wanted *w, unsigned long body)
+{
+	unsigned long back = body;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; w->set->stubs && i < w->set->nr && !err; i++) {
+		if (w->set->counters[i]->user != UHOOK_USER_STUB)
+			continue;
+		back += UHOOK_STUB_SIZE;
+		err = take_stub(um, w, i, back);
+	}
+
+	return err;
+}
+
+/**
+ * uhook_stub_site - the site that a stub belongs to
+ * @um: of the address space
+ * @ip: any address
+ *
+ * Context: any, NMI too, while somebody uses the address space.
+ * Return: its address, or 0 if there is no stub.
+ */
+unsigned long uhook_stub_site(const struct uhook_mm *um, unsigned long ip)
+{
+	const struct uhook_stubs *block = block_at(um, ip);
+	unsigned long number;
+
+	if (!block)
+		return 0;
+	number = (ip - block->vaddr) / UHOOK_STUB_SIZE;
+
+	return number < block->nr ? READ_ONCE(block->sites[number]) : 0;
+}
+
+static int copy_pages(const struct uhook_stubs *from, struct uhook_stubs *to)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_pages(from->nr); i++) {
+		if (!from->pages[i])
+			continue;
+		to->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT);
+		if (!to->pages[i])
+			return -ENOMEM;
+		arch_uprobe_copy_ixol(to->pages[i], to->vaddr + i * PAGE_SIZE,
+				      page_address(from->pages[i]), PAGE_SIZE);
+	}
+
+	return 0;
+}
+
+/**
+ * uhook_copy_stubs - give a child what its parent has
+ * @from: the parent's
+ * @to: the child's, which nobody else knows yet
+ *
+ * Context: with the parent's mmap lock held for writing.
+ * Return: 0 or -ENOMEM.
+ */
+int uhook_copy_stubs(const struct uhook_mm *from, struct uhook_mm *to)
+{
+	unsigned int i;
+
+	for (i = 0; i < from->nr_blocks; i++) {
+		const struct uhook_stubs *block = from->blocks[i];
+		struct uhook_stubs *copy = alloc_block(block->vaddr, block->nr,
+						       GFP_KERNEL_ACCOUNT);
+
+		if (!copy)
+			return -ENOMEM;
+		enter_block(to, copy);
+		uhook_keep_in_children(from->mm, block->vaddr, block_size(block));
+		memcpy(copy->sites, block->sites, block->nr * sizeof(*copy->sites));
+		if (copy_pages(block, copy))
+			return -ENOMEM;
+	}
+
+	return 0;
+}
+
+/**
+ * uhook_put_stubs - let go of all blocks of an address space that nobody uses
+ * @um: its
+ */
+void uhook_put_stubs(struct uhook_mm *um)
+{
+	unsigned int i;
+
+	for (i = 0; i < um->nr_blocks; i++)
+		free_block(um->blocks[i]);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Runs the functions of shapes.c one instruction at a time, and unwinds at each
+ *
+ * Wherever it is, the way back must lead to main(), which is below everything. The
+ * number of the instructions from where it does not is printed, and how many there were
+ * behind the end of the program's data, where new code is.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <ucontext.h>
+#include <unwind.h>
+
+#define TRAP_FLAG	0x100
+
+int shapes_main(int argc, char **argv);
+int main(int argc, char **argv);
+
+extern char __executable_start[], _end[];
+static volatile int done;
+static unsigned long steps, in_new_code, lost;
+
+static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *data)
+{
+	void *at = (void *)(_Unwind_GetIP(context) - 1);
+
+	if (_Unwind_FindEnclosingFunction(at) != (void *)main)
+		return _URC_NO_REASON;
+	*(int *)data = 1;
+	return _URC_END_OF_STACK;
+}
+
+static void stepped(int number, siginfo_t *info, void *data)
+{
+	greg_t *registers = ((ucontext_t *)data)->uc_mcontext.gregs;
+	const char *at = (const char *)registers[REG_RIP];
+	int found = 0;
+
+	(void)number;
+	(void)info;
+	registers[REG_EFL] |= TRAP_FLAG;
+	if (done)
+		registers[REG_EFL] &= ~TRAP_FLAG;
+	/* Libraries have what they have. */
+	if (at < __executable_start || at > _end + (1 << 20))
+		return;
+	_Unwind_Backtrace(look, &found);
+	steps++;
+	lost += !found;
+	in_new_code += at > _end;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_sigaction = stepped, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGTRAP, &action, NULL);
+	raise(SIGTRAP);
+	shapes_main(argc, argv);
+	done = 1;
+	fprintf(stderr, "%lu of %lu in new code, %lu lost\n", in_new_code, steps, lost);
+	return lost != 0;
+}

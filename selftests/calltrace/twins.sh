@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Usage: twins.sh TOOLS DIR
+#
+# Two functions of one name in a program, each with a part that the compiler puts
+# elsewhere, by a name that is the same as well: each is left as it was entered.
+set -eu
+
+tools=$1 dir=$2
+mkdir -p "$dir"
+cd "$dir"
+
+cat > one.c <<-'END'
+	int other(int n);
+	__attribute__((cold, noinline)) int chill(int n) { __asm__ volatile(""); return n / 3; }
+	static __attribute__((noinline)) int twin(int n)
+	{
+		if (__builtin_expect(n > 100, 0))
+			return chill(n) + chill(n + 7) + 100000;
+		__asm__ volatile("nop; nop; nop; nop; nop; nop");
+		return n * 3;
+	}
+	int main(void) { return twin(1) + twin(1000) + other(2) + other(2000) == 7; }
+END
+cat > two.c <<-'END'
+	int chill(int n) __attribute__((cold));
+	static __attribute__((noinline)) int twin(int n)
+	{
+		if (__builtin_expect(n > 100, 0))
+			return chill(n) * 5 + chill(n - 1) + 100000;
+		__asm__ volatile("nop; nop; nop; nop; nop; nop");
+		return n + 9;
+	}
+	int other(int n) { return twin(n) + 1; }
+END
+gcc -O2 -Wl,--build-id -o twins one.c two.c
+[ "$(nm twins | grep -c ' twin\.cold')" -eq 2 ] || { echo "there are no parts"; exit 1; }
+"$tools/fhook-rewrite" -F twin -F main -o twins.stubs twins
+rm -rf recording
+"$tools/fhook" calltrace record --plugin -o recording ./twins.stubs
+"$tools/fhook" calltrace print --events recording > events
+awk -F '\t' '$2 == "entry" { stack[++depth] = $4; twins += $3 == "twin" }
+	$2 == "exit" && stack[depth--] != $4 { print "at event", NR, "another is left"; bad = 1 }
+	END { exit bad || twins != 4 || depth }' events

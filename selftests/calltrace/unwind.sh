@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Usage: unwind.sh COMPILER TOOLS DIR
+#
+# A program that has been rewritten finds its way back from each instruction, those
+# that now run elsewhere included.
+set -eu
+
+compiler=$1 tools=$2 dir=$3
+programs=$(cd "$(dirname "$0")" && pwd)/programs
+mkdir -p "$dir"
+cd "$dir"
+
+for option in -O0 -O2; do
+	$compiler -D_GNU_SOURCE $option -Dmain=shapes_main -c -o shapes.o "$programs/shapes.c"
+	$compiler -D_GNU_SOURCE $option -o plain "$programs/unwind.c" shapes.o
+	"$tools/fhook-rewrite" --skip -F 't_*' -o stubs plain
+	for program in plain stubs; do
+		"./$program" > $program.said 2> $program.steps || {
+			echo "$compiler $option, $program: $(cat $program.steps)"
+			exit 1
+		}
+	done
+	cmp plain.said stubs.said
+	[ "$(awk '{ print $1 }' stubs.steps)" -gt 1000 ]
+done

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Commands that have commands: the word that says which, and the list of them. */
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+#include "command.h"
+
+struct choice {
+	const struct command *commands, *chosen;
+	int first;
+};
+
+static error_t parse(int key, char *word, struct argp_state *state)
+{
+	struct choice *choice = state->input;
+	const struct command *command;
+
+	if (key == ARGP_KEY_NO_ARGS)
+		argp_usage(state);
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	for (command = choice->commands; command->name; command++)
+		if (!strcmp(command->name, word))
+			choice->chosen = command;
+	if (!choice->chosen)
+		argp_error(state, "there is no command '%s'", word);
+	/* The rest is the command's. */
+	choice->first = state->next - 1;
+	state->next = state->argc;
+	return 0;
+}
+
+/* The list of commands is what the help ends with. */
+static char *help(int key, const char *text, void *input)
+{
+	const struct choice *choice = input;
+	const struct command *command;
+	char *list = NULL;
+	size_t size;
+	FILE *file;
+
+	if (key != ARGP_KEY_HELP_POST_DOC || !choice)
+		return (char *)text;
+	file = open_memstream(&list, &size);
+	if (!file)
+		return NULL;
+	fputs("Commands:\n", file);
+	for (command = choice->commands; command->name; command++)
+		fprintf(file, "  %-18s %s\n", command->name, command->brief);
+	fclose(file);
+	return list;
+}
+
+int command_run(const struct command *commands, const char *does, int argc, char **argv,
+		struct fault *fault)
+{
+	const struct argp argp = {
+		.parser = parse, .args_doc = "COMMAND [ARGUMENT...]", .doc = does,
+		.help_filter = help,
+	};
+	struct choice choice = { .commands = commands };
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice);
+	return choice.chosen->run(argc - choice.first, argv + choice.first, fault);
+}

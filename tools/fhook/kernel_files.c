@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Files of tracefs: what can be done is in the header. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tracefs.h>
+#include <unistd.h>
+#include "kernel_files.h"
+
+/* libtracefs: the top of a directory that was named; NULL is that where it is mounted. */
+static struct tracefs_instance *top;
+static const char *top_path;
+
+int kernel_files_open(const char *directory, struct fault *fault)
+{
+	top_path = directory ? directory : tracefs_tracing_dir();
+	if (!top_path)
+		return fault_say(fault,
+				 "there is no tracefs: this needs root, and a kernel with fhook");
+	if (access(top_path, R_OK | X_OK))
+		return fault_say(fault, "%s: %s: recording the kernel is for root", top_path,
+				 strerror(errno));
+	if (directory) {
+		top = tracefs_instance_alloc(directory, NULL);
+		if (!top)
+			return fault_say(fault, "there is not enough memory for %s", directory);
+	}
+	return 0;
+}
+
+void kernel_files_close(void)
+{
+	if (top)
+		tracefs_instance_free(top);
+	top = NULL;
+}
+
+const char *kernel_files_path(void)
+{
+	return top_path;
+}
+
+bool kernel_file_exists(const char *path)
+{
+	return tracefs_file_exists(top, path);
+}
+
+char *kernel_file_read(const char *path, struct fault *fault)
+{
+	const int fd = tracefs_instance_file_open(top, path, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t length;
+	bool failed;
+
+	length = file ? getdelim(&text, &size, '\0', file) : -1;
+	failed = !file || ferror(file);
+	if (failed)
+		fault_say(fault, "%s/%s cannot be read: %s", top_path, path,
+			  strerror(errno));
+	if (file)
+		fclose(file);
+	if (!failed && length > 0)
+		return text;
+	free(text);
+	return failed ? NULL : strdup("");
+}
+
+static char *last_error(void)
+{
+	char *text = tracefs_error_last(top);
+
+	return text ? text : strdup("");
+}
+
+/*
+ * The last error of the log has three lines: what is wrong, the command, and a caret
+ * below the word that it is about. False if there is no such thing.
+ */
+static bool explain(char *log, const char *path, struct fault *fault)
+{
+	char *says = strstr(log, "error: "), *command, *caret, *word;
+	size_t end = 0;
+
+	command = says ? strchr(says, '\n') : NULL;
+	caret = command ? strchr(command + 1, '\n') : NULL;
+	if (!caret)
+		return false;
+	*command++ = '\0';
+	*caret++ = '\0';
+	word = command + strcspn(caret, "^");
+	if (strlen(command) <= strcspn(caret, "^"))
+		return false;
+	while (word[end] && !isspace(word[end]))
+		end++;
+	fault_say(fault, "%s does not take '%.*s': %s", path, (int)end, word,
+		  says + strlen("error: "));
+	return true;
+}
+
+static int put(const char *path, const char *text, bool append, struct fault *fault)
+{
+	char *before = last_error(), *after = NULL;
+	int result, error;
+
+	if (append)
+		result = tracefs_instance_file_append(top, path, text);
+	else if (*text)
+		result = tracefs_instance_file_write(top, path, text);
+	else
+		result = tracefs_instance_file_clear(top, path);
+	error = errno;
+	if (result < 0) {
+		after = last_error();
+		if (!before || !after || !strcmp(before, after) || !explain(after, path, fault))
+			fault_say(fault, "%s/%s does not take what is written: %s",
+				  top_path, path, strerror(error));
+	}
+	free(before);
+	free(after);
+	return result < 0 ? -1 : 0;
+}
+
+int kernel_file_write(const char *path, const char *text, struct fault *fault)
+{
+	return put(path, text, false, fault);
+}
+
+int kernel_file_append(const char *path, const char *text, struct fault *fault)
+{
+	return put(path, text, true, fault);
+}
+
+void kernel_file_restore(const char *path, const char *text)
+{
+	struct fault fault;
+
+	if (put(path, text, false, &fault))
+		fault_print("fhook", &fault);
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which functions of the kernel are recorded by events: why is in the header. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "record_choice.h"
+
+#define MODULE_MARK	":mod:"
+
+/**
+ * struct wanted - a pattern of the list, in its parts
+ * @function: a name or a glob; empty: any
+ * @module: the name of a module, or NULL
+ * @matches: how many functions it matches
+ * @owns: how many of them are left to it
+ */
+struct wanted {
+	const struct list_pattern *pattern;
+	char *function, *module;
+	size_t matches, owns;
+};
+
+/**
+ * struct offered - a function that there is
+ * @module: its name, or NULL
+ * @owner: the pattern of the list that stands for it, or NULL
+ */
+struct offered {
+	const char *name, *module;
+	struct wanted *owner;
+};
+
+struct match {
+	struct wanted *wanted;
+	struct offered *offered;
+	size_t nr_wanted, nr_offered, room_offered;
+};
+
+static int split_list(struct match *match, const struct list *list)
+{
+	size_t i;
+
+	match->nr_wanted = list->nr_patterns;
+	match->wanted = calloc(list->nr_patterns + 1, sizeof(*match->wanted));
+	if (!match->wanted)
+		return -1;
+	for (i = 0; i < list->nr_patterns; i++) {
+		struct wanted *wanted = &match->wanted[i];
+
+		wanted->pattern = &list->patterns[i];
+		wanted->function = strdup(list->patterns[i].text);
+		if (!wanted->function)
+			return -1;
+		wanted->module = strstr(wanted->function, MODULE_MARK);
+		if (wanted->module) {
+			*wanted->module = '\0';
+			wanted->module += strlen(MODULE_MARK);
+		}
+	}
+	return 0;
+}
+
+static int split_functions(struct match *match, char *available)
+{
+	struct offered offered = { 0 };
+	char *line, *module;
+
+	while ((line = strsep(&available, "\n"))) {
+		if (!*line)
+			continue;
+		module = strstr(line, " [");
+		if (module) {
+			*module = '\0';
+			module += 2;
+			module[strcspn(module, "]")] = '\0';
+		}
+		if (grow(&match->offered, &match->room_offered, match->nr_offered,
+			 sizeof(offered)))
+			return -1;
+		offered.name = line;
+		offered.module = module;
+		match->offered[match->nr_offered++] = offered;
+	}
+	return 0;
+}
+
+static bool matches(const struct wanted *wanted, const struct offered *offered)
+{
+	if (wanted->module && (!offered->module || strcmp(wanted->module, offered->module)))
+		return false;
+	if (!*wanted->function)
+		return true;
+	if (!wanted->pattern->is_glob)
+		return !strcmp(wanted->function, offered->name);
+	return !fnmatch(wanted->function, offered->name, 0);
+}
+
+/* Each function is left to the first pattern that matches it, unless one excludes it. */
+static void find_owner(struct match *match, struct offered *offered)
+{
+	bool excluded = false;
+	size_t i;
+
+	for (i = 0; i < match->nr_wanted; i++) {
+		struct wanted *wanted = &match->wanted[i];
+
+		if (!matches(wanted, offered))
+			continue;
+		wanted->matches++;
+		if (wanted->pattern->excludes)
+			excluded = true;
+		else if (!offered->owner)
+			offered->owner = wanted;
+	}
+	if (excluded)
+		offered->owner = NULL;
+	if (offered->owner)
+		offered->owner->owns++;
+}
+
+static int add(struct choice *choice, const char *name, const char *module)
+{
+	char *pattern;
+
+	if (grow(&choice->patterns, &choice->room_patterns, choice->nr_patterns,
+		 sizeof(*choice->patterns)) ||
+	    asprintf(&pattern, "%s%s%s", name, module ? MODULE_MARK : "",
+		     module ? module : "") < 0)
+		return -1;
+	choice->patterns[choice->nr_patterns++] = pattern;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Is the name there without its module, which means those of modules as well? */
+static bool is_covered(const struct choice *choice, const char *pattern)
+{
+	const char *mark = strstr(pattern, MODULE_MARK);
+	bool covered;
+	char *name;
+
+	if (!mark || mark == pattern)
+		return false;
+	name = strndup(pattern, mark - pattern);
+	covered = name && bsearch(&name, choice->patterns, choice->nr_patterns, sizeof(name),
+				  compare);
+	free(name);
+	return covered;
+}
+
+/* Several functions of one name are one pattern. */
+static int drop_doubles(struct choice *choice)
+{
+	const size_t nr = choice->nr_patterns;
+	char **kept = calloc(nr + 1, sizeof(*kept));
+	size_t i, nr_kept = 0, dropped = nr;
+
+	if (!kept)
+		return -1;
+	if (!nr) {
+		free(kept);
+		return 0;
+	}
+	qsort(choice->patterns, nr, sizeof(*choice->patterns), compare);
+	for (i = 0; i < nr; i++) {
+		char *pattern = choice->patterns[i];
+
+		if ((nr_kept && !strcmp(kept[nr_kept - 1], pattern)) ||
+		    is_covered(choice, pattern))
+			kept[--dropped] = pattern;
+		else
+			kept[nr_kept++] = pattern;
+	}
+	for (i = dropped; i < nr; i++)
+		free(kept[i]);
+	free(choice->patterns);
+	choice->patterns = kept;
+	choice->nr_patterns = nr_kept;
+	choice->room_patterns = nr + 1;
+	return 0;
+}
+
+static int make(struct choice *choice, struct match *match)
+{
+	size_t i;
+
+	for (i = 0; i < match->nr_wanted; i++) {
+		const struct wanted *wanted = &match->wanted[i];
+
+		if (wanted->owns && wanted->owns == wanted->matches &&
+		    add(choice, wanted->function, wanted->module))
+			return -1;
+	}
+	for (i = 0; i < match->nr_offered; i++) {
+		const struct offered *offered = &match->offered[i];
+		const struct wanted *owner = offered->owner;
+
+		if (!owner)
+			continue;
+		choice->functions++;
+		if (owner->owns != owner->matches &&
+		    add(choice, offered->name, offered->module))
+			return -1;
+	}
+	return drop_doubles(choice);
+}
+
+static int check(const struct match *match, struct fault *fault)
+{
+	size_t i;
+
+	for (i = 0; i < match->nr_wanted; i++) {
+		const struct list_pattern *pattern = match->wanted[i].pattern;
+
+		if (!match->wanted[i].matches && !pattern->excludes)
+			return fault_say(fault,
+					 "no function that can be hooked is named or matches '%s'",
+					 pattern->text);
+	}
+	return 0;
+}
+
+int choice_make(struct choice *choice, const struct list *list, char *available,
+		struct fault *fault)
+{
+	struct match match = { 0 };
+	int result;
+	size_t i;
+
+	if (split_list(&match, list) || split_functions(&match, available)) {
+		result = fault_say(fault, "there is not enough memory for the list of functions");
+		goto out;
+	}
+	for (i = 0; i < match.nr_offered; i++)
+		find_owner(&match, &match.offered[i]);
+	result = check(&match, fault);
+	if (!result && make(choice, &match))
+		result = fault_say(fault, "there is not enough memory for the list of functions");
+	if (!result && !choice->functions)
+		result = fault_say(fault, "all functions of the list are left out of it again");
+out:
+	for (i = 0; match.wanted && i < match.nr_wanted; i++)
+		free(match.wanted[i].function);
+	free(match.wanted);
+	free(match.offered);
+	return result;
+}
+
+void choice_free(struct choice *choice)
+{
+	while (choice->nr_patterns)
+		free(choice->patterns[--choice->nr_patterns]);
+	free(choice->patterns);
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Record functions of the kernel through fhook's events
+ *
+ * For processors without a trace. Each CPU's ring buffer is read in raw form while the
+ * command runs, and becomes a stream; so nothing grows with the recording but its
+ * files. What the kernel had no room for is a gap there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tracefs.h>
+#include <unistd.h>
+#include "decode_software.h"
+#include "kernel_events.h"
+#include "kernel_files.h"
+#include "record.h"
+#include "record_symbols.h"
+#include "record_work.h"
+#include "recording.h"
+
+/* After so many milliseconds is read what is there, however little. */
+#define READ_PERIOD	200
+/* So many pages are read of a CPU before it is another one's turn. */
+#define READ_PAGES	64
+
+/**
+ * struct cpu - one of them
+ * @number: its number, and its stream's
+ * @fd: the raw pages of its ring buffer
+ * @absent: it has not been there yet, and the kernel does not let us wait for it
+ * @lost: bytes that were lost, nobody knows where
+ * @stream: what they are made into
+ */
+struct cpu {
+	u32 number;
+	int fd;
+	bool absent;
+	u64 lost;
+	struct page_stream stream;
+};
+
+/**
+ * struct session - a recording that is being made
+ * @record: what the command line says
+ * @events: of the kernel
+ * @symbols: the functions that have been hooked
+ * @recording: what is written
+ * @cpus: in any order
+ * @page: room for one
+ */
+struct session {
+	struct record *record;
+	struct kernel_events events;
+	struct symbols symbols;
+	struct recording recording;
+	struct cpu *cpus;
+	size_t nr_cpus;
+	void *page;
+};
+
+/* The functions that are chosen for the processor's trace, as a list. */
+static int take_chosen(struct list *list, struct fault *fault)
+{
+	char *text, *rest, *line;
+	int result = 0;
+
+	if (!kernel_file_exists("fhook/calltrace/functions"))
+		return fault_say(fault, "no functions are given: name them with --function");
+	text = kernel_file_read("fhook/calltrace/functions", fault);
+	if (!text)
+		return -1;
+	rest = text;
+	while (!result && (line = strsep(&rest, "\n")))
+		if (*line && *line != '#')
+			result = list_add(list, line, fault);
+	free(text);
+	if (!result && !list->nr_patterns)
+		result = fault_say(fault,
+				   "no functions are given: name them with --function, or write them to fhook/calltrace/functions");
+	return result;
+}
+
+static int choose(struct record *record, struct choice *choice, struct fault *fault)
+{
+	char *available;
+	int result;
+
+	if (!record->functions.nr_patterns && take_chosen(&record->functions, fault))
+		return -1;
+	available = kernel_file_read("fhook/available_functions", fault);
+	if (!available)
+		return -1;
+	result = choice_make(choice, &record->functions, available, fault);
+	free(available);
+	return result;
+}
+
+static int open_cpu(struct session *session, u32 number, struct fault *fault)
+{
+	struct cpu *cpu = &session->cpus[session->nr_cpus];
+	char file[60], *path;
+	int result;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/trace_pipe_raw", number);
+	if (!tracefs_file_exists(session->events.instance, file))
+		return 0;
+	cpu->number = number;
+	cpu->fd = tracefs_instance_file_open(session->events.instance, file,
+					     O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (cpu->fd < 0)
+		return fault_say(fault, "%s cannot be opened: %s", file, strerror(errno));
+	path = recording_stream_path(&session->recording, number);
+	result = path ? page_stream_open(&cpu->stream, path) : -1;
+	free(path);
+	if (result) {
+		close(cpu->fd);
+		return fault_say(fault, "a stream cannot be written to %s",
+				 session->recording.directory);
+	}
+	session->nr_cpus++;
+	if (number >= session->recording.nr_streams)
+		session->recording.nr_streams = number + 1;
+	return 0;
+}
+
+static int open_cpus(struct session *session, struct fault *fault)
+{
+	const long count = sysconf(_SC_NPROCESSORS_CONF);
+	u32 number;
+
+	session->page = malloc(session->events.page_size);
+	session->cpus = calloc(count, sizeof(*session->cpus));
+	if (!session->page || !session->cpus)
+		return fault_say(fault, "there is not enough memory to record");
+	for (number = 0; number < count; number++)
+		if (open_cpu(session, number, fault))
+			return -1;
+	return 0;
+}
+
+/* Functions of modules that have come since are added. */
+static int write_map(struct session *session, struct fault *fault)
+{
+	char *path = recording_path(&session->recording, "map");
+	char *enabled = kernel_file_read("fhook/enabled_functions", fault), *hook = NULL;
+	int result = -1;
+
+	if (!path || asprintf(&hook, "%s/enter", session->events.group) < 0)
+		fault_say(fault, "there is not enough memory to record");
+	else if (enabled && !symbols_add(&session->symbols, enabled, hook, "/proc/kallsyms",
+					 fault))
+		result = symbols_write(&session->symbols, path, fault);
+	free(enabled);
+	free(path);
+	free(hook);
+	return result;
+}
+
+/* Returns whether there may be more. */
+static bool read_cpu(struct session *session, struct cpu *cpu)
+{
+	const int size = session->events.page_size;
+	unsigned int pages;
+
+	for (pages = 0; pages < READ_PAGES; pages++) {
+		if (read(cpu->fd, session->page, size) <= 0)
+			return false;
+		page_stream_add(&cpu->stream, &session->events.format, session->page);
+	}
+	return true;
+}
+
+static bool read_cpus(struct session *session)
+{
+	bool more = false;
+	size_t i;
+
+	for (i = 0; i < session->nr_cpus; i++)
+		more |= read_cpu(session, &session->cpus[i]);
+	return more;
+}
+
+/* Until the kernel has filled a part of a buffer, or the command ends, or for a while. */
+static void sleep_for_pages(struct session *session, struct pollfd *fds)
+{
+	size_t i;
+
+	for (i = 0; i < session->nr_cpus; i++) {
+		const struct cpu *cpu = &session->cpus[i];
+
+		fds[i] = (struct pollfd){ .fd = cpu->absent ? -1 : cpu->fd, .events = POLLIN };
+	}
+	fds[i] = (struct pollfd){ .fd = record_work_fd(), .events = POLLIN };
+	if (poll(fds, session->nr_cpus + 1, READ_PERIOD) <= 0)
+		return;
+	for (i = 0; i < session->nr_cpus; i++)
+		if (fds[i].revents & POLLERR)
+			session->cpus[i].absent = true;
+}
+
+/* If it fails, nothing has been recorded. */
+static int run(struct session *session, struct fault *fault)
+{
+	struct pollfd *fds = calloc(session->nr_cpus + 1, sizeof(*fds));
+	struct fault ignored;
+	int result;
+
+	if (!fds)
+		return fault_say(fault, "there is not enough memory to record");
+	result = kernel_events_record(&session->events, true, fault);
+	if (!result)
+		result = record_work_start(session->record->argv, fault);
+	while (!result && record_work_runs())
+		if (!read_cpus(session))
+			sleep_for_pages(session, fds);
+	kernel_events_record(&session->events, false, &ignored);
+	while (read_cpus(session))
+		;
+	free(fds);
+	if (result)
+		recording_remove(&session->recording);
+	return result;
+}
+
+/* Bytes that were lost, nobody knows where: the disk was full, or a buffer in an interrupt. */
+static u64 lost_of(const struct session *session, const struct cpu *cpu)
+{
+	unsigned long long count, lost = cpu->stream.file->lost;
+	char file[60], *text, *rest, *line;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu->number);
+	text = tracefs_instance_file_read(session->events.instance, file, NULL);
+	rest = text;
+	while (rest && (line = strsep(&rest, "\n")))
+		if (sscanf(line, "commit overrun: %llu", &count) == 1 ||
+		    sscanf(line, "dropped events: %llu", &count) == 1)
+			lost += count * sizeof(struct software_record);
+	free(text);
+	return lost;
+}
+
+static int finish(struct session *session, struct fault *fault)
+{
+	size_t i;
+
+	for (i = 0; i < session->nr_cpus; i++) {
+		struct cpu *cpu = &session->cpus[i];
+
+		trace_file_flush(cpu->stream.file);
+		cpu->lost = lost_of(session, cpu);
+		if (cpu->lost &&
+		    recording_add_lost(&session->recording, cpu->number, cpu->lost))
+			return fault_say(fault, "there is not enough memory to record");
+	}
+	if (write_map(session, fault))
+		return -1;
+	return recording_write(&session->recording, fault);
+}
+
+static void report(const struct session *session)
+{
+	const u64 unseen = kernel_events_missed(&session->events);
+	u64 events = 0, missed = 0, gaps = 0, lost = 0;
+	size_t i;
+
+	for (i = 0; i < session->nr_cpus; i++) {
+		events += session->cpus[i].stream.events;
+		missed += session->cpus[i].stream.missed;
+		gaps += session->cpus[i].stream.gaps;
+		lost += session->cpus[i].lost;
+	}
+	fprintf(stderr, "fhook: %llu entries and exits of %zu functions are in %s.\n", events,
+		session->symbols.nr_symbols, session->recording.directory);
+	if (gaps)
+		fprintf(stderr,
+			"fhook: there are %llu gaps, in which %llu more are missing, as far as is known: a larger --buffer has room for them.\n",
+			gaps, missed);
+	if (lost)
+		fprintf(stderr,
+			"fhook: %llu bytes are missing, nobody knows where: the disk was full, or the kernel had no room.\n",
+			lost);
+	if (unseen)
+		fprintf(stderr,
+			"fhook: %llu entries and exits were not seen, because they came while another one was being recorded, or the task had no room for a return address.\n",
+			unseen);
+}
+
+static int begin(struct session *session, struct fault *fault)
+{
+	struct recording *recording = &session->recording;
+
+	recording->format = FORMAT_SOFTWARE;
+	recording->clock = 1000000;
+	if (recording_create(recording, session->record->directory, NULL, fault))
+		return -1;
+	if (!open_cpus(session, fault) && !kernel_events_hook(&session->events, fault) &&
+	    !write_map(session, fault) && !recording_write(recording, fault))
+		return 0;
+	recording_remove(recording);
+	return -1;
+}
+
+static void end(struct session *session)
+{
+	while (session->nr_cpus) {
+		struct cpu *cpu = &session->cpus[--session->nr_cpus];
+
+		close(cpu->fd);
+		page_stream_close(&cpu->stream);
+	}
+	kernel_events_remove(&session->events);
+	symbols_free(&session->symbols);
+	recording_free(&session->recording);
+	free(session->cpus);
+	free(session->page);
+}
+
+int record_kernel_software(struct record *record, struct fault *fault)
+{
+	struct session session = { .record = record };
+	struct choice choice = { 0 };
+	struct fault other;
+	int result = -1;
+
+	if (!kernel_file_exists("fhook_events"))
+		return fault_say(fault,
+				 "this kernel has no events of fhook (CONFIG_FHOOK_EVENTS), and its functions cannot be recorded without Intel PT");
+	record_work_begin();
+	if (!choose(record, &choice, fault) &&
+	    !kernel_events_make(&session.events, &choice, record->buffer_kb, fault) &&
+	    !begin(&session, fault) && !run(&session, fault) && !finish(&session, fault)) {
+		report(&session);
+		result = 0;
+	}
+	end(&session);
+	choice_free(&choice);
+	if (record_work_end(record->argv, result ? &other : fault))
+		result = -1;
+	return result;
+}

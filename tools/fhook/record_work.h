@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A command that is run while something is recorded
+ *
+ * There is one at a time. From record_work_begin() to record_work_end() a signal that
+ * would end this program ends the recording instead, and the command gets it as well:
+ * so what was changed in the kernel can be put back.
+ */
+#ifndef FHOOK_RECORD_WORK_H
+#define FHOOK_RECORD_WORK_H
+
+#include <sys/types.h>
+#include "base.h"
+
+/* From here on signals are caught. */
+void record_work_begin(void);
+
+/* As fork(); in the child signals are as they were. */
+pid_t record_work_fork(void);
+
+/* Start the command; nothing is started when a signal has come. */
+int record_work_start(char **argv, struct fault *fault);
+
+/* What becomes readable when the command has ended. */
+int record_work_fd(void);
+
+/* True while the recording is to go on: the command runs, and no signal has come. */
+bool record_work_runs(void);
+
+/* Wait for the command if it was started, and say what has become of it. */
+int record_work_end(char **argv, struct fault *fault);
+
+#endif /* FHOOK_RECORD_WORK_H */

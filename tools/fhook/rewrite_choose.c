@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook-rewrite: reading a file, and choosing its functions
+ *
+ * Names of one place are one function. Its code is what its symbol says, the parts that
+ * compilers put elsewhere and name after it, and what has no name and only it comes to.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "rewrite.h"
+
+static int refuse(struct rewrite *rw, const struct elf_symbol *symbol, const char *why)
+{
+	return instrument_refuse(&rw->run, "%s cannot be done: %s.", symbol->name, why);
+}
+
+static const char *why_not(const struct rewrite *rw, const struct elf_symbol *symbol)
+{
+	const struct elf_symbol *end = rw->image.symbols + rw->image.nr_symbols;
+	const struct elf_symbol *next = symbol + 1;
+
+	/* They keep all registers; one was needed to come there. */
+	if (rw->at_run_time && rw->image.header->e_machine == EM_AARCH64 &&
+	    !strncmp(symbol->name, "_dl_tlsdesc", strlen("_dl_tlsdesc")))
+		return "it is called in a way of its own";
+	if (symbol->type == STT_GNU_IFUNC)
+		return "it is chosen when the program is loaded (IFUNC)";
+	if (!symbol->size)
+		return "its symbol does not say where it ends";
+	if (!code_is_code(&rw->image, symbol->address))
+		return "its symbol does not lead to code";
+	while (next < end && next->address == symbol->address)
+		next++;
+	if (next < end && next->size && next->address < symbol->address + symbol->size)
+		return "another function is inside of it";
+	return NULL;
+}
+
+static void add_range(struct function *function, u64 start, u64 end)
+{
+	if (function->nr_ranges == RANGES_MAX || function_has(function, start))
+		return;
+	function->ranges[function->nr_ranges].start = start;
+	function->ranges[function->nr_ranges++].end = end;
+}
+
+/* Does a function jump to a part? */
+static bool leads_to(const struct code *code, const struct elf_symbol *function,
+		     const struct elf_symbol *part)
+{
+	size_t i = code_find(code, function->address);
+
+	for (; i < code->nr_insns &&
+	     code->insns[i].address - function->address < function->size; i++) {
+		const struct rewrite_insn *insn = code->insns + i;
+
+		if ((insn->kind == INSN_JUMP || insn->kind == INSN_CONDITIONAL) &&
+		    insn->target - part->address < part->size)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whose part is it? Functions of several files may have one name; then the one that
+ * jumps there; NULL if none does.
+ */
+static const struct elf_symbol *whole_of(const struct rewrite *rw, const char *name,
+					 const struct elf_symbol *part)
+{
+	const struct elf_symbol *symbol = rw->image.symbols, *end = symbol + rw->image.nr_symbols;
+	const struct elf_symbol *whole = NULL;
+	bool several = false;
+
+	for (; symbol < end; symbol++) {
+		if (strcmp(symbol->name, name) || !symbol->size)
+			continue;
+		if (leads_to(&rw->code, symbol, part))
+			return symbol;
+		several |= whole && whole->address != symbol->address;
+		whole = symbol;
+	}
+	return several ? NULL : whole;
+}
+
+/*
+ * The parts that compilers put elsewhere: "NAME.cold", with or without a number.
+ * Returns false when there is one of which it is not known whether it is this one's.
+ */
+static bool add_cold_parts(const struct rewrite *rw, struct function *function)
+{
+	const char *name = function->symbol->name;
+	const struct elf_symbol *whole;
+	size_t length = strlen(name), i;
+
+	for (i = 0; i < rw->image.nr_symbols; i++) {
+		const struct elf_symbol *symbol = rw->image.symbols + i;
+
+		if (strncmp(symbol->name, name, length) || !symbol->size ||
+		    strncmp(symbol->name + length, ".cold", 5))
+			continue;
+		whole = whole_of(rw, name, symbol);
+		if (!whole)
+			return false;
+		if (whole->address == function->symbol->address)
+			add_range(function, symbol->address, symbol->address + symbol->size);
+	}
+	return true;
+}
+
+/* Does anybody else come to a range, or is its address known to data? */
+static bool is_only_from(const struct code *code, const struct function *function, u64 start,
+			 u64 end)
+{
+	const struct rewrite_insn *insn = code->insns, *last = insn + code->nr_insns;
+
+	for (; insn < last; insn++) {
+		if (insn->address >= start && insn->address < end && (insn->marks & MARK_TAKEN))
+			return false;
+		if (insn->target >= start && insn->target < end &&
+		    (insn->kind == INSN_CALL || (!function_has(function, insn->address) &&
+		     (insn->address < start || insn->address >= end))))
+			return false;
+	}
+	return true;
+}
+
+/* Code that has no name and that only this function jumps to is a part of it. */
+static void add_nameless_parts(const struct rewrite *rw, struct function *function)
+{
+	const struct code *code = &rw->code;
+	size_t r, i, low, high, start;
+
+	for (r = 0; r < function->nr_ranges; r++) {
+		const struct range *range = function->ranges + r;
+
+		i = code_find(code, range->start);
+		for (; i < code->nr_insns && code->insns[i].address < range->end; i++) {
+			u64 target = code->insns[i].target;
+
+			if ((code->insns[i].kind != INSN_JUMP &&
+			     code->insns[i].kind != INSN_CONDITIONAL) ||
+			    function_has(function, target) || elf_symbol_of(&rw->image, target))
+				continue;
+			start = code_find(code, target);
+			if (start == NO_INSN)
+				continue;
+			for (low = start; low && !(code->insns[low].marks & MARK_REGION); low--)
+				;
+			for (high = start + 1; high < code->nr_insns &&
+			     !(code->insns[high].marks & MARK_REGION); high++)
+				;
+			if (high < code->nr_insns &&
+			    is_only_from(code, function, code->insns[low].address,
+					 code->insns[high].address))
+				add_range(function, code->insns[low].address,
+					  code->insns[high].address);
+		}
+	}
+}
+
+static int add_function(struct rewrite *rw, const struct elf_symbol *symbol)
+{
+	struct function function = { .symbol = symbol };
+
+	add_range(&function, symbol->address, symbol->address + symbol->size);
+	if (!add_cold_parts(rw, &function))
+		return refuse(rw, symbol,
+			      "others have its name, and nobody knows whose a cold part is");
+	add_nameless_parts(rw, &function);
+	if (grow(&rw->functions, &rw->room_functions, rw->nr_functions, sizeof(function)))
+		return -1;
+	rw->functions[rw->nr_functions++] = function;
+	return plan_function(rw, rw->nr_functions - 1);
+}
+
+/* Names of one place are one function, which is wanted if one of them is. */
+static int choose_functions(struct rewrite *rw)
+{
+	const struct elf_symbol *symbol = rw->image.symbols, *end, *wanted, *first;
+	const char *why;
+	int ret = 0;
+
+	for (end = symbol + rw->image.nr_symbols; symbol < end && !ret;) {
+		wanted = NULL;
+		for (first = symbol; symbol < end && symbol->address == first->address; symbol++) {
+			/* Parts are done with their functions. */
+			if (!strstr(symbol->name, ".cold") &&
+			    list_wants(&rw->run.list, symbol->name) != LIST_NO && !wanted)
+				wanted = symbol;
+		}
+		if (!wanted)
+			continue;
+		why = why_not(rw, wanted);
+		ret = why ? refuse(rw, wanted, why) : add_function(rw, wanted);
+	}
+	return ret;
+}
+
+static const char *what_it_is(const char *name, void *data)
+{
+	const struct rewrite *rw = data;
+	const Elf64_Shdr *section = elf_section(&rw->image, ".dynsym");
+	const char *found;
+	Elf64_Sym symbol;
+	const u8 *symbols;
+	size_t i;
+
+	if (section && section->sh_link < rw->image.nr_sections) {
+		symbols = elf_section_data(&rw->image, section);
+		for (i = 0; symbols && i < section->sh_size / sizeof(symbol); i++) {
+			memcpy(&symbol, symbols + i * sizeof(symbol), sizeof(symbol));
+			found = elf_string(&rw->image, rw->image.sections + section->sh_link,
+					   symbol.st_name);
+			if (found && !strcmp(found, name) && symbol.st_shndx == SHN_UNDEF)
+				return "is not in this file: it comes from a library";
+		}
+	}
+	if (rw->image.stripped)
+		return "is not known: the file is stripped, and only what it exports has a name";
+	return NULL;
+}
+
+static int check_file(const struct rewrite *rw, struct fault *fault)
+{
+	if (!rw->image.nr_sections || rw->image.header->e_shstrndx >= rw->image.nr_sections)
+		return fault_say(fault, "%s has no sections: what is code is not known.",
+				 rw->image.path);
+	if (elf_section(&rw->image, ELF_STUB_SECTION))
+		return fault_say(fault, "%s is instrumented already.", rw->image.path);
+	if (!rw->image.nr_symbols)
+		return fault_say(fault, "%s is stripped: no function has a name.", rw->image.path);
+	return 0;
+}
+
+int choose_all(struct rewrite *rw, struct fault *fault)
+{
+	size_t i;
+	int ret;
+
+	ret = list_check(&rw->run.list, fault);
+	ret = ret ?: elf_open(&rw->image, rw->run.input, fault);
+	ret = ret ?: check_file(rw, fault);
+	ret = ret ?: frames_read(rw, fault);
+	ret = ret ?: code_read(rw, fault);
+	ret = ret ?: targets_mark(rw, fault);
+	if (ret)
+		return ret;
+
+	if (choose_functions(rw) || plan_hops(rw) ||
+	    instrument_unmatched(&rw->run, what_it_is, rw))
+		return fault_say(fault, "There is no memory.");
+	for (i = 0; i < rw->nr_functions; i++)
+		rw->run.instrumented += !rw->functions[i].refused;
+	return instrument_may_write(&rw->run, fault);
+}

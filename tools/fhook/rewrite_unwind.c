@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook-rewrite: unwind information for new code
+ *
+ * A place of the new code has the stack and the registers of the instruction that it
+ * stands for. So it gets an FDE which says at once what the one of that instruction
+ * says from the beginning of its function to there, and belongs to the same CIE. All
+ * FDEs, old and new, are in a table that is made anew, in the place of .eh_frame_hdr:
+ * by that, exceptions, debuggers and profilers find them.
+ *
+ * What is not understood goes without. A hop that is in the midst of a function has what
+ * was there before: an FDE within another one would hide what is behind it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "rewrite.h"
+
+/* What a CFA program does with the address; everything else has operands only. */
+#define CFA_ADVANCE	0x40	/* the low six bits are how far */
+#define CFA_OFFSET	0x80	/* a register is in the low six bits, and a number follows */
+#define CFA_RESTORE	0xc0	/* a register is in the low six bits */
+#define CFA_ADVANCE_1	0x02
+#define CFA_ADVANCE_2	0x03
+#define CFA_ADVANCE_4	0x04
+
+/* Operands: a number of any length, or a block, which has its length before it. */
+#define NUMBER	"n"
+#define NUMBERS	"nn"
+#define BLOCK	"b"
+
+static const char *const operands[0x40] = {
+	[0x00] = "",			/* nop */
+	[0x05] = NUMBERS,		/* offset_extended */
+	[0x06] = NUMBER,		/* restore_extended */
+	[0x07] = NUMBER,		/* undefined */
+	[0x08] = NUMBER,		/* same_value */
+	[0x09] = NUMBERS,		/* register */
+	[0x0a] = "",			/* remember_state */
+	[0x0b] = "",			/* restore_state */
+	[0x0c] = NUMBERS,		/* def_cfa */
+	[0x0d] = NUMBER,		/* def_cfa_register */
+	[0x0e] = NUMBER,		/* def_cfa_offset */
+	[0x0f] = BLOCK,			/* def_cfa_expression */
+	[0x10] = NUMBER BLOCK,		/* expression */
+	[0x11] = NUMBERS,		/* offset_extended_sf */
+	[0x12] = NUMBERS,		/* def_cfa_sf */
+	[0x13] = NUMBER,		/* def_cfa_offset_sf */
+	[0x14] = NUMBERS,		/* val_offset */
+	[0x15] = NUMBERS,		/* val_offset_sf */
+	[0x16] = NUMBER BLOCK,		/* val_expression */
+	[0x2d] = "",			/* AARCH64_negate_ra_state */
+	[0x2e] = NUMBER,		/* GNU_args_size */
+};
+
+/* As it is in the table: where code begins, and its FDE. */
+struct entry {
+	u64 start;
+	u64 frame;
+};
+
+/* The table, as .eh_frame_hdr has it: all distances have 32 bits. */
+struct table {
+	u8 version, frames_encoding, count_encoding, entries_encoding;
+	s32 frames;
+	u32 count;
+};
+
+/* Less than what 32 bits reach, by more than the unwind information itself has. */
+#define UNWIND_REACH	0x40000000
+
+#define PE_PCREL_4	0x1b
+#define PE_UNSIGNED_4	0x03
+#define PE_DATAREL_4	0x3b
+
+int unwind_add_place(struct rewrite *rw, u64 at, u32 size, u64 from)
+{
+	struct place place = { .at = at, .from = from, .size = size };
+
+	if (grow(&rw->places, &rw->room_places, rw->nr_places, sizeof(place)))
+		return -1;
+	rw->places[rw->nr_places++] = place;
+	return 0;
+}
+
+static size_t skip_number(const u8 *at, const u8 *end, u64 *number)
+{
+	const u8 *begin = at;
+	unsigned int shift = 0;
+
+	*number = 0;
+	while (at < end) {
+		if (shift < 64)
+			*number |= (u64)(*at & 0x7f) << shift;
+		shift += 7;
+		if (!(*at++ & 0x80))
+			return at - begin;
+	}
+	return 0;
+}
+
+static size_t skip_operands(const u8 *at, const u8 *end, const char *kinds)
+{
+	const u8 *begin = at;
+	u64 number;
+	size_t size;
+
+	for (; *kinds; kinds++) {
+		size = skip_number(at, end, &number);
+		if (!size)
+			return 0;
+		at += size;
+		if (*kinds != *BLOCK)
+			continue;
+		if (number > (size_t)(end - at))
+			return 0;
+		at += number;
+	}
+	return at - begin;
+}
+
+/* The size of an instruction, 0 for one that is not known; and how far it advances. */
+static size_t instruction(const u8 *at, const u8 *end, u64 *distance)
+{
+	const u8 code = *at & CFA_RESTORE ? *at & CFA_RESTORE : *at;
+	size_t size, left = end - at;
+	u64 number;
+
+	*distance = 0;
+	switch (code) {
+	case CFA_ADVANCE:
+		*distance = *at & 0x3f;
+		return 1;
+	case CFA_RESTORE:
+		return 1;
+	case CFA_OFFSET:
+		size = skip_number(at + 1, end, &number);
+		return size ? 1 + size : 0;
+	case CFA_ADVANCE_1:
+	case CFA_ADVANCE_2:
+	case CFA_ADVANCE_4:
+		size = 1 << (code - CFA_ADVANCE_1);
+		if (left < 1 + size)
+			return 0;
+		memcpy(distance, at + 1, size);
+		return 1 + size;
+	default:
+		if (!operands[code])
+			return 0;
+		size = skip_operands(at + 1, end, operands[code]);
+		return size || !*operands[code] ? 1 + size : 0;
+	}
+}
+
+/* What a program says up to an address, without the addresses. Returns its size, or -1. */
+static ssize_t program_to(const struct frame *frame, u64 address, u8 *to)
+{
+	const u8 *at = frame->program, *end = at + frame->size;
+	u64 here = frame->start, distance;
+	size_t size, done = 0;
+
+	for (; at < end; at += size) {
+		size = instruction(at, end, &distance);
+		if (!size)
+			return -1;
+		here += distance * frame->unit;
+		if (here > address)
+			break;
+		if (distance || !*at)
+			continue;
+		memcpy(to + done, at, size);
+		done += size;
+	}
+	return done;
+}
+
+static const struct frame *frame_of(const struct rewrite *rw, u64 address)
+{
+	size_t low = 0, high = rw->nr_frames, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (rw->frames[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < rw->frames[low - 1].end ? rw->frames + low - 1 : NULL;
+}
+
+static u64 here(const struct rewrite *rw)
+{
+	return rw->moved_at + rw->moved_size;
+}
+
+/* Up to a multiple of eight; zeros are instructions that do nothing. */
+static int pad(struct rewrite *rw)
+{
+	static const u8 zeros[8];
+
+	return emit_bytes(rw, zeros, -here(rw) & 7);
+}
+
+/* An FDE whose addresses are distances of 32 bits; its CIE is before it. */
+static int emit_frame(struct rewrite *rw, const struct frame *frame, const struct place *place,
+		      const u8 *program, size_t size)
+{
+	const u64 at = here(rw);
+	const u8 data_size = frame->has_data ? 1 + frame->lsda_size : 0;
+	const size_t head = 4 * sizeof(u32) + data_size;
+	const u32 words[] = {
+		((head + size + 7) & ~7UL) - sizeof(u32), at + 4 - frame->rules,
+		place->at - (at + 8), place->size,
+	};
+	u8 data[16] = { frame->lsda_size };
+
+	return emit_bytes(rw, words, sizeof(words)) || emit_bytes(rw, data, data_size) ||
+	       emit_bytes(rw, program, size) || pad(rw) ? -1 : 0;
+}
+
+/* Returns how many entries there are, or -1 without memory. */
+static ssize_t emit_frames(struct rewrite *rw, struct entry *entries)
+{
+	const struct place *place = rw->places, *end = place + rw->nr_places;
+	size_t count = 0, most = 0, i;
+	ssize_t size;
+	u8 *program;
+
+	for (i = 0; i < rw->nr_frames; i++) {
+		most = most < rw->frames[i].size ? rw->frames[i].size : most;
+		entries[count++] = (struct entry){ rw->frames[i].start, rw->frames[i].entry };
+	}
+	program = malloc(most + 1);
+	for (; program && place < end; place++) {
+		const struct frame *frame = frame_of(rw, place->from);
+
+		if (frame_of(rw, place->at))
+			continue;
+		size = frame && frame->usual ? program_to(frame, place->from, program) : -1;
+		if (size < 0)
+			continue;
+		entries[count++] = (struct entry){ place->at, here(rw) };
+		if (emit_frame(rw, frame, place, program, size)) {
+			free(program);
+			return -1;
+		}
+	}
+	free(program);
+	return program ? (ssize_t)count : -1;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int emit_table(struct rewrite *rw, struct entry *entries, size_t count, u64 old)
+{
+	struct table table = {
+		.version = 1, .frames_encoding = PE_PCREL_4, .count_encoding = PE_UNSIGNED_4,
+		.entries_encoding = PE_DATAREL_4, .count = count,
+	};
+	size_t i;
+
+	rw->table_at = here(rw);
+	table.frames = old - (rw->table_at + offsetof(struct table, frames));
+	qsort(entries, count, sizeof(*entries), compare_entries);
+	if (emit_bytes(rw, &table, sizeof(table)))
+		return -1;
+	for (i = 0; i < count; i++) {
+		const s32 words[] = {
+			entries[i].start - rw->table_at, entries[i].frame - rw->table_at,
+		};
+
+		if (emit_bytes(rw, words, sizeof(words)))
+			return -1;
+	}
+	rw->table_size = here(rw) - rw->table_at;
+	return 0;
+}
+
+/* Without a table for the loader, nobody would look; and all must be near. */
+static bool is_wanted(const struct rewrite *rw)
+{
+	const struct elf_image *image = &rw->image;
+	const u64 end = here(rw);
+	bool has_table = false;
+	size_t i;
+
+	for (i = 0; i < image->header->e_phnum; i++) {
+		has_table |= image->segments[i].p_type == PT_GNU_EH_FRAME;
+		if (image->segments[i].p_type == PT_LOAD &&
+		    end - image->segments[i].p_vaddr > UNWIND_REACH)
+			return false;
+	}
+	return has_table && rw->nr_frames;
+}
+
+static int compare_frames(const void *a, const void *b)
+{
+	const struct frame *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+int unwind_emit(struct rewrite *rw, struct fault *fault)
+{
+	const Elf64_Shdr *section = elf_section(&rw->image, ".eh_frame");
+	static const u32 no_more;
+	struct entry *entries;
+	ssize_t count;
+	int result = -1;
+
+	if (pad(rw))
+		return fault_say(fault, "There is no memory.");
+	rw->unwind_at = here(rw);
+	if (!is_wanted(rw))
+		return 0;
+	qsort(rw->frames, rw->nr_frames, sizeof(*rw->frames), compare_frames);
+	entries = calloc(rw->nr_frames + rw->nr_places, sizeof(*entries));
+	if (entries) {
+		count = emit_frames(rw, entries);
+		if (count >= 0 && !emit_bytes(rw, &no_more, sizeof(no_more)))
+			result = emit_table(rw, entries, count, section->sh_addr);
+	}
+	free(entries);
+	return result ? fault_say(fault, "There is no memory.") : 0;
+}
