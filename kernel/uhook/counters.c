@@ -376,16 +376,16 @@ void uhook_count_uncounted(void)
  */
 u64 uhook_hits_jumped(void)
 {
-	u64 bodies, user;
+	s64 jumped;
 	int cpu;
 
 	mutex_lock(&uhook_counts_lock);
 	sum_up();
-	bodies = uhook_bodies_run();
+	jumped = uhook_bodies_run();
 	mutex_unlock(&uhook_counts_lock);
-	user = uhook_hits(UHOOK_USER);
+	jumped -= uhook_hits(UHOOK_USER);
 	for_each_possible_cpu(cpu)
-		user -= READ_ONCE(per_cpu(uncounted, cpu));
+		jumped += READ_ONCE(per_cpu(uncounted, cpu));
 
-	return bodies > user ? bodies - user : 0;
+	return max(jumped, 0);
 }

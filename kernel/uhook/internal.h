@@ -185,7 +185,7 @@ struct uhook_mm {
  * @UHOOK_TOO_LONG: there are more handlers than there is room for
  * @UHOOK_NO_FUNCTION: the process has not mapped the file of a handler; tried again
  * @UHOOK_NO_VECTORS: a handler may use registers that cannot be kept
- * @UHOOK_NO_STUB: something else is where its stub is to be
+ * @UHOOK_NO_STUB: something else is where its stub is to be; tried again
  * @UHOOK_VERDICTS: how many there are
  */
 enum uhook_verdict {

@@ -13,14 +13,11 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "uhook_loop.h"
+#include "uhook_watch.h"
 
-#define UNSUPPORTED	4
 #define SLOTS		"/sys/kernel/tracing/uhook/slots"
 
 static unsigned long nr_signals, seen_at;
@@ -54,22 +51,12 @@ static unsigned long find_slot(const void *site)
 
 static void watch(unsigned long addr)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(attr),
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = addr,
-		.bp_len = sizeof(long),
-		.sample_period = 1,
-		.exclude_kernel = 1,
-		.sigtrap = 1,
-		.remove_on_exec = 1,
-	};
+	struct perf_event_attr attr = breakpoint_at(addr);
 
-#if defined(__aarch64__)
-	attr.bp_len = HW_BREAKPOINT_LEN_4;
-#endif
-	if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) < 0) {
+	attr.sample_period = 1;
+	attr.sigtrap = 1;
+	attr.remove_on_exec = 1;
+	if (open_breakpoint(&attr) < 0) {
 		perror("perf_event_open");
 		exit(UNSUPPORTED);
 	}

@@ -17,8 +17,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,13 +25,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
 #include "uhook_test.h"
+#include "uhook_watch.h"
 
-#define UNSUPPORTED	4
 #define STUB_SIZE	16
 #define MAX_THREADS	16
 /* So many breakpoints every processor has. */
@@ -117,15 +114,8 @@ static void run_round(void)
 
 static int watch(uint64_t addr)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(attr),
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = addr,
-		.bp_len = sizeof(long),
-		.exclude_kernel = 1,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	struct perf_event_attr attr = breakpoint_at(addr);
+	int fd = open_breakpoint(&attr);
 
 	if (fd < 0 && (errno == ENODEV || errno == EOPNOTSUPP || errno == ENOENT))
 		_exit(UNSUPPORTED);

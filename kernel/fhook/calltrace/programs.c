@@ -262,6 +262,7 @@ static unsigned long first_block(void)
 /* The same for the same: processes may have it. */
 static int choose_address(struct program *p)
 {
+	const struct program *other;
 	u64 what = hash_of(p);
 	struct given *given;
 
@@ -276,8 +277,8 @@ static int choose_address(struct program *p)
 	given = kmalloc(sizeof(*given), GFP_KERNEL);
 	if (!given)
 		return -ENOMEM;
-	while (program_at(next_block, block_size(p)))
-		next_block += block_size(program_at(next_block, block_size(p)));
+	while ((other = program_at(next_block, block_size(p))))
+		next_block = other->ops.stubs + block_size(other);
 	p->ops.stubs = next_block;
 	next_block += block_size(p);
 	*given = (struct given){ .what = what, .nr = p->nr, .address = p->ops.stubs };
