@@ -4,7 +4,8 @@
 # itself.  Variables: BUILD (where everything is built, default build), ARCH
 # (x86_64 or arm64; without it tests are for both, everything else is x86_64's),
 # T (a pattern that selects tests by name), FLAVOUR (for shell and build), JOBS,
-# KVM=1 (QEMU uses KVM), V=1 (show compiler commands).
+# TRACE (a directory, for recordings of shell's guest), KVM=1 (QEMU uses KVM), V=1
+# (show compiler commands).
 
 BUILD ?= build
 FLAVOUR ?= $(if $(filter arm64,$(ARCH)),arm64,x86)
@@ -17,7 +18,8 @@ export BUILD ARCH JOBS KVM V
 
 help:
 	@echo "make demo      from Debian's kernel source to hooked functions, in one go (ARCH=)"
-	@echo "make shell     boot to a prompt, with modules and tools at hand (ARCH=, FLAVOUR=)"
+	@echo "make shell     boot to a prompt, with modules and tools at hand (ARCH=, FLAVOUR=);"
+	@echo "               with TRACE=DIR QEMU records calls there, when the guest says so"
 	@echo "make test      host tests and the guest's, on both architectures (T=pattern, ARCH=)"
 	@echo "make test-all  every flavour, and mainline's own tests: nothing may be lost (ARCH=)"
 	@echo "make tools     the host's tools of call tracing, in $(BUILD)/host/fhook"
@@ -56,7 +58,7 @@ tools:
 demo:
 	@scripts/demo
 
-shell: build
+shell: $(if $(TRACE),tools) build
 	@scripts/boot $(FLAVOUR)
 
 test:

@@ -130,11 +130,12 @@ bool uhook_can_record(const struct task_struct *task);
 /**
  * uhook_stamp_age - how long ago a time stamp was taken
  * @stamp: from the processor's time stamp counter
+ * @now: what sched_clock() has just said, in nanoseconds
  *
- * Context: any.
+ * Context: any, with interrupts disabled since @now.
  * Return: nanoseconds; 0 for one of the future.
  */
-u64 uhook_stamp_age(u64 stamp);
+u64 uhook_stamp_age(u64 stamp, u64 now);
 
 /* What is in the register for thread-local storage of a task. */
 unsigned long uhook_thread_of(struct task_struct *task);

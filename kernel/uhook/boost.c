@@ -253,7 +253,8 @@ void uhook_before_signal(void)
  * becomes the program's. Run again, the site is hit again, as it is when the
  * fault comes from a step. (The few forced signals that are not the instruction's
  * fault, such as that for a page of memory that has failed, make a hit count
- * twice.)
+ * twice; the end of a debugger's step, which may come before any copy, is left to
+ * uhook_before_signal().)
  *
  * Context: any but NMI.
  */

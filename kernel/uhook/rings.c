@@ -15,6 +15,7 @@
  * All under uhook_counts_lock, but for records that are made in the kernel.
  */
 #include <linux/hash.h>
+#include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/ptrace.h>
@@ -156,18 +157,31 @@ static struct uhook_counter *counter_of(struct uhook_area *area, u32 id, unsigne
 	return set && i < set->nr ? set->counters[i] : NULL;
 }
 
+/* What comes between the two clocks would be taken for age. */
+static u64 time_of(u64 stamp)
+{
+	unsigned long flags;
+	u64 now, age;
+
+	local_irq_save(flags);
+	now = sched_clock();
+	age = uhook_stamp_age(stamp, now);
+	local_irq_restore(flags);
+
+	return now - min(age, now);
+}
+
 static void hand_over(struct uhook_mm *um, struct uhook_area *area,
 		      const struct uhook_ring_entry *entry)
 {
 	struct uhook_counter *counter;
 	struct uhook_record record;
-	u64 now = sched_clock(), age = uhook_stamp_age(entry->time);
 
 	counter = counter_of(area, entry->id, &record.site);
 	if (!counter || !counter->ops || !counter->ops->record)
 		return;
 
-	record.time = now - min(age, now);
+	record.time = time_of(entry->time);
 	record.sp = entry->sp;
 	memcpy(record.args, entry->args, sizeof(record.args));
 	memcpy(record.stack, entry->stack, sizeof(record.stack));

@@ -418,10 +418,12 @@ long uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w)
 	if (!w->set && mmap_write_lock_killable(mm))
 		return -EINTR;
 	area = uhook_add_area(um, kind, w);
+	/* A child that came before the slot would share the area, which ends that. */
+	ret = IS_ERR(area) ? PTR_ERR(area) : take_slot(um, area, w);
 	if (!w->set)
 		mmap_write_unlock(mm);
 
-	return IS_ERR(area) ? PTR_ERR(area) : take_slot(um, area, w);
+	return ret;
 }
 
 static unsigned int number_at(const struct uhook_area *area, unsigned long addr)

@@ -41,7 +41,7 @@ static const struct calls_case cases[] = {
 	{ "a tail after the other", "E0 T0 E1 T1 E2 T2 E3 X3", THREAD "0( 1( 2( 3( ) > > > " },
 	{ "a tail that an interrupt delays", "E0 T0 E5 X5 E1 X1", THREAD "0( 5( ) 1( ) > " },
 	{ "a tail out of the map", "E0 E1 O1 E3 X3 X0", THREAD "0( 1( > 3( ) ) " },
-	{ "a tail to what comes next", "E0 E1 U1 E7 X7 X0", THREAD "0( 1( 7( ) > ) " },
+	{ "a tail to nobody knows where", "E0 E1 U1 E7 X7 X0", THREAD "0( 1( > 7( ) ) " },
 	{ "a tail to nothing that is traced", "E0 E1 U1 X0", THREAD "0( 1( > ) " },
 	{ "a tail whose target does not come", "E0 E1 T1 X0", THREAD "0( 1( > ) " },
 	{ "a tail in a gap", "E0 E1 T1 ! E2 X2 X0", THREAD "0( 1( > ! 2( ) ) " },

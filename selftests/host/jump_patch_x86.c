@@ -15,7 +15,8 @@
  * is up to the kernel, and to its own tests.
  *
  * With -b, times are measured instead: nanoseconds for a call, with nothing but
- * the loop around it, the best of several runs.
+ * the loop around it, the best of several runs; and those of a uprobe of the kernel
+ * that this machine runs.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -26,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/uhook_code.h>
+#include "host_uprobe.h"
 #include "jump_x86.h"
 #include "relocate.h"
 
@@ -37,6 +39,8 @@
 
 #define BENCH_CALLS	10000000UL
 #define BENCH_RUNS	7
+/* These take a hundred times as long. */
+#define UPROBE_CALLS	100000UL
 
 /* All that a jump can reach from there is free, but for these. */
 #define BASE		0x100000000000UL
@@ -295,7 +299,7 @@ static void check_threads(void)
 /*
  * Times.
  */
-static double time_calls(function_fn call)
+static double time_calls(function_fn call, unsigned long calls)
 {
 	struct timespec begin, end;
 	double best = 1e9;
@@ -306,14 +310,29 @@ static double time_calls(function_fn call)
 		double ns;
 
 		clock_gettime(CLOCK_MONOTONIC, &begin);
-		for (i = 0; i < BENCH_CALLS; i++)
+		for (i = 0; i < calls; i++)
 			call(i, i);
 		clock_gettime(CLOCK_MONOTONIC, &end);
 		ns = (end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec);
-		if (ns / BENCH_CALLS < best)
-			best = ns / BENCH_CALLS;
+		if (ns / calls < best)
+			best = ns / calls;
 	}
 	return best;
+}
+
+/* The same instruction with a uprobe of this machine's kernel on it, which counts. */
+static void time_uprobe(const char *name, const struct function *function)
+{
+	struct host_uprobe uprobe;
+	double ns;
+
+	if (!host_uprobe_place(&uprobe, jump_functions, jump_functions_end - jump_functions,
+			       function->site))
+		return;
+	ns = time_calls(entry_of(uprobe.code, function), UPROBE_CALLS);
+	if (host_uprobe_remove(&uprobe) != BENCH_RUNS * UPROBE_CALLS)
+		complain("not counted by the uprobe", function);
+	printf("native %s-uprobe\t%.2f\n", name, ns);
 }
 
 static void bench(void)
@@ -334,13 +353,14 @@ static void bench(void)
 		const struct function *function = find(cases[i].function);
 
 		printf("native %s-unprobed\t%.2f\n", cases[i].name,
-		       time_calls(entry_of(patched, function)));
+		       time_calls(entry_of(patched, function), BENCH_CALLS));
 		if (!patch_site(&patch, function))
 			exit(1);
 		kind = patch.targets.forced ? "pun-hop" : "jump";
 		printf("native %s-%s\t%.2f\n", cases[i].name, kind,
-		       time_calls(entry_of(patched, function)));
+		       time_calls(entry_of(patched, function), BENCH_CALLS));
 		restore(&patch);
+		time_uprobe(cases[i].name, function);
 	}
 }
 

@@ -55,6 +55,20 @@ noinline __noclone long fhook_stand_in(void)
 }
 EXPORT_SYMBOL_GPL(fhook_stand_in);
 
+/*
+ * Behind this one there is the rest of a page, which kallsyms takes for its own. On
+ * x86_64 that has an odd number of bytes, of which the last one is no instruction.
+ */
+static noinline __noclone __used __section(".text.last") int fhook_text_end(int arg)
+{
+	if (IS_ENABLED(CONFIG_X86))
+		asm volatile(".pushsection .text.last_byte, \"ax\"\n"
+			     ".balign 2\n"
+			     ".byte 0xcc\n"
+			     ".popsection\n");
+	return arg + 5;
+}
+
 static int call_set(const char *text, const struct kernel_param *kp)
 {
 	unsigned int i, num;

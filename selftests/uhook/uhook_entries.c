@@ -4,6 +4,7 @@
  *
  *	uhook_entries FILE		the offset in the file of each that it exports
  *	uhook_entries FILE NAME		of that one
+ *	uhook_entries -u FILE		of each whose frames can be unwound, exported or not
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -71,20 +72,69 @@ static void say_functions(const struct elf64_shdr *symbols, const char *name)
 	free(offsets);
 }
 
+static const struct elf64_shdr *find_section(const char *name)
+{
+	const struct elf64_hdr *ehdr = (const void *)file;
+	const struct elf64_shdr *shdr = (const void *)(file + ehdr->e_shoff);
+	const char *names = (const char *)file + shdr[ehdr->e_shstrndx].sh_offset;
+	int i;
+
+	for (i = 0; i < ehdr->e_shnum; i++) {
+		if (!strcmp(names + shdr[i].sh_name, name))
+			return shdr + i;
+	}
+	printf("there is no section %s\n", name);
+	exit(1);
+}
+
+/*
+ * From the table by which unwinders search, as linkers write it: it is sorted. What is
+ * not in .text is linkage, and no function.
+ */
+static void say_unwound(void)
+{
+	const struct elf64_shdr *text = find_section(".text");
+	const struct elf64_shdr *shdr = find_section(".eh_frame_hdr");
+	const struct {
+		unsigned char version, eh_frame, count, table;
+		int eh_frame_at;
+		unsigned int nr;
+		struct {
+			int function, frame;
+		} entry[];
+	} *header = (const void *)(file + shdr->sh_offset);
+	unsigned int i;
+
+	check(header->version == 1 && header->count == 0x03 && header->table == 0x3b,
+	      "the table of frames has another form");
+	for (i = 0; i < header->nr; i++) {
+		const unsigned long addr = shdr->sh_addr + header->entry[i].function;
+
+		if (addr - text->sh_addr < text->sh_size)
+			printf("0x%lx\n", offset_of(addr));
+	}
+}
+
 int main(int argc, char **argv)
 {
-	int fd = argc == 2 || argc == 3 ? open(argv[1], O_RDONLY) : -1, i;
+	const bool unwound = argc == 3 && !strcmp(argv[1], "-u");
+	const char *path = argv[1 + unwound];
+	int fd = argc == 2 || argc == 3 ? open(path, O_RDONLY) : -1, i;
 	const struct elf64_hdr *ehdr;
 	const struct elf64_shdr *shdr;
 	struct stat st;
 
-	check(fd >= 0 && !fstat(fd, &st), "usage: uhook_entries FILE [NAME]");
+	check(fd >= 0 && !fstat(fd, &st), "usage: uhook_entries [-u] FILE [NAME]");
 	file = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	check(file != MAP_FAILED, "%s: %m", argv[1]);
+	check(file != MAP_FAILED, "%s: %m", path);
 
 	ehdr = (const void *)file;
 	check(!memcmp(ehdr->e_ident, ELFMAG, SELFMAG) && ehdr->e_ident[EI_CLASS] == ELFCLASS64,
-	      "%s is no 64-bit ELF file", argv[1]);
+	      "%s is no 64-bit ELF file", path);
+	if (unwound) {
+		say_unwound();
+		return 0;
+	}
 	shdr = (const void *)(file + ehdr->e_shoff);
 	for (i = 0; i < ehdr->e_shnum; i++, shdr++) {
 		if (shdr->sh_type == SHT_DYNSYM)

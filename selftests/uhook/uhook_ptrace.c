@@ -32,8 +32,9 @@
 #define ENOUGH		20
 
 /*
- * STEPS are made after each interruption.  Not on arm64: whoever is being stepped
- * there when uprobes step him goes on unstepped, also without uhook.
+ * STEPS are made after each interruption, and those that lead out of code that counts.
+ * Not on arm64: whoever is being stepped there when uprobes step him goes on unstepped,
+ * also without uhook.
  */
 #if defined(__x86_64__)
 #define STEPS		3
@@ -155,6 +156,12 @@ static pid_t start_waiting_tracee(unsigned long rounds, unsigned long each)
 	_exit(0);
 }
 
+/* Stepped on from there, it comes to the end of what counts. */
+static bool is_to_step(pid_t pid, unsigned int steps)
+{
+	return steps < STEPS || (STEPS && !in_program(tracee_ip(pid)));
+}
+
 static void run_interrupt(unsigned long rounds)
 {
 	pid_t pid = start_busy_tracee(rounds);
@@ -168,7 +175,8 @@ static void run_interrupt(unsigned long rounds)
 		if (!wait_stopped(pid))
 			break;
 		look(pid);
-		for (i = 0; i < STEPS; i++) {
+		for (i = 0; is_to_step(pid, i); i++) {
+			check(i < MAX_STEPS, "%u steps lead nowhere", i);
 			trace(PTRACE_SINGLESTEP, pid, 0);
 			if (!wait_stopped(pid))
 				return;

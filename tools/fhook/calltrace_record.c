@@ -10,16 +10,15 @@
 #include <argp.h>
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "calltrace.h"
 #include "elf_image.h"
 #include "elf_map.h"
 #include "record.h"
+#include "record_work.h"
 #include "recording.h"
 #include "words.h"
 
@@ -81,7 +80,9 @@ static error_t parse(int key, char *word, struct argp_state *state)
 		record->directory = without_last_slashes(word);
 		return 0;
 	case 'm':
-		record->map = word;
+		if (record->nr_maps == RECORD_MAPS)
+			argp_error(state, "%u maps are the most", RECORD_MAPS);
+		record->maps[record->nr_maps++] = word;
 		return 0;
 	case 'p':
 		if (recording_find_profile(word, &profile, &fault))
@@ -108,10 +109,12 @@ static error_t parse(int key, char *word, struct argp_state *state)
 static void parse_arguments(int argc, char **argv, struct record *record)
 {
 	static const struct argp_option options[] = {
-		{ "output", 'o', "DIRECTORY", 0, "The recording (default: calltrace.out)" },
-		{ "map", 'm', "FILE", 0, "The map of the stubs (default: the program's own)" },
+		{ "output", 'o', "DIRECTORY", 0, "The recording (default: " RECORD_DIRECTORY ")" },
+		{ "map", 'm', "FILE", 0,
+		  "The program's map (default: its own); --kernel: of one that is attached" },
 		{ "profile", 'p', "NAME", 0, "target, no-target, cycles or branches" },
-		{ "plugin", KEY_PLUGIN, NULL, 0, "In QEMU, with our plugin" },
+		{ "plugin", KEY_PLUGIN, NULL, 0,
+		  "In QEMU, with our plugin; the kernel by that of the QEMU that it runs in" },
 		{ "hardware", KEY_HARDWARE, NULL, 0, "With perf and the processor's trace" },
 		{ "software", KEY_SOFTWARE, NULL, 0,
 		  "With libfhook-record in the program, or fhook's events in the kernel" },
@@ -188,27 +191,14 @@ static int make_map(struct record *record, struct fault *fault)
 
 int record_run(char **argv, struct fault *fault)
 {
-	sighandler_t interrupt, quit;
-	int status, error;
-	pid_t child;
+	struct fault other;
+	int result;
 
-	error = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
-	if (error)
-		return fault_say(fault, "%s cannot be run: %s", argv[0], strerror(error));
-	/* What a terminal sends is for the program; here, there is something left to do. */
-	interrupt = signal(SIGINT, SIG_IGN);
-	quit = signal(SIGQUIT, SIG_IGN);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	signal(SIGINT, interrupt);
-	signal(SIGQUIT, quit);
-	if (WIFSIGNALED(status))
-		return fault_say(fault, "%s was killed by signal %d: the recording ends there",
-				 argv[0], WTERMSIG(status));
-	if (WEXITSTATUS(status))
-		return fault_say(fault, "%s has ended with status %d", argv[0],
-				 WEXITSTATUS(status));
-	return 0;
+	record_work_begin();
+	result = record_work_start(argv, fault);
+	if (record_work_end(argv, result ? &other : fault))
+		result = -1;
+	return result;
 }
 
 static int emulator_of(const char *program, const char **emulator, struct fault *fault)
@@ -271,14 +261,27 @@ static int record_software(struct record *record, struct fault *fault)
 	return 0;
 }
 
+/* Whether it can be recorded like this. */
+static int check_program(const struct record *record, struct fault *fault)
+{
+	if (record->functions.nr_patterns)
+		return fault_say(fault,
+				 "functions of a program are chosen when it gets its stubs: --function is for --kernel");
+	if (record->nr_maps > 1)
+		return fault_say(fault, "a program has one map, and these are %zu",
+				 record->nr_maps);
+	return recording_check(record->directory, fault);
+}
+
 static int record_program(struct record *record, struct fault *fault)
 {
 	const bool traced = !access(record->pmu, F_OK);
 	int result = 0;
 
-	if (record->functions.nr_patterns)
-		return fault_say(fault,
-				 "functions of a program are chosen when it gets its stubs: --function is for --kernel");
+	record->directory = record->directory ?: RECORD_DIRECTORY;
+	record->map = record->maps[0];
+	if (check_program(record, fault))
+		return -1;
 	if (!record->how)
 		record->how = traced ? RECORD_HARDWARE : RECORD_PLUGIN;
 	if (record->how == RECORD_HARDWARE && !traced)
@@ -298,16 +301,14 @@ static int record_program(struct record *record, struct fault *fault)
 int calltrace_record(int argc, char **argv, struct fault *fault)
 {
 	struct record record = {
-		.directory = "calltrace.out", .profile = "target",
-		.pmu = "/sys/bus/event_source/devices/intel_pt", .buffer_kb = 4096,
+		.profile = "target", .buffer_kb = 4096,
+		.pmu = "/sys/bus/event_source/devices/intel_pt",
 	};
 	int result;
 
 	parse_arguments(argc, argv, &record);
 	/* Who has started this may not care how its children end; here, somebody does. */
 	signal(SIGCHLD, SIG_DFL);
-	if (recording_check(record.directory, fault))
-		return -1;
 	record.program = find_program(record.argv[0]);
 	if (!record.program)
 		return fault_say(fault, "there is not enough memory to record");

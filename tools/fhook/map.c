@@ -484,7 +484,7 @@ static u32 *functions_by_name(const struct map *map)
 	if (!by_name)
 		return NULL;
 	for (i = 0; i < map->nr_strings; i++)
-		by_name[i] = strcmp(map->strings[i], "-") ? TARGET_OUTSIDE : TARGET_UNKNOWN;
+		by_name[i] = TARGET_OUTSIDE;
 	for (i = 0; i < map->nr_functions; i++) {
 		const u32 name = map->functions[i].name;
 

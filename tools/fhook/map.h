@@ -26,8 +26,7 @@ enum stub_kind {
 };
 
 /* Where a tail stub goes, when it is not the number of one function. */
-#define TARGET_UNKNOWN	0xffffffffu	/* nobody knows before it is there */
-#define TARGET_OUTSIDE	0xfffffffeu	/* to what has no entry in the map */
+#define TARGET_OUTSIDE	0xffffffffu	/* to what has no entry in the map, or nobody knows */
 #define TARGET_NAMED	0x80000000u	/* to one of several with this name */
 
 /**

@@ -198,6 +198,18 @@ static int read_info(struct import *import, const struct perf_auxtrace_info *inf
 	return 0;
 }
 
+/* Not so where stubs were put into processes: their addresses are those of memory. */
+static bool has_blocks(const struct import *import, size_t object, const struct elf_image *image)
+{
+	size_t i;
+
+	for (i = 0; i < import->map.nr_blocks; i++)
+		if (import->map.blocks[i].object == object &&
+		    !elf_segment_of(image, import->map.blocks[i].start))
+			return false;
+	return true;
+}
+
 /* An object of the map that was mapped here: how far is it from where it was linked? */
 static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 {
@@ -220,7 +232,8 @@ static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 	}
 	if (i == import->map.nr_objects || elf_open(&image, name, &ignored))
 		return 0;
-	for (segment = 0; !import->placed[i] && segment < image.header->e_phnum; segment++) {
+	for (segment = 0; has_blocks(import, i, &image) && !import->placed[i] &&
+	     segment < image.header->e_phnum; segment++) {
 		const Elf64_Phdr *load = &image.segments[segment];
 		const u64 pages = load->p_offset & ~4095ULL;
 

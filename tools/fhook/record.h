@@ -14,10 +14,15 @@ enum record_how {
 	RECORD_SOFTWARE,
 };
 
+#define RECORD_MAPS		16
+#define RECORD_DIRECTORY	"calltrace.out"
+
 /**
  * struct record - what the command line says
- * @directory: where to
- * @map: of the stubs; not needed by the software recorder
+ * @directory: where to; NULL until it is known that there is one
+ * @map: of the program's stubs; not needed by the software recorder
+ * @maps: those that the command line names
+ * @nr_maps: how many
  * @profile: its name
  * @program: the path of what is run
  * @argv: its arguments, the first one being its name
@@ -27,16 +32,20 @@ enum record_how {
  * @functions: of the kernel; none: those that have been chosen already
  * @tracefs: where the kernel's files are; NULL: where tracefs is mounted
  * @pmu: what the kernel says of the processor's trace
+ * @port: the one on which QEMU's plugin listens, or NULL
  * @buffer_kb: of the buffer for each CPU, when the kernel is recorded
  */
 struct record {
 	const char *directory, *map, *profile;
+	const char *maps[RECORD_MAPS];
+	size_t nr_maps;
 	char *program, *own_map;
 	char **argv;
 	enum record_how how;
 	bool kernel;
 	struct list functions;
 	const char *tracefs, *pmu;
+	char *port;
 	u64 buffer_kb;
 };
 
@@ -46,11 +55,17 @@ FILE *record_unnamed_file(char **path);
 /* Run a program to its end; one that fails is a failure. */
 int record_run(char **argv, struct fault *fault);
 
+/* Whether perf can do what the profile says. */
+int record_check_profile(const struct record *record, struct fault *fault);
 int record_hardware(struct record *record, struct fault *fault);
 
 /* Record functions of the kernel while the program runs; whatever happens is undone. */
 int record_kernel(struct record *record, struct fault *fault);
 int record_kernel_hardware(struct record *record, struct fault *fault);
 int record_kernel_software(struct record *record, struct fault *fault);
+int record_kernel_port(struct record *record, struct fault *fault);
+
+/* The path of the port on which QEMU's plugin listens, which is to be freed; or NULL. */
+char *record_port(void);
 
 #endif /* FHOOK_RECORD_H */

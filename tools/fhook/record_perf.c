@@ -114,11 +114,22 @@ static int run_perf(struct record *record, char *data, char *filter, struct faul
 	return result;
 }
 
+int record_check_profile(const struct record *record, struct fault *fault)
+{
+	if (!strcmp(record->profile, "target") || !strcmp(record->profile, "cycles"))
+		return 0;
+	return fault_say(fault,
+			 "the profile '%s' is QEMU's plugin's: a processor decides what its packets have, and takes target or cycles",
+			 record->profile);
+}
+
 int record_hardware(struct record *record, struct fault *fault)
 {
 	char *filter = NULL, *data = NULL;
-	int result = make_filter(record->map, &filter, fault);
+	int result = record_check_profile(record, fault);
 
+	if (!result)
+		result = make_filter(record->map, &filter, fault);
 	if (!result && asprintf(&data, "%s.perf-XXXXXX", record->directory) < 0)
 		result = fault_say(fault, "there is not enough memory to record");
 	if (!result)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A command that is run while something is recorded: the rules are in the header. */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "record_work.h"
+
+/* When a signal has come, what does not answer by then is left alone. */
+#define STOPPED_MS	3000
+#define SLICE_MS	100
 
 /* Those that do not stop it say what a write that fails says as well. */
 static const struct {
@@ -25,10 +31,14 @@ static volatile pid_t command;
 static int command_fd = -1, command_status;
 static bool command_ended;
 
-static void pass_on(int number)
+/* What a terminal sends, it sends to the command as well. */
+static void pass_on(int number, siginfo_t *info, void *context __unused)
 {
+	const bool terminal = info->si_code == SI_KERNEL &&
+			      (number == SIGINT || number == SIGQUIT || number == SIGHUP);
+
 	stopped = number;
-	if (command > 0)
+	if (command > 0 && !terminal)
 		kill(command, number);
 }
 
@@ -42,9 +52,12 @@ void record_work_begin(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(signals); i++) {
-		const struct sigaction action = {
-			.sa_handler = signals[i].stops ? pass_on : outlive,
-		};
+		struct sigaction action = { .sa_handler = outlive };
+
+		if (signals[i].stops) {
+			action.sa_sigaction = pass_on;
+			action.sa_flags = SA_SIGINFO;
+		}
 
 		sigaction(signals[i].number, NULL, &before[i]);
 		/* nohup means it. */
@@ -79,21 +92,42 @@ pid_t record_work_fork(void)
 	return child;
 }
 
+/* In the child: what is said over the pipe is why it is not the command. */
+static void become(char **argv, int said)
+{
+	int error;
+
+	execvp(argv[0], argv);
+	error = errno;
+	if (write(said, &error, sizeof(error)) != sizeof(error))
+		fprintf(stderr, "fhook: %s cannot be run: %s.\n", argv[0], strerror(error));
+	_exit(127);
+}
+
 int record_work_start(char **argv, struct fault *fault)
 {
+	int ends[2], error = 0;
 	pid_t child;
 
 	if (stopped)
 		return fault_say(fault, "%s was not run: signal %d came before it", argv[0],
 				 stopped);
-	child = record_work_fork();
-	if (!child) {
-		execvp(argv[0], argv);
-		fprintf(stderr, "fhook: %s cannot be run: %s.\n", argv[0], strerror(errno));
-		_exit(127);
-	}
-	if (child < 0)
+	if (pipe2(ends, O_CLOEXEC))
 		return fault_say(fault, "%s cannot be run: %s", argv[0], strerror(errno));
+	child = record_work_fork();
+	if (!child)
+		become(argv, ends[1]);
+	if (child < 0)
+		error = errno;
+	close(ends[1]);
+	while (child > 0 && read(ends[0], &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	close(ends[0]);
+	if (error) {
+		while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+		return fault_say(fault, "%s cannot be run: %s", argv[0], strerror(error));
+	}
 	command = child;
 	command_fd = syscall(SYS_pidfd_open, child, 0);
 	/* One that came in between was not passed on. */
@@ -131,6 +165,62 @@ bool record_work_runs(void)
 	return command > 0 && !stopped;
 }
 
+/* Wait until it can be read or written. */
+static int wait_for(int fd, short events, int limit_ms)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = events };
+	int waited = 0;
+
+	while (limit_ms < 0 || waited < limit_ms) {
+		if (stopped && waited >= STOPPED_MS)
+			return -1;
+		if (poll(&poll_fd, 1, SLICE_MS) > 0)
+			return poll_fd.revents & events ? 0 : -1;
+		waited += SLICE_MS;
+	}
+	return -1;
+}
+
+int record_work_tell(int fd, const char *text, size_t length, int limit_ms)
+{
+	while (length) {
+		ssize_t size;
+
+		if (wait_for(fd, POLLOUT, limit_ms))
+			return -1;
+		size = write(fd, text, length);
+		if (size < 0 && errno != EINTR && errno != EAGAIN)
+			return -1;
+		if (size > 0) {
+			text += size;
+			length -= size;
+		}
+	}
+	return 0;
+}
+
+int record_work_hear(int fd, char *line, size_t room, int limit_ms)
+{
+	size_t length = 0;
+	char byte = 0;
+
+	while (byte != '\n') {
+		ssize_t size;
+
+		if (wait_for(fd, POLLIN, limit_ms))
+			return -1;
+		size = read(fd, &byte, 1);
+		if (!size || (size < 0 && errno != EINTR && errno != EAGAIN))
+			return -1;
+		if (size < 0)
+			byte = 0;
+		if (byte && byte != '\n' && length < room - 1)
+			line[length++] = byte;
+	}
+	line[length] = '\0';
+	return 0;
+}
+
 int record_work_end(char **argv, struct fault *fault)
 {
 	/* A signal interrupts this, and is passed on. */
@@ -146,7 +236,7 @@ int record_work_end(char **argv, struct fault *fault)
 		return fault_say(fault, "%s was killed by signal %d: the recording ends there",
 				 argv[0], WTERMSIG(command_status));
 	if (WEXITSTATUS(command_status))
-		return fault_say(fault, "%s has ended with status %d; what it did is recorded",
-				 argv[0], WEXITSTATUS(command_status));
+		return fault_say(fault, "%s has ended with status %d", argv[0],
+				 WEXITSTATUS(command_status));
 	return 0;
 }

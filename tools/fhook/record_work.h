@@ -27,6 +27,14 @@ int record_work_fd(void);
 /* True while the recording is to go on: the command runs, and no signal has come. */
 bool record_work_runs(void);
 
+/*
+ * Tell another one that records something, and hear a line of it, without its end: bytes
+ * of 0 are left out, and what is longer than there is room for is cut. They fail if that
+ * takes longer than LIMIT_MS (-1: any time), and soon when a signal has come.
+ */
+int record_work_tell(int fd, const char *text, size_t length, int limit_ms);
+int record_work_hear(int fd, char *line, size_t room, int limit_ms);
+
 /* Wait for the command if it was started, and say what has become of it. */
 int record_work_end(char **argv, struct fault *fault);
 

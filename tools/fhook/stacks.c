@@ -83,7 +83,7 @@ static size_t find(const struct thread *thread, u32 function)
 
 static bool is_target(const struct stacks *stacks, u32 target, u32 function)
 {
-	if (target == TARGET_UNKNOWN || target == function)
+	if (target == function)
 		return true;
 	return target != TARGET_OUTSIDE && target & TARGET_NAMED &&
 	       stacks->map->functions[function].name == (target & ~TARGET_NAMED);
@@ -156,15 +156,6 @@ static void leave(struct stacks *stacks, struct thread *thread, const struct map
 	/* One that an exception has landed in goes on. */
 }
 
-/* Tails to nobody knows where have led to the event that comes now, or to none. */
-static void end_unknown_tail(struct stacks *stacks, struct thread *thread)
-{
-	const struct frame *top = top_of(thread);
-
-	if (top && top->state == FRAME_WAITS && top->target == TARGET_UNKNOWN)
-		pop(stacks, thread, LEFT_TAIL);
-}
-
 void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_stub *stub,
 		u64 time)
 {
@@ -174,12 +165,10 @@ void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_s
 	advance(stacks, thread, time);
 	if (sink->ops->hit)
 		sink->ops->hit(sink, thread, stub);
-	if (stub->kind == STUB_ENTRY) {
+	if (stub->kind == STUB_ENTRY)
 		enter(stacks, thread, stub->function);
-	} else {
-		end_unknown_tail(stacks, thread);
+	else
 		leave(stacks, thread, stub);
-	}
 }
 
 void stacks_doubt(struct stacks *stacks, struct thread *thread)

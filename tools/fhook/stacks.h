@@ -11,9 +11,8 @@
  * A function that leaves by a tail stays on the stack until what it went to has
  * returned. The next entry of its target, at this place of the stack, is that: others
  * in between are an interrupt's, and are shown inside of it. If the target is not in
- * the map, nothing will be heard of it, and the tail is an exit. If nobody knows the
- * target, then it is the function that is entered next, if that is the very next
- * event of the thread; otherwise the tail was an exit.
+ * the map, nothing will be heard of it, and the tail is an exit. So it is if nobody
+ * knows the target: what is entered next may be called when that has returned.
  */
 #ifndef FHOOK_STACKS_H
 #define FHOOK_STACKS_H

@@ -2,13 +2,18 @@
 /*
  * The channel on which a guest, or a script, says what is to be recorded
  *
- *	range 0xSTART 0xSIZE	trace this range, too
+ *	range 0xSTART 0xSIZE	trace this range, too; the first one after a recording of
+ *				a machine has ended takes the place of its ranges
+ *	map			the lines behind this are the map of later recordings,
+ *				to a line "end"
  *	start PROFILE		begin a recording, in DIR, then DIR.2, DIR.3 ...
  *	stop			end it: all streams are written when this is answered
  *
- * Each line is answered by "ok" or a sentence. The channel is what QEMU makes of
- * "-chardev pipe,path=PATH" (PATH.in and PATH.out exist: what the guest says comes
- * out of PATH.out, and what it is to hear goes into PATH.in), or of
+ * Each line that is no map's is answered by "ok" or a sentence, a start by "ok" and the
+ * directory: so who comes anew says "end", and something that has its own name in the
+ * answer, whatever another one has left. The channel is what QEMU makes of
+ * "-chardev pipe,path=PATH" (PATH.in and PATH.out exist: what the guest says comes out
+ * of PATH.out, and what it is to hear goes into PATH.in), or of
  * "-chardev socket,path=PATH,server=on,wait=off".
  *
  * Code that was translated before its range was said has no callbacks. So a range
@@ -21,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -29,6 +35,9 @@
 #include "words.h"
 
 #define FLUSH_SECONDS	2
+/* A guest is not to fill its host. */
+#define LINE_MAX_SIZE	4096
+#define MAP_TEXT_MAX	(64u << 20)
 
 static pthread_mutex_t flush_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t flush_done = PTHREAD_COND_INITIALIZER;
@@ -73,6 +82,9 @@ static int flush_code(struct fault *fault)
 	return 0;
 }
 
+/* A recording has ended, and no range was said since. */
+static bool ended;
+
 static int do_range(char **words, int count, struct fault *fault)
 {
 	u64 start, size;
@@ -80,12 +92,69 @@ static int do_range(char **words, int count, struct fault *fault)
 	if (count != 3 || word_number(words[1], 16, ~0ULL, &start) ||
 	    word_number(words[2], 16, ~0ULL, &size))
 		return fault_say(fault, "a range is said as: range 0xSTART 0xSIZE");
+	/* Those of a recording that has ended are not this one's. */
+	if (ended && plugin.system)
+		trace_forget_ranges();
+	ended = false;
 	if (trace_add_range(start, size, fault))
 		return -1;
 	return flush_code(fault);
 }
 
-static int do_start(char **words, int count, struct fault *fault)
+/* A file without a name, which stays open while recordings copy it. */
+static FILE *map_file;
+static char *map_path;
+
+static void forget_map(void)
+{
+	plugin.map_path = NULL;
+	if (map_file)
+		fclose(map_file);
+	free(map_path);
+	map_file = NULL;
+	map_path = NULL;
+}
+
+/* To its end, also if there is no place for it: what follows are commands again. */
+static int copy_map(FILE *from)
+{
+	char line[LINE_MAX_SIZE];
+	int result = map_file ? 0 : -1;
+	size_t size = 0;
+
+	while (fgets(line, sizeof(line), from)) {
+		line[strcspn(line, "\r\n")] = '\0';
+		if (!strcmp(line, "end"))
+			return map_file && fflush(map_file) ? -1 : result;
+		size += strlen(line) + 1;
+		if (size > MAP_TEXT_MAX || (map_file && fprintf(map_file, "%s\n", line) < 0))
+			result = -1;
+		if (result)
+			forget_map();
+	}
+	return -1;
+}
+
+static int do_map(FILE *from, struct fault *fault)
+{
+	int fd = memfd_create("fhook-map", MFD_CLOEXEC);
+
+	forget_map();
+	map_file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!map_file && fd >= 0)
+		close(fd);
+	if (copy_map(from) || asprintf(&map_path, "/proc/self/fd/%d", fd) < 0) {
+		map_path = NULL;
+		forget_map();
+		return fault_say(fault,
+				 "the map has not come whole, or is larger than %u MiB, for which there is room",
+				 MAP_TEXT_MAX >> 20);
+	}
+	plugin.map_path = map_path;
+	return 0;
+}
+
+static int do_start(char **words, int count, char **directory, struct fault *fault)
 {
 	const enum recording_profile before = plugin.profile;
 	enum recording_profile profile;
@@ -95,12 +164,17 @@ static int do_start(char **words, int count, struct fault *fault)
 	if (recording_find_profile(words[1], &profile, fault) || trace_start(profile, fault))
 		return -1;
 	/* A full branch trace is made of other callbacks. */
-	if (profile != before && (profile == PROFILE_BRANCHES || before == PROFILE_BRANCHES))
-		return flush_code(fault);
+	if (profile != before && (profile == PROFILE_BRANCHES || before == PROFILE_BRANCHES) &&
+	    flush_code(fault)) {
+		trace_stop();
+		return -1;
+	}
+	*directory = trace_directory();
 	return 0;
 }
 
-static int obey(char *line, struct fault *fault)
+/* What is said beside "ok" is to be freed. */
+static int obey(char *line, FILE *from, char **beside, struct fault *fault)
 {
 	char *words[4];
 	int count = words_split(line, words, ARRAY_SIZE(words));
@@ -110,28 +184,31 @@ static int obey(char *line, struct fault *fault)
 	if (!strcmp(words[0], "range"))
 		return do_range(words, count, fault);
 	if (!strcmp(words[0], "start"))
-		return do_start(words, count, fault);
+		return do_start(words, count, beside, fault);
+	if (!strcmp(words[0], "map"))
+		return do_map(from, fault);
 	if (strcmp(words[0], "stop") || count != 1)
-		return fault_say(fault, "'%s' is none of range, start and stop", words[0]);
+		return fault_say(fault, "'%s' is none of range, map, start and stop", words[0]);
 	trace_stop();
+	ended = true;
 	return 0;
 }
 
 /* A terminal in between may add a carriage return, and echo what was answered. */
 static void answer_lines(FILE *from, int to)
 {
+	char line[LINE_MAX_SIZE], *beside;
 	struct fault fault;
-	size_t room = 0;
-	char *line = NULL;
 
-	while (getline(&line, &room, from) >= 0) {
+	while (fgets(line, sizeof(line), from)) {
 		line[strcspn(line, "\r\n")] = '\0';
-		if (obey(line, &fault))
+		beside = NULL;
+		if (obey(line, from, &beside, &fault))
 			dprintf(to, "%s\n", fault.text);
 		else
-			dprintf(to, "ok\n");
+			dprintf(to, "ok%s%s\n", beside ? " " : "", beside ?: "");
+		free(beside);
 	}
-	free(line);
 }
 
 /* A FIFO that stays open when its other end is closed. */

@@ -34,6 +34,11 @@ struct trace_plugin plugin = {
 static struct trace_site *sites[SITE_SLOTS];
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 
+void trace_forget_ranges(void)
+{
+	atomic_store(&plugin.nr_ranges, 0);
+}
+
 int trace_add_range(u64 start, u64 size, struct fault *fault)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -55,6 +55,8 @@ extern struct trace_plugin plugin;
 
 /* Returns 0, or -1 and a sentence. */
 int trace_add_range(u64 start, u64 size, struct fault *fault);
+/* While nothing is recorded; what has been translated is to be dropped then. */
+void trace_forget_ranges(void);
 
 static inline bool trace_in_range(u64 address)
 {
@@ -91,6 +93,8 @@ void trace_block_executed(unsigned int vcpu, void *data);
 /* Begin a recording in the next directory; end the one that there is. */
 int trace_start(enum recording_profile profile, struct fault *fault);
 void trace_stop(void);
+/* Where that recording is, which is to be freed; or NULL. */
+char *trace_directory(void);
 void trace_vcpu_gone(unsigned int vcpu);
 /* In the child of a fork. */
 void trace_forked(void);

@@ -436,6 +436,16 @@ static int create(struct fault *fault)
 	return result;
 }
 
+char *trace_directory(void)
+{
+	char *directory;
+
+	pthread_mutex_lock(&lock);
+	directory = recording.directory ? strdup(recording.directory) : NULL;
+	pthread_mutex_unlock(&lock);
+	return directory;
+}
+
 int trace_start(enum recording_profile profile, struct fault *fault)
 {
 	unsigned int i;

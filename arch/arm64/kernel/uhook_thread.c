@@ -52,13 +52,13 @@ bool uhook_can_record(const struct task_struct *task)
 	       !is_counter_trapped();
 }
 
-u64 uhook_stamp_age(u64 stamp)
+u64 uhook_stamp_age(u64 stamp, u64 now)
 {
-	u64 now = __arch_counter_get_cntvct();
+	u64 count = __arch_counter_get_cntvct();
 
-	if (stamp >= now)
+	if (stamp >= count)
 		return 0;
-	return mul_u64_u32_div(now - stamp, NSEC_PER_SEC, arch_timer_get_rate());
+	return mul_u64_u32_div(count - stamp, NSEC_PER_SEC, arch_timer_get_rate());
 }
 
 unsigned long uhook_thread_of(struct task_struct *task)

@@ -131,11 +131,15 @@ static void decode_one_byte(const struct insn *in, unsigned long addr,
 void calltrace_arch_decode(unsigned long addr, unsigned long end,
 			   struct calltrace_insn *insn)
 {
+	const unsigned long left = end - addr;
 	struct insn in;
 
 	*insn = (struct calltrace_insn){ .len = 1 };
-	if (insn_decode_kernel(&in, (void *)addr) || addr + in.length > end) {
-		refuse(insn, CALLTRACE_UNKNOWN);
+	/* Behind the end there may be no memory. */
+	if (insn_decode(&in, (void *)addr, min(left, MAX_INSN_SIZE), INSN_MODE_KERN)) {
+		/* A module's last function has the rest of its page, of zeros. */
+		if (left > 1 || *(u8 *)addr)
+			refuse(insn, CALLTRACE_UNKNOWN);
 		return;
 	}
 

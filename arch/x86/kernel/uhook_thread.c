@@ -14,6 +14,7 @@
 #include <linux/stddef.h>
 #include <linux/uhook_ring.h>
 #include <asm/fsgsbase.h>
+#include <asm/timer.h>
 #include <asm/tsc.h>
 
 /* As instructions number them. */
@@ -46,18 +47,21 @@ bool uhook_can_record(const struct task_struct *task)
 }
 
 /*
- * The scheduler's clock counts from elsewhere, but as fast. Its scale may change
- * in between where the frequency does: then it is not exact, and may go back.
+ * Mostly the scheduler's clock is this one, and a stamp has its own time of it. That of
+ * a hypervisor counts from elsewhere, but as fast. The scale may change in between where
+ * the frequency does: then it is not exact, and may go back.
  */
-u64 uhook_stamp_age(u64 stamp)
+u64 uhook_stamp_age(u64 stamp, u64 now)
 {
-	u64 now = rdtsc_ordered();
+	u64 tsc = rdtsc_ordered();
 	s64 age;
 
-	if (stamp >= now)
+	if (stamp >= tsc)
 		return 0;
 
-	age = native_sched_clock_from_tsc(now) - native_sched_clock_from_tsc(stamp);
+	if (!using_native_sched_clock())
+		now = native_sched_clock_from_tsc(tsc);
+	age = now - native_sched_clock_from_tsc(stamp);
 	return age < 0 ? 0 : age;
 }
 

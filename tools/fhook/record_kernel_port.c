@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Record functions of the kernel in a guest of QEMU, by our plugin outside of it
+ *
+ * Over a port of the machine the plugin is told which blocks to record, when to begin
+ * and when to stop; trace_control.c has the words. The recording, with the map, is where
+ * the plugin was told to put it, so nothing is written in the guest.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "record.h"
+#include "record_stubs.h"
+#include "record_work.h"
+
+#define PORTS		"/sys/class/virtio-ports"
+#define PORT_NAME	"calltrace"
+/* More than dropping what was translated takes the plugin. */
+#define ANSWER_MS	30000
+/* What was not heard by others is not more than this. */
+#define OLD_ANSWERS	1000
+
+/* The name of a port is a line of a file. */
+static bool has_name(const char *port)
+{
+	char *path, name[sizeof(PORT_NAME) + 1] = "";
+	FILE *file;
+
+	if (asprintf(&path, PORTS "/%s/name", port) < 0)
+		return false;
+	file = fopen(path, "r");
+	free(path);
+	if (!file)
+		return false;
+	if (fgets(name, sizeof(name), file))
+		name[strcspn(name, "\n")] = '\0';
+	fclose(file);
+	return !strcmp(name, PORT_NAME);
+}
+
+char *record_port(void)
+{
+	DIR *directory = opendir(PORTS);
+	struct dirent *entry;
+	char *path = NULL;
+
+	if (!directory)
+		return NULL;
+	while (!path && (entry = readdir(directory)))
+		if (*entry->d_name != '.' && has_name(entry->d_name) &&
+		    asprintf(&path, "/dev/%s", entry->d_name) < 0)
+			path = NULL;
+	closedir(directory);
+	return path;
+}
+
+/* Tell the plugin something. What it answers is "ok", perhaps with MORE, or a sentence. */
+static int tell(int port, const char *text, size_t length, char **more, struct fault *fault)
+{
+	char answer[1000];
+
+	if (record_work_tell(port, text, length, ANSWER_MS) ||
+	    record_work_hear(port, answer, sizeof(answer), ANSWER_MS))
+		return fault_say(fault, "QEMU's plugin does not answer");
+	if (strncmp(answer, "ok", 2) || (answer[2] && answer[2] != ' '))
+		return fault_say(fault, "QEMU's plugin says: %s", answer);
+	if (more)
+		*more = strdup(answer + 2 + (answer[2] == ' '));
+	return 0;
+}
+
+/* Another one may have been killed in the middle of a map, or before an answer came. */
+static int begin(int port, struct fault *fault)
+{
+	char text[60], answer[1000];
+	int i;
+
+	snprintf(text, sizeof(text), "end\nfhook-%d\n", getpid());
+	if (record_work_tell(port, text, strlen(text), ANSWER_MS))
+		return fault_say(fault, "QEMU's plugin does not listen");
+	text[strlen(text) - 1] = '\0';
+	for (i = 0; i < OLD_ANSWERS; i++) {
+		if (record_work_hear(port, answer, sizeof(answer), ANSWER_MS))
+			break;
+		if (strstr(answer, text + strlen("end\n")))
+			return 0;
+	}
+	return fault_say(fault, "QEMU's plugin does not answer");
+}
+
+static int tell_line(int port, char **more, struct fault *fault, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+static int tell_line(int port, char **more, struct fault *fault, const char *format, ...)
+{
+	va_list arguments;
+	char line[100];
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	return tell(port, line, length, more, fault);
+}
+
+static int send_map(const struct record_stubs *stubs, int port, struct fault *fault)
+{
+	static const char head[] = "map\n", tail[] = "end\n";
+	const int fd = fileno(stubs->map_file);
+	struct stat status;
+	char *text = NULL;
+	int result = -1;
+
+	if (fstat(fd, &status))
+		return fault_say(fault, "the map cannot be read: %s", strerror(errno));
+	text = malloc(status.st_size + sizeof(head) + sizeof(tail));
+	if (!text)
+		return fault_say(fault, "there is not enough memory to record");
+	memcpy(text, head, strlen(head));
+	if (pread(fd, text + strlen(head), status.st_size, 0) == status.st_size) {
+		memcpy(text + strlen(head) + status.st_size, tail, strlen(tail));
+		result = tell(port, text, strlen(head) + status.st_size + strlen(tail), NULL,
+			      fault);
+	} else {
+		fault_say(fault, "the map cannot be read: %s", strerror(errno));
+	}
+	free(text);
+	return result;
+}
+
+static int start_recording(const struct record_stubs *stubs, int port, char **directory,
+			   struct fault *fault)
+{
+	size_t i;
+
+	for (i = 0; i < stubs->nr_blocks; i++)
+		if (tell_line(port, NULL, fault, "range 0x%llx 0x%llx\n",
+			      stubs->blocks[i].address, stubs->blocks[i].size))
+			return -1;
+	if (send_map(stubs, port, fault))
+		return -1;
+	return tell_line(port, directory, fault, "start %s\n", stubs->record->profile);
+}
+
+/* Whether it has begun or not, in the end it is over. */
+static int run(struct record_stubs *stubs, int port, char **directory, struct fault *fault)
+{
+	struct fault other;
+	int result = start_recording(stubs, port, directory, fault);
+
+	if (!result)
+		result = record_stubs_run(stubs, fault);
+	if (tell_line(port, NULL, result ? &other : fault, "stop\n"))
+		result = -1;
+	return result;
+}
+
+int record_kernel_port(struct record *record, struct fault *fault)
+{
+	struct record_stubs stubs = { .record = record };
+	const int port = open(record->port, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	char *directory = NULL;
+	struct fault other;
+	int result;
+
+	if (port < 0)
+		return fault_say(fault, "the port to QEMU's plugin, %s: %s", record->port,
+				 strerror(errno));
+	record_work_begin();
+	result = begin(port, fault);
+	result = result ?: record_stubs_choose(&stubs, fault);
+	result = result ?: record_stubs_map(&stubs, fault);
+	result = result ?: run(&stubs, port, &directory, fault);
+	record_stubs_end(&stubs);
+	close(port);
+	if (!result)
+		fprintf(stderr, "fhook: the recording is outside of this machine, in %s.\n",
+			directory ? directory : "");
+	free(directory);
+	if (record_work_end(record->argv, result ? &other : fault))
+		result = -1;
+	return result;
+}
