@@ -151,9 +151,27 @@ static void set_timer(unsigned int us)
 	check(!setitimer(ITIMER_REAL, &timer, NULL), "setitimer: %s", strerror(errno));
 }
 
+/* So often ROUNDS until all of it has come, however fast that is. Returns how many. */
+static unsigned long loop_until(bool (*has_come)(void), unsigned long rounds)
+{
+	unsigned long sum = 0, all = 0, ret;
+
+	do {
+		ret = uhook_loop(rounds, &sum);
+		all += rounds;
+		check(ret == rounds && sum == all, "%lu rounds count %lu and %lu", all, ret, sum);
+	} while (!has_come());
+
+	return all;
+}
+
+static bool had_storm(void)
+{
+	return nr_user && nr_alarm && shared->stops;
+}
+
 static void run_storm(unsigned long rounds)
 {
-	unsigned long sum = 0, ret;
 	pid_t parent = getpid(), child;
 
 	set_timer(700);
@@ -162,30 +180,31 @@ static void run_storm(unsigned long rounds)
 	if (!child)
 		stop_parent(parent);
 
-	ret = uhook_loop(rounds, &sum);
+	rounds = loop_until(had_storm, rounds);
 	shared->done = true;
 	set_timer(0);
 	while (waitpid(child, NULL, 0) < 0)
 		check(errno == EINTR, "waitpid: %s", strerror(errno));
 
-	check(ret == rounds && sum == rounds, "%lu rounds count %lu and %lu", rounds, ret, sum);
-	check(nr_user && nr_alarm && shared->stops, "it was too short for signals");
 	fprintf(stderr, "%lu signals of a thread, %lu of a timer, stopped %lu times\n",
 		nr_user, nr_alarm, shared->stops);
 	say_loop_counts(rounds);
 }
 
-static void run_nested(unsigned long rounds)
+static bool had_signals(void)
 {
-	unsigned long sum = 0, ret;
+	return nr_user && nr_alarm;
+}
 
+/* Returns its rounds, without those of handlers. */
+static unsigned long run_nested(unsigned long rounds)
+{
 	set_timer(700);
-	ret = uhook_loop(rounds, &sum);
+	rounds = loop_until(had_signals, rounds);
 	set_timer(0);
 	shared->done = true;
 
-	check(ret == rounds && sum == rounds, "%lu rounds count %lu and %lu", rounds, ret, sum);
-	check(nr_user && nr_alarm, "it was too short for signals");
+	return rounds;
 }
 
 /* They are sent by the task itself, on its way out of an interrupt. */
@@ -205,17 +224,16 @@ static void open_samples(void)
 	      strerror(errno));
 }
 
+static bool had_samples(void)
+{
+	return nr_user;
+}
+
 static void run_sampled(unsigned long rounds)
 {
-	unsigned long sum = 0, ret;
-
 	shared->done = true;
 	open_samples();
-	ret = uhook_loop(rounds, &sum);
-
-	check(ret == rounds && sum == rounds, "%lu rounds count %lu and %lu", rounds, ret, sum);
-	check(nr_user, "it was too short for samples");
-	say_loop_counts(rounds);
+	say_loop_counts(loop_until(had_samples, rounds));
 }
 
 static void run_jumps(unsigned long jumps)
@@ -274,7 +292,7 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "storm"))
 		run_storm(times);
 	else if (!strcmp(mode, "nested"))
-		run_nested(times);
+		times = run_nested(times);
 	else if (!strcmp(mode, "jump"))
 		run_jumps(times);
 	else if (!strcmp(mode, "sampled"))
