@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "calltrace.h"
 #include "elf_image.h"
@@ -165,22 +164,9 @@ static char *find_program(const char *name)
 	return strdup(name);
 }
 
-/* It goes with us, however we end. */
-FILE *record_unnamed_file(char **path)
-{
-	int fd = memfd_create("fhook-map", MFD_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-
-	if (file && asprintf(path, "/proc/%d/fd/%d", getpid(), fd) >= 0)
-		return file;
-	if (file)
-		fclose(file);
-	return NULL;
-}
-
 static int make_map(struct record *record, struct fault *fault)
 {
-	FILE *file = record_unnamed_file(&record->own_map);
+	FILE *file = recording_unnamed_file(&record->own_map);
 
 	if (!file)
 		return fault_say(fault, "there is no place for the map of %s: %s",

@@ -217,6 +217,7 @@ static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 	struct elf_image image;
 	struct fault ignored;
 	size_t i, segment;
+	bool placed;
 	int result = 0;
 
 	if (mmap->header.size <= sizeof(*mmap) ||
@@ -232,14 +233,15 @@ static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 	}
 	if (i == import->map.nr_objects || elf_open(&image, name, &ignored))
 		return 0;
-	for (segment = 0; has_blocks(import, i, &image) && !import->placed[i] &&
-	     segment < image.header->e_phnum; segment++) {
+	placed = !has_blocks(import, i, &image);
+	for (segment = 0; !placed && segment < image.header->e_phnum; segment++) {
 		const Elf64_Phdr *load = &image.segments[segment];
 		const u64 pages = load->p_offset & ~4095ULL;
 
 		if (load->p_type != PT_LOAD || mmap->offset < pages ||
 		    mmap->offset >= load->p_offset + load->p_filesz)
 			continue;
+		placed = true;
 		import->placed[i] = true;
 		result = recording_add_load(&import->recording, import->map.objects[i].id,
 					    mmap->address - mmap->offset -

@@ -3,7 +3,6 @@
 #ifndef FHOOK_RECORD_H
 #define FHOOK_RECORD_H
 
-#include <stdio.h>
 #include "base.h"
 #include "instrument_list.h"
 
@@ -48,9 +47,6 @@ struct record {
 	char *port;
 	u64 buffer_kb;
 };
-
-/* A file without a name, and a path by which it is opened while we have it open. */
-FILE *record_unnamed_file(char **path);
 
 /* Run a program to its end; one that fails is a failure. */
 int record_run(char **argv, struct fault *fault);

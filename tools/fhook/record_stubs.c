@@ -9,6 +9,7 @@
 #include "map_join.h"
 #include "record_stubs.h"
 #include "record_work.h"
+#include "recording.h"
 
 #define FUNCTIONS	"fhook/calltrace/functions"
 #define PROGRAMS	"fhook/calltrace/programs"
@@ -101,8 +102,7 @@ static int choose_functions(struct record_stubs *stubs, struct fault *fault)
 		return -1;
 	drop_comments(before);
 	text = list_text(&stubs->record->functions);
-	result = text ? kernel_file_write(FUNCTIONS, text, fault) :
-		 no_memory(fault);
+	result = text ? kernel_file_write(FUNCTIONS, text, fault) : no_memory(fault);
 	free(text);
 	if (result) {
 		free(before);
@@ -268,7 +268,7 @@ int record_stubs_map(struct record_stubs *stubs, struct fault *fault)
 		fault_say(fault, "the kernel's map is empty");
 	} else if (text) {
 		kernel = fmemopen(text, strlen(text), "r");
-		stubs->map_file = kernel ? record_unnamed_file(&stubs->map) : NULL;
+		stubs->map_file = kernel ? recording_unnamed_file(&stubs->map) : NULL;
 		result = stubs->map_file ? join_maps(stubs, kernel, fault) :
 			 fault_say(fault, "there is no place for the map: %s", strerror(errno));
 	}

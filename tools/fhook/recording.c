@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "recording.h"
@@ -290,6 +291,20 @@ int recording_check(const char *directory, struct fault *fault)
 				 "%s holds a recording already: remove it, or choose another directory",
 				 directory);
 	return 0;
+}
+
+FILE *recording_unnamed_file(char **path)
+{
+	int fd = memfd_create("fhook-map", MFD_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (file && asprintf(path, "/proc/%d/fd/%d", getpid(), fd) >= 0)
+		return file;
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	return NULL;
 }
 
 static int copy(FILE *from, FILE *to)

@@ -12,6 +12,7 @@
 #ifndef FHOOK_RECORDING_H
 #define FHOOK_RECORDING_H
 
+#include <stdio.h>
 #include "base.h"
 
 enum recording_format {
@@ -114,6 +115,12 @@ void recording_remove(const struct recording *recording);
 /* The profile of this name; or -1, and a sentence that names all of them. */
 int recording_find_profile(const char *name, enum recording_profile *profile,
 			   struct fault *fault);
+
+/*
+ * A file without a name, for a map that is to be copied, and a path by which it is opened
+ * while we have it open; it goes with us, however we end. NULL if there is none.
+ */
+FILE *recording_unnamed_file(char **path);
 
 /* The path of one of its files, which is to be freed; NULL without memory. */
 char *recording_path(const struct recording *recording, const char *name);

@@ -26,7 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -101,7 +100,7 @@ static int do_range(char **words, int count, struct fault *fault)
 	return flush_code(fault);
 }
 
-/* A file without a name, which stays open while recordings copy it. */
+/* It stays open while recordings copy it. */
 static FILE *map_file;
 static char *map_path;
 
@@ -123,11 +122,14 @@ static int copy_map(FILE *from)
 	size_t size = 0;
 
 	while (fgets(line, sizeof(line), from)) {
+		const bool whole = strchr(line, '\n');
+
 		line[strcspn(line, "\r\n")] = '\0';
-		if (!strcmp(line, "end"))
+		if (whole && !strcmp(line, "end"))
 			return map_file && fflush(map_file) ? -1 : result;
 		size += strlen(line) + 1;
-		if (size > MAP_TEXT_MAX || (map_file && fprintf(map_file, "%s\n", line) < 0))
+		if (!whole || size > MAP_TEXT_MAX ||
+		    (map_file && fprintf(map_file, "%s\n", line) < 0))
 			result = -1;
 		if (result)
 			forget_map();
@@ -137,14 +139,9 @@ static int copy_map(FILE *from)
 
 static int do_map(FILE *from, struct fault *fault)
 {
-	int fd = memfd_create("fhook-map", MFD_CLOEXEC);
-
 	forget_map();
-	map_file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!map_file && fd >= 0)
-		close(fd);
-	if (copy_map(from) || asprintf(&map_path, "/proc/self/fd/%d", fd) < 0) {
-		map_path = NULL;
+	map_file = recording_unnamed_file(&map_path);
+	if (copy_map(from)) {
 		forget_map();
 		return fault_say(fault,
 				 "the map has not come whole, or is larger than %u MiB, for which there is room",
