@@ -8,7 +8,8 @@
  *  - a signal, a tracer's stop or a core dump, all of which pass
  *    get_signal(): once the copy has run the task is behind the site. Before,
  *    the hit goes on as a single step, during which uprobes hold signals back:
- *    going back to the site would count it twice;
+ *    going back to the site would count it twice. A string instruction that is
+ *    not over then comes back to the slot, and is stepped again;
  *  - a fault of the copy is a fault at the site, as it is when it is stepped;
  *  - who only looks (samples, stack traces, rseq, /proc) translates.
  * A task that is stepped by a debugger does not enter slots.
@@ -229,19 +230,19 @@ void uhook_before_signal(void)
 {
 	struct uhook_mm *um = current->mm ? uhook_mm_of(current->mm) : NULL;
 	struct pt_regs *regs = current_pt_regs();
+	unsigned long ip = instruction_pointer(regs), addr;
 	enum uhook_place place;
-	unsigned long addr;
 
 	if (likely(!um))
 		return;
 
-	place = uhook_translate(um, instruction_pointer(regs), &addr);
+	place = uhook_translate(um, ip, &addr);
 	if (place != UHOOK_AT_COPY && place != UHOOK_BEHIND)
 		return;
 
 	instruction_pointer_set(regs, addr);
 	/* Who dies does so at the site, whether the hit is finished or not. */
-	if (place == UHOOK_AT_COPY && !fatal_signal_pending(current) && uprobe_step(regs))
+	if (place == UHOOK_AT_COPY && !fatal_signal_pending(current) && uprobe_step(regs, ip))
 		uhook_count(UHOOK_INTERRUPTED);
 }
 

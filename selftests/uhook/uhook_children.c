@@ -12,11 +12,13 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -30,6 +32,7 @@
 #define FORKS		12	/* of each thread */
 #define MANY		2000
 #define SIGNALS		40
+#define ALLOCATIONS	1000	/* of a fork, by far */
 #define NAME		"/proc/self/exe"
 
 UHOOK_LABEL(children_sites);
@@ -55,8 +58,9 @@ asm(".text\n"
 	"	.set n, n + 1\n"
 	".endr\n");
 
-/* What all processes have counted: they share it. */
+/* What all processes have counted: they share it, and what one has seen fail. */
 static atomic_long *counted;
+static atomic_bool *failing;
 static long uncertain;		/* of those of the first four */
 
 typedef long function(long arg);
@@ -371,6 +375,80 @@ static void scenario_orphan(void)
 	wait_for(pid);
 }
 
+/* Have the Nth allocation of this task fail, from here on. */
+static int arm(int nth)
+{
+	int fd = open("/proc/thread-self/fail-nth", O_RDWR);
+
+	check(fd >= 0 && dprintf(fd, "%d", nth) > 0, "fail-nth: %s", strerror(errno));
+
+	return fd;
+}
+
+/* Has it failed? */
+static bool disarm(int fd)
+{
+	char left[16] = "";
+
+	check(pread(fd, left, sizeof(left) - 1, 0) > 0 && pwrite(fd, "0", 1, 0) == 1,
+	      "fail-nth: %s", strerror(errno));
+	close(fd);
+
+	return !atoi(left);
+}
+
+/* Each allocation of a fork fails in its turn: there is no child, or a whole one. */
+static void scenario_failing_forks(void)
+{
+	int nth = 0, fd;
+	bool failed;
+	pid_t pid;
+
+	hit_range(0, 8);
+	do {
+		fd = arm(++nth);
+		pid = fork();
+		if (!pid) {
+			hit_range(0, 12);
+			_exit(0);
+		}
+		failed = disarm(fd);
+		check(failed || pid > 0, "fork: %s", strerror(errno));
+		if (pid > 0)
+			wait_for(pid);
+		hit_range(0, 8);
+	} while (failed && nth < ALLOCATIONS);
+	check(!failed && nth > 10, "%d allocations of a fork have failed", nth - 1);
+}
+
+/*
+ * Each allocation of the first hits of a process. Who has no memory for its hit comes
+ * back to it, and may be counted again, as with mainline's.
+ */
+static void scenario_failing_hits(void)
+{
+	int nth = 0, fd, n;
+	pid_t pid;
+
+	do {
+		*failing = false;
+		nth++;
+		pid = fork();
+		if (!pid) {
+			fd = arm(nth);
+			hit_range(0, 4);
+			*failing = disarm(fd);
+			hit_range(0, 8);
+			_exit(0);
+		}
+		wait_for(pid);
+	} while (*failing && nth < ALLOCATIONS);
+	check(!*failing && nth > 4, "%d allocations of hits have failed", nth - 1);
+	uncertain = nth - 1;
+	for (n = 0; n < 4; n++)
+		counted[n] += uncertain;
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -383,6 +461,8 @@ static const struct {
 	{ "threads", scenario_threads },
 	{ "many", scenario_many },
 	{ "orphan", scenario_orphan },
+	{ "failing-forks", scenario_failing_forks },
+	{ "failing-hits", scenario_failing_hits },
 };
 
 static void run(void (*scenario)(void))
@@ -403,9 +483,10 @@ int main(int argc, char **argv)
 	size_t i;
 
 	check(argc >= 2, "usage: %s offsets | again N | SCENARIO", argv[0]);
-	counted = mmap(NULL, SITES * sizeof(*counted), PROT_READ | PROT_WRITE,
+	counted = mmap(NULL, SITES * sizeof(*counted) + sizeof(*failing), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	check(counted != MAP_FAILED, "mmap: %s", strerror(errno));
+	failing = (atomic_bool *)(counted + SITES);
 
 	for (i = 0; i < SITES && !strcmp(argv[1], "offsets"); i++) {
 		snprintf(name, sizeof(name), "s%zu", i);

@@ -6,6 +6,7 @@
  *					"nested", and the "handler"
  *	uhook_handler work N		work N times, in each of four threads
  *	uhook_handler jumps N		signals that leave the handler with a longjmp
+ *	uhook_handler faults N		faults of the handler, which goes on or is left so
  *
  * The handler looks at the registers that it is given, adds up the arguments in the
  * words that it is given, and makes the argument of "work" odd.  It prints
@@ -18,6 +19,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 
 #include "uhook_test.h"
@@ -78,6 +80,8 @@ static atomic_long wrong;
 static volatile sig_atomic_t leaving;
 static __thread volatile sig_atomic_t inside;
 static __thread sigjmp_buf left;
+/* What the handler writes to, if there is something. */
+static volatile char *memory;
 
 /* Nothing here calls it: hooks do, by its offset. */
 NO_VECTORS __attribute__((used, noinline))
@@ -95,6 +99,8 @@ static void handler(struct regs *regs, uint64_t *data)
 	/* A site in a handler: its own hook is not called there. */
 	if (handler_nested(arg) != (long)arg + 1)
 		atomic_fetch_add(&wrong, 1);
+	if (memory)
+		memory[0]++;
 	inside = 1;
 	for (i = 0; leaving && i < 2000; i++)
 		asm volatile("" : : : "memory");
@@ -170,6 +176,37 @@ static void leave(long times)
 	work((void *)10);
 }
 
+static volatile sig_atomic_t faulted, giving;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	check(info->si_addr == memory, "a fault at %p", info->si_addr);
+	faulted++;
+	if (!giving)
+		siglongjmp(left, sig);
+	check(!mprotect((void *)memory, getpagesize(), PROT_READ | PROT_WRITE), "mprotect");
+}
+
+static void fault(long times)
+{
+	const struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	volatile long i, jumps = 0, odd = 0;
+
+	memory = mmap(NULL, getpagesize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(memory != MAP_FAILED && !sigaction(SIGSEGV, &action, NULL), "no memory");
+	for (i = 0; i < times; i++) {
+		mprotect((void *)memory, getpagesize(), PROT_NONE);
+		giving = i & 1;
+		if (sigsetjmp(left, 1)) {
+			jumps++;
+			continue;
+		}
+		odd += handler_work(4) & 1;
+	}
+	printf("faults %d left %ld odd %ld\n", faulted, jumps, odd);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "offsets")) {
@@ -180,8 +217,10 @@ int main(int argc, char **argv)
 		in_threads(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "jumps")) {
 		leave(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "faults")) {
+		fault(atol(argv[2]));
 	} else {
-		fail("usage: %s offsets | work N | jumps N", argv[0]);
+		fail("usage: %s offsets | work N | jumps N | faults N", argv[0]);
 	}
 	check(!wrong, "the handler was given something else %ld times", wrong);
 

@@ -222,18 +222,36 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	call_site(&handler_thread, i);
 }
 
-static void run_signals(unsigned long rounds)
+/* There may be none of that name: nothing of arm64 repeats itself. */
+static void run_site(struct thread *t, const char *name, unsigned long rounds)
 {
-	struct itimerval often = { { 0, 1500 }, { 0, 1500 } }, never = { };
+	unsigned int i;
+
+	for (i = 0; i < nr_sites; i++) {
+		if (strcmp(jumps_table[i].name, name))
+			continue;
+		while (rounds--)
+			call_site(t, i);
+		return;
+	}
+}
+
+static void run_signals(const char *name, unsigned long rounds)
+{
+	const long us = name ? 200 : 1500;
+	struct itimerval often = { { 0, us }, { 0, us } }, never = { };
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	stack_t ss = { .ss_size = ALT_STACK, .ss_sp = malloc(ALT_STACK) };
 
 	check(ss.ss_sp && !sigaltstack(&ss, NULL), "sigaltstack: %s", strerror(errno));
 	check(!sigaction(SIGALRM, &sa, NULL), "sigaction: %s", strerror(errno));
 	check(!setitimer(ITIMER_REAL, &often, NULL), "setitimer: %s", strerror(errno));
-	run_rounds(&main_thread, rounds);
+	if (name)
+		run_site(&main_thread, name, rounds);
+	else
+		run_rounds(&main_thread, rounds);
 	setitimer(ITIMER_REAL, &never, NULL);
-	check(nr_signals > 5, "it was too short for signals");
+	check(name || nr_signals > 5, "it was too short for signals");
 	fprintf(stderr, "%lu signals\n", nr_signals);
 }
 
@@ -406,7 +424,9 @@ int main(int argc, char **argv)
 		start_threads(number, strtoul(argv[4], NULL, 0));
 		join_threads();
 	} else if (!strcmp(mode, "signals")) {
-		run_signals(number);
+		run_signals(NULL, number);
+	} else if (!strcmp(mode, "repeats")) {
+		run_signals("lods", number);
 	} else if (!strcmp(mode, "steps")) {
 		run_steps();
 	} else {

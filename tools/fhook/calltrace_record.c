@@ -166,7 +166,7 @@ static char *find_program(const char *name)
 
 static int make_map(struct record *record, struct fault *fault)
 {
-	FILE *file = recording_unnamed_file(&record->own_map);
+	FILE *file = recording_unnamed_file(true, &record->own_map);
 
 	if (!file)
 		return fault_say(fault, "there is no place for the map of %s: %s",

@@ -143,8 +143,8 @@ static int tell_perf(const struct session *session, const char *command, struct 
 	    !record_work_hear(session->answers, answer, sizeof(answer), -1) &&
 	    !strcmp(answer, "ack"))
 		return 0;
-	return fault_say(fault,
-			 "perf does not record: what it has said is above, it has to be of Linux 5.13 or later");
+	return record_work_failed("perf does not record, as it says, or is older than Linux 5.13",
+				  fault);
 }
 
 static int stop_perf(struct session *session, struct fault *fault)

@@ -67,7 +67,7 @@ static int tell(int port, const char *text, size_t length, char **more, struct f
 
 	if (record_work_tell(port, text, length, ANSWER_MS) ||
 	    record_work_hear(port, answer, sizeof(answer), ANSWER_MS))
-		return fault_say(fault, "QEMU's plugin does not answer");
+		return record_work_failed("QEMU's plugin does not answer", fault);
 	if (strncmp(answer, "ok", 2) || (answer[2] && answer[2] != ' '))
 		return fault_say(fault, "QEMU's plugin says: %s", answer);
 	if (more)
@@ -83,7 +83,7 @@ static int begin(int port, struct fault *fault)
 
 	snprintf(text, sizeof(text), "end\nfhook-%d\n", getpid());
 	if (record_work_tell(port, text, strlen(text), ANSWER_MS))
-		return fault_say(fault, "QEMU's plugin does not listen");
+		return record_work_failed("QEMU's plugin does not listen", fault);
 	text[strlen(text) - 1] = '\0';
 	for (i = 0; i < OLD_ANSWERS; i++) {
 		if (record_work_hear(port, answer, sizeof(answer), ANSWER_MS))
@@ -91,7 +91,7 @@ static int begin(int port, struct fault *fault)
 		if (strstr(answer, text + strlen("end\n")))
 			return 0;
 	}
-	return fault_say(fault, "QEMU's plugin does not answer");
+	return record_work_failed("QEMU's plugin does not answer", fault);
 }
 
 static int tell_line(int port, char **more, struct fault *fault, const char *format, ...)
@@ -178,9 +178,9 @@ int record_kernel_port(struct record *record, struct fault *fault)
 	result = result ?: run(&stubs, port, &directory, fault);
 	record_stubs_end(&stubs);
 	close(port);
-	if (!result)
+	if (directory)
 		fprintf(stderr, "fhook: the recording is outside of this machine, in %s.\n",
-			directory ? directory : "");
+			directory);
 	free(directory);
 	if (record_work_end(record->argv, result ? &other : fault))
 		result = -1;

@@ -268,7 +268,7 @@ int record_stubs_map(struct record_stubs *stubs, struct fault *fault)
 		fault_say(fault, "the kernel's map is empty");
 	} else if (text) {
 		kernel = fmemopen(text, strlen(text), "r");
-		stubs->map_file = kernel ? recording_unnamed_file(&stubs->map) : NULL;
+		stubs->map_file = kernel ? recording_unnamed_file(true, &stubs->map) : NULL;
 		result = stubs->map_file ? join_maps(stubs, kernel, fault) :
 			 fault_say(fault, "there is no place for the map: %s", strerror(errno));
 	}

@@ -221,6 +221,13 @@ int record_work_hear(int fd, char *line, size_t room, int limit_ms)
 	return 0;
 }
 
+int record_work_failed(const char *otherwise, struct fault *fault)
+{
+	if (stopped)
+		return fault_say(fault, "signal %d has come, and then: %s", stopped, otherwise);
+	return fault_say(fault, "%s", otherwise);
+}
+
 int record_work_end(char **argv, struct fault *fault)
 {
 	/* A signal interrupts this, and is passed on. */

@@ -35,6 +35,9 @@ bool record_work_runs(void);
 int record_work_tell(int fd, const char *text, size_t length, int limit_ms);
 int record_work_hear(int fd, char *line, size_t room, int limit_ms);
 
+/* Say why one of these has failed: for a signal, or as is said here; returns -1. */
+int record_work_failed(const char *otherwise, struct fault *fault);
+
 /* Wait for the command if it was started, and say what has become of it. */
 int record_work_end(char **argv, struct fault *fault);
 

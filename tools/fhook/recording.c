@@ -293,13 +293,18 @@ int recording_check(const char *directory, struct fault *fault)
 	return 0;
 }
 
-FILE *recording_unnamed_file(char **path)
+FILE *recording_unnamed_file(bool for_others, char **path)
 {
-	int fd = memfd_create("fhook-map", MFD_CLOEXEC);
+	int fd = memfd_create("fhook-map", MFD_CLOEXEC), length = -1;
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
-	if (file && asprintf(path, "/proc/%d/fd/%d", getpid(), fd) >= 0)
+	if (file && for_others)
+		length = asprintf(path, "/proc/%d/fd/%d", getpid(), fd);
+	else if (file)
+		length = asprintf(path, "/proc/self/fd/%d", fd);
+	if (length >= 0)
 		return file;
+	*path = NULL;
 	if (file)
 		fclose(file);
 	else if (fd >= 0)

@@ -117,10 +117,11 @@ int recording_find_profile(const char *name, enum recording_profile *profile,
 			   struct fault *fault);
 
 /*
- * A file without a name, for a map that is to be copied, and a path by which it is opened
- * while we have it open; it goes with us, however we end. NULL if there is none.
+ * A file without a name, for a map that is to be copied; it goes with us, however we end.
+ * It is opened by PATH while we have it open: by others, or by ourselves and children that
+ * we fork. NULL if there is none, and then PATH is NULL.
  */
-FILE *recording_unnamed_file(char **path);
+FILE *recording_unnamed_file(bool for_others, char **path);
 
 /* The path of one of its files, which is to be freed; NULL without memory. */
 char *recording_path(const struct recording *recording, const char *name);

@@ -7,7 +7,8 @@
  *	map			the lines behind this are the map of later recordings,
  *				to a line "end"
  *	start PROFILE		begin a recording, in DIR, then DIR.2, DIR.3 ...
- *	stop			end it: all streams are written when this is answered
+ *	stop			end it: all streams are written when this is answered, or
+ *				what could not be written of them is said
  *
  * Each line that is no map's is answered by "ok" or a sentence, a start by "ok" and the
  * directory: so who comes anew says "end", and something that has its own name in the
@@ -119,13 +120,13 @@ static int copy_map(FILE *from)
 {
 	char line[LINE_MAX_SIZE];
 	int result = map_file ? 0 : -1;
+	bool begins = true, whole;
 	size_t size = 0;
 
-	while (fgets(line, sizeof(line), from)) {
-		const bool whole = strchr(line, '\n');
-
+	for (; fgets(line, sizeof(line), from); begins = whole) {
+		whole = strchr(line, '\n');
 		line[strcspn(line, "\r\n")] = '\0';
-		if (whole && !strcmp(line, "end"))
+		if (begins && whole && !strcmp(line, "end"))
 			return map_file && fflush(map_file) ? -1 : result;
 		size += strlen(line) + 1;
 		if (!whole || size > MAP_TEXT_MAX ||
@@ -140,7 +141,7 @@ static int copy_map(FILE *from)
 static int do_map(FILE *from, struct fault *fault)
 {
 	forget_map();
-	map_file = recording_unnamed_file(&map_path);
+	map_file = recording_unnamed_file(false, &map_path);
 	if (copy_map(from)) {
 		forget_map();
 		return fault_say(fault,
@@ -155,6 +156,7 @@ static int do_start(char **words, int count, char **directory, struct fault *fau
 {
 	const enum recording_profile before = plugin.profile;
 	enum recording_profile profile;
+	struct fault ignored;
 
 	if (count != 2)
 		return fault_say(fault, "a start is said as: start PROFILE");
@@ -163,11 +165,17 @@ static int do_start(char **words, int count, char **directory, struct fault *fau
 	/* A full branch trace is made of other callbacks. */
 	if (profile != before && (profile == PROFILE_BRANCHES || before == PROFILE_BRANCHES) &&
 	    flush_code(fault)) {
-		trace_stop();
+		trace_stop(&ignored);
 		return -1;
 	}
 	*directory = trace_directory();
 	return 0;
+}
+
+static int do_stop(struct fault *fault)
+{
+	ended = true;
+	return trace_stop(fault);
 }
 
 /* What is said beside "ok" is to be freed. */
@@ -186,9 +194,7 @@ static int obey(char *line, FILE *from, char **beside, struct fault *fault)
 		return do_map(from, fault);
 	if (strcmp(words[0], "stop") || count != 1)
 		return fault_say(fault, "'%s' is none of range, map, start and stop", words[0]);
-	trace_stop();
-	ended = true;
-	return 0;
+	return do_stop(fault);
 }
 
 /* A terminal in between may add a carriage return, and echo what was answered. */

@@ -158,7 +158,10 @@ static void flushed(uint64_t id __unused)
 
 static void exiting(uint64_t id __unused, void *data __unused)
 {
-	trace_stop();
+	struct fault fault;
+
+	if (trace_stop(&fault))
+		fault_print("fhook-trace", &fault);
 	trace_check_loads();
 }
 

@@ -92,7 +92,8 @@ void trace_block_executed(unsigned int vcpu, void *data);
 
 /* Begin a recording in the next directory; end the one that there is. */
 int trace_start(enum recording_profile profile, struct fault *fault);
-void trace_stop(void);
+/* End the one that there is, and fail if it could not all be written. */
+int trace_stop(struct fault *fault);
 /* Where that recording is, which is to be freed; or NULL. */
 char *trace_directory(void);
 void trace_vcpu_gone(unsigned int vcpu);

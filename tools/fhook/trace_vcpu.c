@@ -59,6 +59,8 @@ static unsigned int nr_loads;
 static bool running;
 static unsigned int recordings;
 static u32 next_stream;
+/* Streams of the recording that could not be opened. */
+static unsigned int nr_unopened;
 /* Of all above; taken inside of a vCPU's lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -82,6 +84,7 @@ static void open_stream(struct vcpu *vcpu, unsigned int index)
 		vcpu->file = path ? trace_file_open(path) : NULL;
 		vcpu->failed = !vcpu->file;
 		if (vcpu->failed) {
+			nr_unopened++;
 			fault_say(&fault, "the stream %s cannot be written", path);
 			fault_print("fhook-trace", &fault);
 		}
@@ -406,19 +409,30 @@ void trace_vcpu_gone(unsigned int index)
 	pthread_mutex_unlock(&vcpu->lock);
 }
 
-void trace_stop(void)
+int trace_stop(struct fault *fault)
 {
+	u64 lost = 0;
 	unsigned int i;
+	int result;
 
 	if (!running)
-		return;
+		return 0;
 	__atomic_store_n(&running, false, __ATOMIC_RELAXED);
 	for (i = 0; i < VCPUS; i++)
 		trace_vcpu_gone(i);
 	pthread_mutex_lock(&lock);
-	write_info();
+	result = recording_write(&recording, fault);
+	for (i = 0; i < recording.nr_lost; i++)
+		lost += recording.lost[i].value;
+	if (nr_unopened)
+		result = fault_say(fault, "of the recording %s %u streams could not be written",
+				   recording.directory, nr_unopened);
+	else if (lost)
+		result = fault_say(fault, "of the recording %s %llu bytes could not be written",
+				   recording.directory, lost);
 	recording_free(&recording);
 	pthread_mutex_unlock(&lock);
+	return result;
 }
 
 /* The first recording has the directory that was named, others a number more. */
@@ -455,8 +469,10 @@ int trace_start(enum recording_profile profile, struct fault *fault)
 		return fault_say(fault,
 				 "the profile '%s' is one of Intel PT, and this is an arm64 machine",
 				 recording_profiles[profile]);
-	trace_stop();
+	if (trace_stop(fault))
+		fault_print("fhook-trace", fault);
 	pthread_mutex_lock(&lock);
+	nr_unopened = 0;
 	memset(&recording, 0, sizeof(recording));
 	plugin.profile = profile;
 	recording.format = plugin.x86 ? FORMAT_INTEL_PT : FORMAT_ETMV4;
