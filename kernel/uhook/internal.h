@@ -101,11 +101,15 @@ enum uhook_area_kind {
  *	there is; a page is made when it is touched
  * @tail: the number of the first entry of the ring that was not read
  * @stuck: that of the one which was not complete when the ring was full; or -1
+ * @thread: who wrote the entry that was read last
+ * @time: when that was, in nanoseconds of the local clock
  */
 struct uhook_data {
 	struct page		*pages[UHOOK_DATA_PAGES];
 	u64			tail;
 	u64			stuck;
+	unsigned long		thread;
+	u64			time;
 };
 
 #define UHOOK_WHO_BITS	4
