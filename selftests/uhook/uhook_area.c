@@ -40,13 +40,19 @@ asm(".text\n"
 	"	{disp32} lea 2(%rdi), %rax\n"
 	"	ret\n");
 #elif defined(__aarch64__)
-asm(".text\n"
+/*
+ * At the beginning of a page, however large it is: when the text of one changes, QEMU 7.2
+ * remembers what it has translated of all but the first 4 KiB.
+ */
+asm(".pushsection .text.area, \"ax\"\n"
+	".balign 65536\n"
 	"area_one:\n"
 	"	add x0, x0, #1\n"
 	"	ret\n"
 	"area_two:\n"
 	"	add x0, x0, #2\n"
-	"	ret\n");
+	"	ret\n"
+	".popsection\n");
 #endif
 
 struct mapping {
