@@ -187,7 +187,11 @@ static u64 time_of(u64 stamp)
 	return time;
 }
 
-/* Still, no record of a thread is earlier than the one before. */
+/*
+ * Still, a record is not earlier than the one before it in the ring, if one thread made
+ * both. A handler of a signal that comes after a thread took its entry, and before it took
+ * its stamp, has the next entry and an earlier stamp: it gets the time of that thread's.
+ */
 static u64 time_in_order(struct uhook_data *data, const struct uhook_ring_entry *entry)
 {
 	u64 time = time_of(entry->time);
