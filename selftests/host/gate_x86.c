@@ -35,17 +35,6 @@
 /* What a call may use below that: return address, registers and mark. */
 #define BELOW		(8 + 144 + 8)
 
-#define FLAGS_FIXED	0x202UL
-#define FLAG_DF		0x400UL
-#define FLAG_AC		0x40000UL
-
-/* CF PF AF ZF SF DF OF, and NT AC ID: all that a program can set, but TF. */
-static const u32 flags[] = {
-	0x1, 0x4, 0x10, 0x40, 0x80, FLAG_DF, 0x800, 0x4000, FLAG_AC, 0x200000
-};
-
-#define FLAGS_COUNT	(sizeof(flags) / sizeof(*flags))
-
 struct outcome {
 	u64 regs[REGS];
 	u64 ended;
@@ -348,19 +337,6 @@ spare(struct uhook_user_regs *regs, u64 *data)
 	data[1] += !!wrong;
 }
 
-static u64 random_flags(void)
-{
-	const u64 random = random_next();
-	u64 value = FLAGS_FIXED;
-	size_t i;
-
-	for (i = 0; i < FLAGS_COUNT; i++) {
-		if (random >> i & 1)
-			value |= flags[i];
-	}
-	return value;
-}
-
 static void make_regs(void)
 {
 	const u64 which = random_next();
@@ -368,7 +344,7 @@ static void make_regs(void)
 
 	for (i = 0; i < RFLAGS; i++)
 		jump_wanted[i] = random_next();
-	jump_wanted[RFLAGS] = random_flags();
+	jump_wanted[RFLAGS] = jump_flags(random_next());
 	jump_wanted[RSP] = STACK + PAGE + random_next() % (STACK_SIZE - 2 * PAGE);
 	if (jump_wanted[RFLAGS] & FLAG_AC)
 		jump_wanted[RSP] &= ~7UL;
@@ -376,7 +352,7 @@ static void make_regs(void)
 	for (i = 0; i < RFLAGS; i++)
 		changed[i] = which >> i & 1 ? random_next() : jump_wanted[i];
 	changed[RSP] = jump_wanted[RSP];
-	changed[RFLAGS] = which >> 16 & 1 ? random_flags() : jump_wanted[RFLAGS];
+	changed[RFLAGS] = which >> 16 & 1 ? jump_flags(random_next()) : jump_wanted[RFLAGS];
 	/* An unaligned stack and the flag that faults there are not for return. */
 	if (jump_wanted[RSP] & 7)
 		changed[RFLAGS] &= ~FLAG_AC;

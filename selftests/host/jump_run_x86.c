@@ -40,16 +40,6 @@
 /* What the counter may use below that. */
 #define BELOW		128
 
-#define FLAGS_FIXED	0x202UL
-#define FLAG_AC		0x40000UL
-
-/* CF PF AF ZF SF DF OF, and NT AC ID: all that a program can set, but TF. */
-static const u32 flags[] = {
-	0x1, 0x4, 0x10, 0x40, 0x80, 0x400, 0x800, 0x4000, FLAG_AC, 0x200000
-};
-
-#define FLAGS_COUNT	(sizeof(flags) / sizeof(*flags))
-
 struct outcome {
 	u64 regs[REGS];
 	u64 ended;		/* 0 behind the instruction, 1 at the branch's target */
@@ -230,11 +220,7 @@ static void make_regs(u32 which)
 
 	for (i = 0; i < RFLAGS; i++)
 		jump_wanted[i] = random_next();
-	jump_wanted[RFLAGS] = FLAGS_FIXED;
-	for (i = 0; i < FLAGS_COUNT; i++) {
-		if (which >> i & 1)
-			jump_wanted[RFLAGS] |= flags[i];
-	}
+	jump_wanted[RFLAGS] = jump_flags(which);
 	/* Anywhere, but in steps of 8 when others fault. */
 	jump_wanted[RSP] = STACK + 4096 + random_next() % (STACK_SIZE - 8192);
 	if (jump_wanted[RFLAGS] & FLAG_AC)

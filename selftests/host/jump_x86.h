@@ -28,6 +28,34 @@ extern const struct function jump_table[], jump_table_end[];
 /* Registers as jump_enter_x86.S has them, in the order of their numbers. */
 enum { RSP = 4, RFLAGS = 16, REGS };
 
+#define FLAG_TF		0x100UL
+#define FLAG_DF		0x400UL
+#define FLAG_AC		0x40000UL
+
+/* So many flags does jump_flags() choose. */
+#define FLAGS_COUNT	9
+
+/*
+ * The flags that are chosen by the lowest bits of @which, of all that a program can
+ * set: not TF, which the tests of stepping set, and not NT, which some machines lose
+ * whenever an interrupt or a signal comes.
+ */
+static inline u64 jump_flags(u64 which)
+{
+	/* CF PF AF ZF SF DF OF AC ID */
+	static const u32 flags[FLAGS_COUNT] = {
+		0x1, 0x4, 0x10, 0x40, 0x80, FLAG_DF, 0x800, FLAG_AC, 0x200000
+	};
+	u64 value = 0x202;	/* what is always set, and IF */
+	unsigned int i;
+
+	for (i = 0; i < FLAGS_COUNT; i++) {
+		if (which >> i & 1)
+			value |= flags[i];
+	}
+	return value;
+}
+
 /*
  * jump_enter() takes the wanted registers and goes to jump_start; where that ends
  * by a jump to jump_leave() or jump_leave_far(), it returns, with the registers

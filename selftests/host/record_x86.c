@@ -46,17 +46,6 @@
 /* One of so many recorders is stepped; prime to the number of flags. */
 #define STEPPED		13
 
-#define FLAGS_FIXED	0x202UL
-#define FLAG_AC		0x40000UL
-#define FLAG_TF		0x100UL
-
-/* CF PF AF ZF SF DF OF, and NT AC ID: all that a program can set, but TF. */
-static const u32 flags[] = {
-	0x1, 0x4, 0x10, 0x40, 0x80, 0x400, 0x800, 0x4000, FLAG_AC, 0x200000
-};
-
-#define FLAGS_COUNT	(sizeof(flags) / sizeof(*flags))
-
 /* RDI RSI RDX RCX R8 R9 */
 const struct record_arch record_arch = {
 	.regs = { 7, 6, 2, 1, 8, 9 },
@@ -170,11 +159,7 @@ static void make_regs(u32 which)
 
 	for (i = 0; i < RFLAGS; i++)
 		jump_wanted[i] = random_next();
-	jump_wanted[RFLAGS] = FLAGS_FIXED;
-	for (i = 0; i < FLAGS_COUNT; i++) {
-		if (which >> i & 1)
-			jump_wanted[RFLAGS] |= flags[i];
-	}
+	jump_wanted[RFLAGS] = jump_flags(which);
 	jump_wanted[RSP] = random_sp();
 	if (jump_wanted[RFLAGS] & FLAG_AC)
 		jump_wanted[RSP] &= ~7UL;
@@ -400,7 +385,7 @@ static void run_all(unsigned long rounds)
 	u32 which;
 
 	while (rounds--) {
-		for (which = 0; which < 32 << FLAGS_COUNT; which++)
+		for (which = 0; which < 64 << FLAGS_COUNT; which++)
 			check_recorder(which);
 		for (i = 0; i < SAMPLES_COUNT; i++) {
 			for (which = 0; which < 1 << FLAGS_COUNT; which++)
