@@ -54,27 +54,25 @@ run "echo vfs_read > set_ftrace_filter; echo function > current_tracer"
 run "cat fhook/enabled_functions fhook/stat"
 
 title "Count what a program does, in the program, without a trap after the first hit:"
-# The offset is that of a symbol in the file; any tool for ELF files knows it.
-function=$(uhook_entries /bin/bash execute_command_internal)
-run "echo 'u:commands /bin/bash:$function user=count' > uhook_events"
+# The offset is that of a symbol in the file; any tool for ELF files knows it. It is
+# of a function that this shell does not call between two looks at the counts.
+function=$(uhook_entries /bin/bash evalexp)
+run "echo 'u:sums /bin/bash:$function user=count' > uhook_events"
 # jumped: run bash; were all of its hits jumps, but the first?
 counts()
 {
-	awk '$1 == "uhooks/commands" { print $5, $7 }' uhook/profile
+	awk '$1 == "uhooks/sums" { print $5, $7 }' uhook/profile
 }
 jumped()
 {
-	read -r user jumped <<-END
-		$(counts)
-	END
-	run "bash -c 'for i in {1..5000}; do :; done'"
+	before=$(counts)
+	run "bash -c 'for ((i = 0; i < 5000; i++)); do :; done'"
 	run "tail -1 uhook/profile"
-	read -r now_user now_jumped <<-END
-		$(counts)
-	END
-	[ $((now_user - user)) -lt 10 ] && [ $((now_jumped - jumped)) -gt 5000 ]
+	after=$(counts)
+	[ $((${after% *} - ${before% *})) -lt 10 ] && [ $((${after#* } - ${before#* })) -gt 10000 ]
 }
-# Which addresses a process has is chance, and so are those that a jump can lead to.
+# Which addresses a process has is chance, and so are those that a jump over a short
+# instruction can lead to.
 tries=4
 until jumped; do
 	tries=$((tries - 1))
