@@ -34,33 +34,14 @@
 #define _LINUX_UHOOK_GATE_H
 
 #include <linux/types.h>
+#include <uapi/linux/uhook.h>
 
 #define UHOOK_STACKS		16
 #define UHOOK_STACK_SIZE	65536
-#define UHOOK_DATA_WORDS	8
 
 /* How long a gate may be, and a call of it. */
 #define UHOOK_GATE_SIZE		1024
 #define UHOOK_CALL_SIZE		96
-
-/*
- * The registers of a program at a site, for handlers, which are not of the kernel.
- * The stack pointer and the instruction pointer are those there, not to be changed.
- */
-#if defined(__x86_64__)
-struct uhook_user_regs {
-	u64 r15, r14, r13, r12, r11, r10, r9, r8;
-	u64 rdi, rsi, rbp, rbx, rdx, rcx, rax;
-	u64 flags;
-	u64 sp, ip;
-};
-#elif defined(__aarch64__)
-struct uhook_user_regs {
-	u64 x[31];
-	u64 sp, pc;
-	u64 nzcv;
-};
-#endif
 
 /**
  * struct uhook_gate - what a gate depends on

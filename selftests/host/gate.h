@@ -20,7 +20,7 @@
 #define GATE_POOL_SIZE	(GATE_PAGE + (unsigned long)UHOOK_STACKS * UHOOK_STACK_SIZE)
 
 /* The register of the first argument of a function. */
-static inline u64 *gate_arg(struct uhook_user_regs *regs)
+static inline __u64 *gate_arg(struct uhook_user_regs *regs)
 {
 #ifdef __x86_64__
 	return &regs->rdi;

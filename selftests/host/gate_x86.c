@@ -243,9 +243,9 @@ static void run(unsigned long start, struct outcome *out)
 }
 
 /* In the order of their numbers: where each register is. */
-static u64 *reg_of(struct uhook_user_regs *r, unsigned int i)
+static __u64 *reg_of(struct uhook_user_regs *r, unsigned int i)
 {
-	u64 *const regs[REGS] = {
+	__u64 *const regs[REGS] = {
 		&r->rax, &r->rcx, &r->rdx, &r->rbx, &r->sp, &r->rbp, &r->rsi, &r->rdi,
 		&r->r8, &r->r9, &r->r10, &r->r11, &r->r12, &r->r13, &r->r14, &r->r15,
 		&r->flags,

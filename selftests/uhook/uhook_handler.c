@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <linux/uhook.h>
 
 #include "uhook_test.h"
 
@@ -29,14 +30,7 @@
 UHOOK_FUNCTION(handler_work);
 UHOOK_FUNCTION(handler_nested);
 
-/* As include/linux/uhook_gate.h has it. */
 #if defined(__x86_64__)
-struct regs {
-	uint64_t r15, r14, r13, r12, r11, r10, r9, r8;
-	uint64_t rdi, rsi, rbp, rbx, rdx, rcx, rax;
-	uint64_t flags, sp, ip;
-};
-
 #define ARG(regs)	((regs)->rdi)
 #define IP(regs)	((regs)->ip)
 #define NO_VECTORS	__attribute__((target("general-regs-only")))
@@ -56,10 +50,6 @@ asm(".text\n"
 	"	pop %rbp\n"
 	"	ret\n");
 #elif defined(__aarch64__)
-struct regs {
-	uint64_t x[31], sp, pc, nzcv;
-};
-
 #define ARG(regs)	((regs)->x[0])
 #define IP(regs)	((regs)->pc)
 #define NO_VECTORS	__attribute__((target("general-regs-only")))
@@ -85,7 +75,7 @@ static volatile char *memory;
 
 /* Nothing here calls it: hooks do, by its offset. */
 NO_VECTORS __attribute__((used, noinline))
-static void handler(struct regs *regs, uint64_t *data)
+static void handler(struct uhook_user_regs *regs, __u64 *data)
 {
 	uint64_t arg = ARG(regs);
 	int i;
