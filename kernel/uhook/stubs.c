@@ -15,7 +15,7 @@
  * Blocks are sealed special mappings, as areas are, and found in the same way. A child
  * gets copies. They change with uhook_mm::lock and the mmap lock for writing held.
  *
- * The handler kind "stub" of the fourth document's block of jumps, for programs that run.
+ * The block of jumps that calltrace.h names the source of, for programs that run.
  */
 #include <linux/err.h>
 #include <linux/mm.h>

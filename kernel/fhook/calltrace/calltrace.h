@@ -18,8 +18,9 @@
  * the choices without a lock. One that was given up stays among them until no task can
  * be in a stub of it, and is freed when no look-up can have it any more.
  *
- * What is traced restricted to a block of jumps: the fourth of the documents that
- * fhook is made after, steps S1 to S3, in a kernel that runs.
+ * A trace that is restricted to a block of jumps: steps S1 to S3 of "Method and device
+ * for tracing the dynamic function call sequence of a program, based on hardware" (a
+ * Chinese patent publication of 2023), in a kernel that runs.
  */
 #ifndef _FHOOK_CALLTRACE_H
 #define _FHOOK_CALLTRACE_H
