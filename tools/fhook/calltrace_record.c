@@ -200,23 +200,37 @@ static int emulator_of(const char *program, const char **emulator, struct fault 
 	return 0;
 }
 
+/* The program that is recorded may go elsewhere; NULL without memory. */
+static char *absolute(const char *path)
+{
+	char *here = *path == '/' ? strdup("") : getcwd(NULL, 0), *result = NULL;
+
+	if (here && asprintf(&result, *path == '/' ? "%s%s" : "%s/%s", here, path) < 0)
+		result = NULL;
+	free(here);
+	return result;
+}
+
 static int record_plugin(struct record *record, struct fault *fault)
 {
-	char *options = NULL, *plugin, **argv;
+	char *out, *options = NULL, *plugin, **argv;
 	const char *emulator;
 	int count = 0, result = -1;
 
 	if (emulator_of(record->program, &emulator, fault))
 		return -1;
-	if (strchr(record->directory, ',') || strchr(record->map, ','))
-		return fault_say(fault, "%s, %s: QEMU does not take names with commas",
-				 record->directory, record->map);
+	out = absolute(record->directory);
+	if (out && (strchr(out, ',') || strchr(record->map, ','))) {
+		fault_say(fault, "%s, %s: QEMU does not take names with commas", out, record->map);
+		free(out);
+		return -1;
+	}
 	while (record->argv[count])
 		count++;
 	plugin = own_file("fhook-trace.so");
 	argv = calloc(count + 4, sizeof(*argv));
-	if (!plugin || !argv ||
-	    asprintf(&options, "%s,out=%s,map=%s,profile=%s", plugin, record->directory,
+	if (!out || !plugin || !argv ||
+	    asprintf(&options, "%s,out=%s,map=%s,profile=%s", plugin, out,
 		     record->map, record->profile) < 0) {
 		fault_say(fault, "there is not enough memory to record");
 	} else {
@@ -227,6 +241,7 @@ static int record_plugin(struct record *record, struct fault *fault)
 		argv[3] = record->program;
 		result = record_run(argv, fault);
 	}
+	free(out);
 	free(options);
 	free(plugin);
 	free(argv);
@@ -235,9 +250,13 @@ static int record_plugin(struct record *record, struct fault *fault)
 
 static int record_software(struct record *record, struct fault *fault)
 {
+	char *out = absolute(record->directory);
 	struct fault holds_one;
 
-	setenv("FHOOK_RECORD", record->directory, 1);
+	if (!out)
+		return fault_say(fault, "there is not enough memory to record");
+	setenv("FHOOK_RECORD", out, 1);
+	free(out);
 	if (record_run(record->argv, fault))
 		return -1;
 	if (!recording_check(record->directory, &holds_one))

@@ -25,6 +25,7 @@
  * @base: the file
  * @tree: OpenCSD's decoder
  * @offset: how much of the file it was given
+ * @end: where its trace ends
  * @address: of the last address packet
  * @addressed: no atom has come since
  * @excepted: an exception has come since the trace was switched on
@@ -34,7 +35,7 @@
 struct etm {
 	struct decoder base;
 	dcd_tree_handle_t tree;
-	size_t offset;
+	size_t offset, end;
 	u64 address;
 	bool addressed, excepted, synced;
 	bool ended;
@@ -123,7 +124,7 @@ static ocsd_datapath_resp_t take_packet(const void *context, const ocsd_datapath
 
 static void read_piece(struct etm *etm)
 {
-	size_t size = etm->base.size - etm->offset;
+	size_t size = etm->end - etm->offset;
 	ocsd_datapath_resp_t response;
 	uint32_t used = 0;
 
@@ -199,6 +200,16 @@ static void close_etm(struct decoder *decoder)
 	free(etm);
 }
 
+/* More zeroes than a packet has are what is behind the end, if the program was killed. */
+static size_t find_end(const struct decoder *decoder)
+{
+	size_t end = decoder->size;
+
+	while (end && !decoder->data[end - 1])
+		end--;
+	return decoder->size - end < 16 ? decoder->size : end;
+}
+
 static struct decoder *open_etm(const struct recording *recording,
 				const struct map *map __unused, const char *path,
 				struct fault *fault)
@@ -224,6 +235,7 @@ static struct decoder *open_etm(const struct recording *recording,
 		free(etm);
 		return NULL;
 	}
+	etm->end = find_end(&etm->base);
 	if (make_tree(etm, recording)) {
 		fault_say(fault,
 			  "%s: OpenCSD does not take the registers that the recording's info has",

@@ -17,11 +17,11 @@ static unsigned int fill(struct decoder *decoder, struct trace_event *events)
 	unsigned int count = 0;
 
 	while (count < TRACE_BATCH && software->offset < decoder->size) {
-		struct trace_event *event = &events[count++];
 		const size_t left = decoder->size - software->offset;
+		struct trace_event *event;
 
 		if (left < sizeof(record)) {
-			*event = (struct trace_event){
+			events[count++] = (struct trace_event){
 				.type = TRACE_GAP, .lost = left,
 				.why = "the trace ends in the middle of a record",
 			};
@@ -30,6 +30,10 @@ static unsigned int fill(struct decoder *decoder, struct trace_event *events)
 		}
 		memcpy(&record, decoder->data + software->offset, sizeof(record));
 		software->offset += sizeof(record);
+		/* Behind the end of what was recorded, if the program was killed. */
+		if (!record.address && !record.time)
+			continue;
+		event = &events[count++];
 		if (record.address)
 			*event = (struct trace_event){
 				.type = TRACE_HIT, .address = record.address, .time = record.time,

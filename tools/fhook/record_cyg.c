@@ -4,11 +4,13 @@
  *
  * For processors without a trace, and as a record that owes nothing to one. Linked
  * into a program, it records when FHOOK_RECORD names a directory, each thread into
- * a buffer and a stream of its own. A recorder is held while an event is put into
- * it. It is never waited for: if a signal handler comes in between, or the end of the
- * process, the event is not recorded but counted, and the trace says so.
+ * a stream of its own. A recorder is held while an event is put into it. Threads do
+ * not wait for that: if a signal handler comes in between, or the end of the process,
+ * the event is not recorded but counted, and the trace says so. A signal handler may
+ * leave by siglongjmp(), and the recorder held, which is seen when the thread comes back.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +27,8 @@
  * @next: in the list of all
  * @file: its stream
  * @stream: the number of that
- * @held: somebody uses it
- * @closed: its thread has ended
+ * @held: somebody uses it; when the process ends, for good
+ * @holder: where on the stack of its thread that is
  * @lost: events that could not be recorded since the last one that was
  */
 struct recorder {
@@ -34,7 +36,7 @@ struct recorder {
 	struct trace_file *file;
 	u32 stream;
 	atomic_flag held;
-	atomic_bool closed;
+	char *holder;
 	atomic_ulong lost;
 };
 
@@ -49,20 +51,29 @@ static pthread_key_t key;
 /* Of all above, but for what a recorder's holder may touch. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread struct recorder *own;
-/* The thread has the lock; what a signal handler does then, without a recorder, is counted. */
-static __thread bool busy;
-static __thread unsigned long unrecorded;
 
-static void take_lock(void)
+/* What was before the lock was taken. */
+struct before {
+	sigset_t signals;
+	int cancelled;
+};
+
+/* A thread that is cancelled, or left by a signal handler, would keep it for ever. */
+static void take_lock(struct before *before)
 {
-	busy = true;
+	sigset_t all;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancelled);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before->signals);
 	pthread_mutex_lock(&lock);
 }
 
-static void drop_lock(void)
+static void drop_lock(const struct before *before)
 {
 	pthread_mutex_unlock(&lock);
-	busy = false;
+	pthread_sigmask(SIG_SETMASK, &before->signals, NULL);
+	pthread_setcancelstate(before->cancelled, NULL);
 }
 
 static void update(void)
@@ -73,32 +84,48 @@ static void update(void)
 		fault_print("libfhook-record", &fault);
 }
 
-/* With the lock, and by who holds it: what the disk had no room for is noted. */
-static void flush(const struct recorder *recorder)
+static void put_missing(struct recorder *recorder)
 {
-	trace_file_flush(recorder->file);
-	if (recorder->file->lost)
-		recording_add_lost(&recording, recorder->stream, recorder->file->lost);
+	const struct software_record missing = { .time = atomic_exchange(&recorder->lost, 0) };
+
+	if (missing.time)
+		trace_file_put(recorder->file, &missing, sizeof(missing));
 }
 
+/*
+ * With the lock, and by who holds it. Returns whether the disk had no room for some of
+ * it, which is noted.
+ */
+static bool close_file(struct recorder *recorder)
+{
+	u64 lost;
+
+	if (!recorder->file)
+		return false;
+	put_missing(recorder);
+	trace_file_flush(recorder->file);
+	lost = recorder->file->lost;
+	if (lost)
+		recording_add_lost(&recording, recorder->stream, lost);
+	trace_file_close(recorder->file);
+	recorder->file = NULL;
+	return lost;
+}
+
+/* A thread ends: nobody but stop() would hold its recorder, who has done this then. */
 static void close_recorder(void *data)
 {
 	struct recorder *recorder = data;
+	struct before before;
 
-	take_lock();
+	take_lock(&before);
 	own = NULL;
-	while (atomic_flag_test_and_set(&recorder->held))
-		;
-	if (recorder->file) {
-		flush(recorder);
-		if (recorder->file->lost && state == STATE_RECORDS)
+	if (state == STATE_RECORDS) {
+		atomic_flag_test_and_set(&recorder->held);
+		if (close_file(recorder))
 			update();
-		trace_file_close(recorder->file);
 	}
-	recorder->file = NULL;
-	/* It stays held, and in the list: another thread may just look at it. */
-	recorder->closed = true;
-	drop_lock();
+	drop_lock(&before);
 }
 
 static void write_map(void)
@@ -113,11 +140,14 @@ static void write_map(void)
 
 static void forked(void)
 {
+	struct recorder *recorder;
 	char *directory;
 
-	/* What is in the parent's buffers is the parent's. */
+	/* What is in the parent's streams is the parent's. */
 	pthread_mutex_init(&lock, NULL);
-	busy = false;
+	for (recorder = recorders; recorder; recorder = recorder->next)
+		if (recorder->file)
+			trace_file_abandon(recorder->file);
 	recorders = NULL;
 	own = NULL;
 	pthread_setspecific(key, NULL);
@@ -125,7 +155,7 @@ static void forked(void)
 	if (state != STATE_RECORDS)
 		return;
 	state = STATE_NEW;
-	if (asprintf(&directory, "%s-%d", recording.directory, getpid()) >= 0)
+	if (asprintf(&directory, "%s-%d", recording.path, getpid()) >= 0)
 		setenv("FHOOK_RECORD", directory, 1);
 	recording_free(&recording);
 }
@@ -170,6 +200,8 @@ static void open_stream(struct recorder *recorder)
 	} else {
 		fault_say(&fault, "%s cannot be written: a thread is not recorded", path);
 		fault_print("libfhook-record", &fault);
+		recording.unopened++;
+		update();
 	}
 	free(path);
 }
@@ -177,12 +209,9 @@ static void open_stream(struct recorder *recorder)
 static struct recorder *new_recorder(void)
 {
 	struct recorder *recorder = NULL;
+	struct before before;
 
-	if (busy) {
-		unrecorded++;
-		return NULL;
-	}
-	take_lock();
+	take_lock(&before);
 	if (state == STATE_NEW)
 		start();
 	if (state == STATE_RECORDS)
@@ -192,11 +221,9 @@ static struct recorder *new_recorder(void)
 		recorder->next = recorders;
 		recorders = recorder;
 		pthread_setspecific(key, recorder);
-		recorder->lost = unrecorded;
-		unrecorded = 0;
 		own = recorder;
 	}
-	drop_lock();
+	drop_lock(&before);
 	return recorder;
 }
 
@@ -206,6 +233,19 @@ static u64 now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+/*
+ * Who held it is not there any more: a signal handler that has come in between would be
+ * deeper in the stack, or on one of its own.
+ */
+static bool was_left(const struct recorder *recorder)
+{
+	stack_t stack;
+
+	return state == STATE_RECORDS &&
+	       (char *)__builtin_frame_address(0) >= recorder->holder &&
+	       !sigaltstack(NULL, &stack) && !(stack.ss_flags & SS_ONSTACK);
 }
 
 static void record(u64 address)
@@ -221,14 +261,14 @@ static void record(u64 address)
 			return;
 	}
 	if (atomic_flag_test_and_set(&recorder->held)) {
+		/* One more, or that which it was left with. */
 		recorder->lost++;
-		return;
+		if (!was_left(recorder))
+			return;
 	}
+	recorder->holder = __builtin_frame_address(0);
 	if (recorder->file) {
-		struct software_record missing = { .time = atomic_exchange(&recorder->lost, 0) };
-
-		if (missing.time)
-			trace_file_put(recorder->file, &missing, sizeof(missing));
+		put_missing(recorder);
 		event.time = now();
 		trace_file_put(recorder->file, &event, sizeof(event));
 	}
@@ -245,12 +285,16 @@ EXPORT void __cyg_profile_func_exit(void *function, void *caller __unused)
 	record((unsigned long)function + 1);
 }
 
-/* False when there is nothing to wait for: it has ended, or this came in its middle. */
+/* False when another thread has left it held. In the middle of our own, we do not go on. */
 static bool hold(struct recorder *recorder)
 {
-	while (atomic_flag_test_and_set(&recorder->held))
-		if (recorder->closed || recorder == own)
+	int tries = 1000;
+
+	while (atomic_flag_test_and_set(&recorder->held) && recorder != own) {
+		if (!tries--)
 			return false;
+		usleep(100);
+	}
 	return true;
 }
 
@@ -258,15 +302,22 @@ static bool hold(struct recorder *recorder)
 static void __attribute__((destructor)) stop(void)
 {
 	struct recorder *recorder;
+	struct before before;
 
-	take_lock();
+	take_lock(&before);
 	if (state == STATE_RECORDS) {
 		state = STATE_OFF;
-		for (recorder = recorders; recorder; recorder = recorder->next)
-			if (hold(recorder) && recorder->file)
-				flush(recorder);
+		for (recorder = recorders; recorder; recorder = recorder->next) {
+			if (!recorder->file)
+				continue;
+			if (hold(recorder))
+				close_file(recorder);
+			else if (recorder->lost)
+				recording_add_lost(&recording, recorder->stream,
+						   recorder->lost * sizeof(struct software_record));
+		}
 		/* More may have been loaded since. */
 		write_map();
 	}
-	drop_lock();
+	drop_lock(&before);
 }

@@ -25,7 +25,7 @@ char *recording_path(const struct recording *recording, const char *name)
 {
 	char *path;
 
-	if (asprintf(&path, "%s/%s", recording->directory, name) < 0)
+	if (asprintf(&path, "%s/%s", recording->path ?: recording->directory, name) < 0)
 		return NULL;
 	return path;
 }
@@ -34,7 +34,8 @@ char *recording_stream_path(const struct recording *recording, u32 stream)
 {
 	char *path;
 
-	if (asprintf(&path, "%s/%u.trace", recording->directory, stream) < 0)
+	if (stream >= MAX_STREAMS ||
+	    asprintf(&path, "%s/%u.trace", recording->path ?: recording->directory, stream) < 0)
 		return NULL;
 	return path;
 }
@@ -171,7 +172,7 @@ static int read_line(struct recording *recording, char **words, int count)
 {
 	u32 *cpu[] = { &recording->family, &recording->model, &recording->stepping };
 	u32 *mtc[] = { &recording->mtc_freq, &recording->mtc_eax, &recording->mtc_ebx };
-	u32 *nominal[] = { &recording->nominal };
+	u32 *nominal[] = { &recording->nominal }, *unopened[] = { &recording->unopened };
 	struct recording_etm *e = &recording->etm;
 	u32 *etm[] = { &e->traceid, &e->config, &e->idr0, &e->idr1, &e->idr2, &e->idr8 };
 
@@ -186,6 +187,8 @@ static int read_line(struct recording *recording, char **words, int count)
 		return read_numbers(words, count, 10, mtc, ARRAY_SIZE(mtc));
 	if (!strcmp(words[0], "nominal"))
 		return read_numbers(words, count, 10, nominal, ARRAY_SIZE(nominal));
+	if (!strcmp(words[0], "unopened"))
+		return read_numbers(words, count, 10, unopened, ARRAY_SIZE(unopened));
 	if (!strcmp(words[0], "etm"))
 		return read_numbers(words, count, 16, etm, ARRAY_SIZE(etm));
 	if (!strcmp(words[0], "clock"))
@@ -271,26 +274,37 @@ int recording_read(struct recording *recording, const char *directory, struct fa
 void recording_free(struct recording *recording)
 {
 	free(recording->directory);
+	free(recording->path);
 	free(recording->loads);
 	free(recording->tids);
 	free(recording->lost);
 	memset(recording, 0, sizeof(*recording));
 }
 
+/* What a recording would write over, unless it leads elsewhere. */
+static bool is_file_of_recording(const struct dirent *entry)
+{
+	const char *end = strrchr(entry->d_name, '.');
+
+	return (!strcmp(entry->d_name, "info") || !strcmp(entry->d_name, "map") ||
+		(end && !strcmp(end, ".trace"))) && entry->d_type != DT_LNK &&
+	       entry->d_type != DT_DIR;
+}
+
 int recording_check(const char *directory, struct fault *fault)
 {
-	char *info;
-	int exists;
+	DIR *stream = opendir(directory);
+	struct dirent *entry;
+	int result = 0;
 
-	if (asprintf(&info, "%s/info", directory) < 0)
-		return no_memory(fault);
-	exists = !access(info, F_OK);
-	free(info);
-	if (exists)
-		return fault_say(fault,
-				 "%s holds a recording already: remove it, or choose another directory",
-				 directory);
-	return 0;
+	while (stream && !result && (entry = readdir(stream)))
+		if (is_file_of_recording(entry))
+			result = fault_say(fault,
+					   "%s holds a recording already, or a file '%s': choose another directory",
+					   directory, entry->d_name);
+	if (stream)
+		closedir(stream);
+	return result;
 }
 
 FILE *recording_unnamed_file(bool for_others, char **path)
@@ -349,6 +363,9 @@ int recording_create(struct recording *recording, const char *directory, const c
 	recording->made_directory = !mkdir(directory, 0777);
 	if (!recording->made_directory && errno != EEXIST)
 		return fault_say(fault, "%s: %s", directory, strerror(errno));
+	recording->path = realpath(directory, NULL);
+	if (!recording->path)
+		return fault_say(fault, "%s: %s", directory, strerror(errno));
 	if (map && copy_map(recording, map, fault)) {
 		recording_remove(recording);
 		return -1;
@@ -406,6 +423,8 @@ static void write_lines(const struct recording *recording, FILE *file)
 	for (i = 0; i < recording->nr_lost; i++)
 		fprintf(file, "lost %u %llu\n", recording->lost[i].stream,
 			recording->lost[i].value);
+	if (recording->unopened)
+		fprintf(file, "unopened %u\n", recording->unopened);
 }
 
 int recording_write(const struct recording *recording, struct fault *fault)

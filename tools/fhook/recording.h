@@ -53,7 +53,8 @@ struct recording_etm {
 
 /**
  * struct recording - what the info of a recording says
- * @directory: where it is
+ * @directory: where it is, as it was named
+ * @path: of one that is made: where it is, wherever the program goes
  * @made_directory: it was not there before
  * @format: line "format intel-pt|etmv4|software"
  * @profile: line "profile NAME"
@@ -63,6 +64,7 @@ struct recording_etm {
  * @loads: lines "load ID 0xBIAS": objects that are not where the map has them
  * @tids: lines "thread STREAM TID": which thread a stream is of
  * @lost: lines "lost STREAM N": what the recorder could not write, in bytes
+ * @unopened: line "unopened N": so many streams could not be made
  * @family: line "cpu FAMILY MODEL STEPPING", which decides what errata there are
  * @clock: line "clock KHZ": the time stamps' unit; without it, there are no times
  * @nominal: line "nominal RATIO": bus cycles in a time stamp cycle, as CBR has it
@@ -71,7 +73,7 @@ struct recording_etm {
  * @nr_streams: streams are numbered from 0, and it is one more than the last
  */
 struct recording {
-	char *directory;
+	char *directory, *path;
 	bool made_directory;
 	enum recording_format format;
 	enum recording_profile profile;
@@ -80,6 +82,7 @@ struct recording {
 	struct recording_note *tids, *lost;
 	size_t nr_loads, nr_tids, nr_lost;
 	size_t room_loads, room_tids, room_lost;
+	u32 unopened;
 	u32 family, model, stepping;
 	u64 clock;
 	u32 nominal;
@@ -94,7 +97,7 @@ void recording_free(struct recording *recording);
 /* Write the info of a recording, in one step. */
 int recording_write(const struct recording *recording, struct fault *fault);
 
-/* Fails if the directory holds a recording already. */
+/* Fails if the directory holds a recording already, or files called as those of one. */
 int recording_check(const char *directory, struct fault *fault);
 
 /**
@@ -123,7 +126,10 @@ int recording_find_profile(const char *name, enum recording_profile *profile,
  */
 FILE *recording_unnamed_file(bool for_others, char **path);
 
-/* The path of one of its files, which is to be freed; NULL without memory. */
+/*
+ * The path of one of its files, which is to be freed; NULL without memory, or when there
+ * cannot be so many streams.
+ */
 char *recording_path(const struct recording *recording, const char *name);
 char *recording_stream_path(const struct recording *recording, u32 stream);
 

@@ -59,8 +59,6 @@ static unsigned int nr_loads;
 static bool running;
 static unsigned int recordings;
 static u32 next_stream;
-/* Streams of the recording that could not be opened. */
-static unsigned int nr_unopened;
 /* Of all above; taken inside of a vCPU's lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -78,19 +76,19 @@ static void open_stream(struct vcpu *vcpu, unsigned int index)
 	char *path;
 
 	pthread_mutex_lock(&lock);
-	vcpu->stream = plugin.system ? index : next_stream++;
+	vcpu->stream = plugin.system ? index : next_stream;
 	if (running) {
 		path = recording_stream_path(&recording, vcpu->stream);
 		vcpu->file = path ? trace_file_open(path) : NULL;
 		vcpu->failed = !vcpu->file;
 		if (vcpu->failed) {
-			nr_unopened++;
+			recording.unopened++;
 			fault_say(&fault, "the stream %s cannot be written", path);
 			fault_print("fhook-trace", &fault);
 		}
 		free(path);
-		if (!plugin.system)
-			recording_add_thread(&recording, vcpu->stream, gettid());
+		if (vcpu->file && !plugin.system)
+			recording_add_thread(&recording, next_stream++, gettid());
 		write_info();
 	}
 	pthread_mutex_unlock(&lock);
@@ -424,9 +422,9 @@ int trace_stop(struct fault *fault)
 	result = recording_write(&recording, fault);
 	for (i = 0; i < recording.nr_lost; i++)
 		lost += recording.lost[i].value;
-	if (nr_unopened)
+	if (recording.unopened)
 		result = fault_say(fault, "of the recording %s %u streams could not be written",
-				   recording.directory, nr_unopened);
+				   recording.directory, recording.unopened);
 	else if (lost)
 		result = fault_say(fault, "of the recording %s %llu bytes could not be written",
 				   recording.directory, lost);
@@ -472,7 +470,6 @@ int trace_start(enum recording_profile profile, struct fault *fault)
 	if (trace_stop(fault))
 		fault_print("fhook-trace", fault);
 	pthread_mutex_lock(&lock);
-	nr_unopened = 0;
 	memset(&recording, 0, sizeof(recording));
 	plugin.profile = profile;
 	recording.format = plugin.x86 ? FORMAT_INTEL_PT : FORMAT_ETMV4;
@@ -538,8 +535,7 @@ void trace_forked(void)
 		if (!vcpus[i])
 			continue;
 		if (vcpus[i]->file)
-			close(vcpus[i]->file->fd);
-		free(vcpus[i]->file);
+			trace_file_abandon(vcpus[i]->file);
 		free(vcpus[i]);
 		vcpus[i] = NULL;
 	}
