@@ -326,6 +326,9 @@ int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
 		if (uhook_has_bodies(area->kind)) {
 			if (uhook_add_data(to, i))
 				return -ENOMEM;
+			if (area->kind == UHOOK_LONG_BODIES &&
+			    uhook_copy_stacks(from->data[i], to->data[i]))
+				return -ENOMEM;
 			uhook_keep_in_children(from->mm, area->vaddr, area_size(area->kind));
 		}
 

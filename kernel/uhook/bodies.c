@@ -115,6 +115,9 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 	if (!vma || !uprobe_is_at(uprobe, vma, site->vaddr))
 		return;
 
+	/* Who has come while the program could write here did not tell. */
+	if (site->body && site->bar == UHOOK_BAR_WRITABLE)
+		uhook_forget_body(um, site->vaddr);
 	/* It may have a jump by now, which others go through. */
 	if (site->body) {
 		if (site->bar)

@@ -143,10 +143,12 @@ struct uhook_who {
  * @breaks: whether one begins with a breakpoint
  * @node: in the list of those that count
  * @mm: the address space
+ * @payer: the parent's while this one is made, which has no task on whose account
+ *	memory could be; otherwise NULL
  * @tgid: the process, or 0 when it is not known yet
  * @who: its threads, as far as they have recorded
  * @reading: the number of the reading of a ring
- * @searches: how many threads were looked for in it
+ * @looks: at how many threads was looked in it
  * @looked: whether the process was
  *
  * Made at the first hit and kept until nobody uses the address space any more,
@@ -167,10 +169,11 @@ struct uhook_mm {
 	bool			breaks;
 	struct list_head	node;
 	struct mm_struct	*mm;
+	struct mm_struct	*payer;
 	pid_t			tgid;
 	struct uhook_who	who[1 << UHOOK_WHO_BITS];
 	unsigned int		reading;
-	unsigned int		searches;
+	unsigned int		looks;
 	bool			looked;
 };
 
@@ -547,6 +550,7 @@ enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
 
 /* data.c */
 int uhook_add_data(struct uhook_mm *um, unsigned int area);
+int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to);
 int uhook_map_data(unsigned long addr, unsigned long size);
 void uhook_start_counting(struct uhook_mm *um);
 void uhook_fold_data(struct uhook_mm *um);

@@ -207,7 +207,7 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 		return UHOOK_BAR_ERROR;
 
 	with_breakpoint(text, expected);
-	if (uprobe_write_text(vma->vm_mm, site, expected, jump.bytes, jump.len))
+	if (uprobe_write_text(vma->vm_mm, vma->vm_mm, site, expected, jump.bytes, jump.len))
 		return UHOOK_BAR_ERROR;
 
 	return UHOOK_NO_BAR;
@@ -244,7 +244,7 @@ int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned 
 
 	body = uhook_body_at(um, addr, &slot);
 	with_breakpoint(body->before, bytes);
-	ret = uprobe_write_text(mm, site, text, bytes, body->before_len);
+	ret = uprobe_write_text(mm, um->payer ?: mm, site, text, bytes, body->before_len);
 
 	/* Somebody else was faster. */
 	return ret == -ESTALE ? 0 : ret;
@@ -338,9 +338,11 @@ int uhook_demote_all(struct task_struct *task)
 		return 0;
 
 	if (uhook_mm_of(mm)) {
-		mmap_read_lock(mm);
-		ret = uhook_demote(mm, 0, TASK_SIZE_MAX);
-		mmap_read_unlock(mm);
+		ret = mmap_read_lock_killable(mm);
+		if (!ret) {
+			ret = uhook_demote(mm, 0, TASK_SIZE_MAX);
+			mmap_read_unlock(mm);
+		}
 	}
 	mmput(mm);
 
@@ -384,6 +386,8 @@ int uhook_dup_mmap_end(struct mm_struct *mm)
 		if (uhook_has_bodies(um->areas[i]->kind))
 			ret = demote_filtered(mm, um, um->areas[i]);
 	}
+	if (um)
+		um->payer = NULL;
 
 	return ret;
 }

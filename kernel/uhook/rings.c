@@ -28,8 +28,11 @@
 
 #define DRAIN_INTERVAL	msecs_to_jiffies(10)
 
-/* For how many threads of a process one reading looks. */
-#define MAX_SEARCHES	64
+/*
+ * At how many threads of a process one reading looks: a program can make up any number
+ * of them, and others wait for the reading.
+ */
+#define MAX_LOOKS	16384
 
 static_assert(sizeof(struct uhook_ring_entry) == 128);
 static_assert(PAGE_SIZE % sizeof(struct uhook_ring_entry) == 0);
@@ -102,7 +105,7 @@ static void find_process(struct uhook_mm *um)
 		um->tgid = any_process_of(um) ?: um->tgid;
 }
 
-/* The thread with that in its register, or 0. */
+/* The thread with that in its register; 0 if there is none, or nobody looks any more. */
 static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
 {
 	struct task_struct *leader, *task;
@@ -112,6 +115,8 @@ static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
 	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
 	if (leader) {
 		for_each_thread(leader, task) {
+			if (um->looks++ >= MAX_LOOKS)
+				break;
 			if (uhook_thread_of(task) == thread) {
 				pid = task_pid_nr(task);
 				break;
@@ -133,7 +138,7 @@ static void say_who(struct uhook_mm *um, unsigned long thread, struct uhook_reco
 
 	find_process(um);
 	if (who->reading != um->reading || who->thread != thread) {
-		who->pid = um->searches++ < MAX_SEARCHES ? find_thread(um, thread) : 0;
+		who->pid = find_thread(um, thread);
 		who->reading = um->reading;
 		who->thread = thread;
 	}
@@ -272,7 +277,7 @@ static void add_given_up(struct uhook_area *area, u64 nr_entries)
 void uhook_begin_reading(struct uhook_mm *um)
 {
 	um->reading++;
-	um->searches = 0;
+	um->looks = 0;
 	um->looked = false;
 }
 

@@ -319,6 +319,7 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 		free_uhook_mm(um);
 		return -ENOMEM;
 	}
+	um->payer = oldmm;
 	mm->uprobes_state.uhook = um;
 
 	return 0;

@@ -7,6 +7,9 @@
  *	uhook_handler work N		work N times, in each of four threads
  *	uhook_handler jumps N		signals that leave the handler with a longjmp
  *	uhook_handler faults N		faults of the handler, which goes on or is left so
+ *	uhook_handler forks N		signals that fork while it runs
+ *	uhook_handler nested N		it is called by a signal's handler on the alternate
+ *					stack, and another such signal comes
  *
  * The handler looks at the registers that it is given, adds up the arguments in the
  * words that it is given, and makes the argument of "work" odd.  It prints
@@ -21,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <linux/uhook.h>
 
 #include "uhook_test.h"
@@ -70,8 +74,9 @@ static atomic_long wrong;
 static volatile sig_atomic_t leaving;
 static __thread volatile sig_atomic_t inside;
 static __thread sigjmp_buf left;
-/* What the handler writes to, if there is something. */
+/* What the handler writes to, if there is something, and a signal it makes come. */
 static volatile char *memory;
+static volatile sig_atomic_t raising;
 
 /* Nothing here calls it: hooks do, by its offset. */
 NO_VECTORS __attribute__((used, noinline))
@@ -91,6 +96,8 @@ static void handler(struct uhook_user_regs *regs, __u64 *data)
 		atomic_fetch_add(&wrong, 1);
 	if (memory)
 		memory[0]++;
+	if (raising)
+		raise(raising);
 	inside = 1;
 	for (i = 0; leaving && i < 2000; i++)
 		asm volatile("" : : : "memory");
@@ -197,6 +204,81 @@ static void fault(long times)
 	printf("faults %d left %ld odd %ld\n", faulted, jumps, odd);
 }
 
+static volatile pid_t child;
+
+static void on_fork(int sig)
+{
+	(void)sig;
+	child = fork();
+	check(child >= 0, "fork");
+}
+
+/* The child goes on in the signal's handler, in the handler of the hook, and behind it. */
+static void forks(long times)
+{
+	long i, odd = 0;
+	int status;
+
+	signal(SIGUSR1, on_fork);
+	for (i = 0; i < times; i++) {
+		child = 0;
+		raising = SIGUSR1;
+		odd += handler_work(6) & 1;
+		raising = 0;
+		if (!child) {
+			work((void *)3);
+			exit(odd <= i);
+		}
+		check(waitpid(child, &status, 0) == child && !status,
+		      "the child has ended with %#x", status);
+	}
+	printf("forks %ld odd %ld\n", times, odd);
+}
+
+static volatile long deeper;
+
+/* The other signal's handler writes to its stack. */
+static void on_nested(int sig)
+{
+	char block[2048];
+
+	(void)sig;
+	memset(block, 0xaa, sizeof(block));
+	asm volatile("" : : "r"(block) : "memory");
+	deeper++;
+}
+
+static void on_outer(int sig)
+{
+	char block[2048];
+	size_t i;
+
+	(void)sig;
+	memset(block, 0x55, sizeof(block));
+	asm volatile("" : : "r"(block) : "memory");
+	raising = SIGUSR2;
+	handler_work(6);
+	raising = 0;
+	asm volatile("" : : "r"(block) : "memory");
+	for (i = 0; i < sizeof(block); i++)
+		check(block[i] == 0x55, "the frame is overwritten at %zu", i);
+}
+
+static void nested(long times)
+{
+	static char stack[1 << 17];
+	const stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	const struct sigaction outer = { .sa_handler = on_outer, .sa_flags = SA_ONSTACK };
+	const struct sigaction inner = { .sa_handler = on_nested, .sa_flags = SA_ONSTACK };
+	long i;
+
+	check(!sigaltstack(&alternate, NULL) && !sigaction(SIGUSR1, &outer, NULL) &&
+	      !sigaction(SIGUSR2, &inner, NULL), "no signals");
+	for (i = 0; i < times; i++)
+		raise(SIGUSR1);
+	printf("deeper %ld\n", deeper);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "offsets")) {
@@ -209,8 +291,13 @@ int main(int argc, char **argv)
 		leave(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "faults")) {
 		fault(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "forks")) {
+		forks(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "nested")) {
+		nested(atol(argv[2]));
 	} else {
-		fail("usage: %s offsets | work N | jumps N | faults N", argv[0]);
+		fail("usage: %s offsets | work N | jumps N | faults N | forks N | nested N",
+		     argv[0]);
 	}
 	check(!wrong, "the handler was given something else %ld times", wrong);
 

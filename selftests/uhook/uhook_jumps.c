@@ -295,6 +295,12 @@ static void move_to(char *to)
 	text = to;
 }
 
+static void make_writable(bool writable)
+{
+	check(!mprotect(text, text_size, PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0)),
+	      "mprotect: %s", strerror(errno));
+}
+
 /*
  * The bytes behind each site may be the upper ones of its jump's displacement: by
  * who writes to his text they are changed.  Written are those that were there.
@@ -303,8 +309,7 @@ static void rewrite(void)
 {
 	unsigned int i;
 
-	check(!mprotect(text, text_size, PROT_READ | PROT_WRITE | PROT_EXEC), "mprotect: %s",
-	      strerror(errno));
+	make_writable(true);
 	for (i = 0; i < nr_sites; i++) {
 		volatile char *next = text + jumps_table[i].next;
 
@@ -317,7 +322,7 @@ static void rewrite(void)
 	}
 	__builtin___clear_cache(text, text + text_size);
 	run_rounds(&main_thread, 3);
-	check(!mprotect(text, text_size, PROT_READ | PROT_EXEC), "mprotect: %s", strerror(errno));
+	make_writable(false);
 	run_rounds(&main_thread, 3);
 }
 
@@ -336,6 +341,8 @@ static void steps_command(const char *word, unsigned long number)
 		puts(child_is_clean(number) ? "same" : "changed");
 	} else if (!strcmp(word, "move")) {
 		move_to(BASE + number);
+	} else if (!strcmp(word, "writable")) {
+		make_writable(number);
 	} else if (!strcmp(word, "rewrite")) {
 		rewrite();
 	} else if (!strcmp(word, "forget")) {

@@ -67,5 +67,5 @@ u64 uhook_stamp_age(u64 stamp, u64 now)
 
 unsigned long uhook_thread_of(struct task_struct *task)
 {
-	return x86_fsbase_read_task(task);
+	return task == current ? x86_fsbase_read_cpu() : x86_fsbase_read_task(task);
 }
