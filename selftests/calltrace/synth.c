@@ -135,7 +135,8 @@ static void write_map(const char *directory)
 				stub == SYNTH_EXIT ? 8 : 5, kinds[stub], function,
 				SYNTH_TEXT + 0x1000 * function);
 			if (stub == SYNTH_TAIL)
-				fprintf(file, " %u", (function + 1) % SYNTH_FUNCTIONS);
+				fprintf(file, " %u 0x%llx", (function + 1) % SYNTH_FUNCTIONS,
+					SYNTH_TEXT + 0x1000 * ((function + 1) % SYNTH_FUNCTIONS));
 			if (stub == SYNTH_TAIL_OUTSIDE)
 				fprintf(file, " elsewhere");
 			fputc('\n', file);

@@ -221,6 +221,73 @@ static int deep_stack(const char *directory)
 	return result || sink.no_memory;
 }
 
+/* Where tails go: those of a kernel, of its module, and of a program beside them. */
+static const char target_map[] =
+	"# calltrace map 1\n"
+	"object 0 - kernel\nblock 0x1000 0x100 0\n"
+	"object 1 - module\n"
+	"object 2 - program\nblock 0x1000 0x100 2\n"
+	"stub 0x1000 8 entry 0 one 0x10\n"
+	"stub 0x1008 8 entry 0 two 0x20\n"
+	"stub 0x1010 8 entry 0 twin 0x30\n"
+	"stub 0x1018 8 entry 0 twin 0x40\n"
+	"stub 0x1020 8 entry 1 three 0x50\n"
+	"stub 0x1000 8 entry 2 four 0x20\n"
+	"stub 0x1080 8 tail ";
+
+static const struct {
+	const char *tail, *target;
+} targets[] = {
+	{ "0 one 0x10 two 0x20", "two 0x20" },
+	{ "0 one 0x10 two 0x60", "-" },		/* another two, that has no stubs */
+	{ "0 one 0x10 twin 0x40", "twin 0x40" },
+	{ "0 one 0x10 alias 0x30", "twin 0x30" },
+	{ "0 one 0x10 three 0x50", "three 0x50" },
+	{ "1 three 0x50 two 0x20", "two 0x20" },
+	{ "2 four 0x20 one 0x10", "-" },
+	{ "2 four 0x20 four 0x20", "four 0x20" },
+	{ "0 one 0x10 two", "two 0x20" },
+	{ "1 three 0x50 two", "two 0x20" },
+	{ "0 one 0x10 twin", "-" },		/* which of them? */
+	{ "0 one 0x10 four", "-" },
+	{ "0 one 0x10 nothing", "-" },
+	{ "0 one 0x10 -", "-" },
+	{ "0 one 0x10", "-" },
+};
+
+static int check_targets(void)
+{
+	char text[2000], is[100];
+	unsigned int i, failed = 0;
+	const struct map_stub *stub;
+	struct fault fault;
+	struct map map;
+	FILE *file;
+
+	for (i = 0; i < ARRAY_SIZE(targets); i++) {
+		snprintf(text, sizeof(text), "%s%s\n", target_map, targets[i].tail);
+		file = fmemopen(text, strlen(text), "r");
+		if (map_read(&map, file, "targets", &fault)) {
+			fault_print("synth", &fault);
+			return 1;
+		}
+		fclose(file);
+		for (stub = map.stubs; stub->kind != STUB_TAIL; stub++)
+			;
+		snprintf(is, sizeof(is), "-");
+		if (stub->target != TARGET_OUTSIDE)
+			snprintf(is, sizeof(is), "%s 0x%llx", map_name(&map, stub->target),
+				 map.functions[stub->target].entry);
+		if (strcmp(is, targets[i].target)) {
+			printf("tail %s: to %s instead of %s\n", targets[i].tail, is,
+			       targets[i].target);
+			failed++;
+		}
+		map_free(&map);
+	}
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	char directory[4096], events[4096], calls[4096];
@@ -249,5 +316,6 @@ int main(int argc, char **argv)
 	failed += many_tails(directory);
 	snprintf(directory, sizeof(directory), "%s/calls.deep", argv[1]);
 	failed += deep_stack(directory);
+	failed += check_targets();
 	return failed ? 1 : 0;
 }

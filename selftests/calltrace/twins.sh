@@ -4,7 +4,8 @@
 # Usage: twins.sh TOOLS DIR
 #
 # Two functions of one name in a program, each with a part that the compiler puts
-# elsewhere, by a name that is the same as well: each is left as it was entered.
+# elsewhere, by a name that is the same as well: each is left as it was entered. And two
+# of which one can have no stubs: who goes on in that does not go on in the other.
 set -eu
 
 tools=$1 dir=$2
@@ -43,3 +44,46 @@ rm -rf recording
 awk -F '\t' '$2 == "entry" { stack[++depth] = $4; twins += $3 == "twin" }
 	$2 == "exit" && stack[depth--] != $4 { print "at event", NR, "another is left"; bad = 1 }
 	END { exit bad || twins != 4 || depth }' events
+
+cat > three.c <<-'END'
+	int other(int n);
+	static __attribute__((noinline)) int helper(int n)
+	{
+		static void *const labels[] = { &&even, &&odd };
+
+		__asm__ volatile("" : "+r"(n));
+		goto *labels[n & 1];
+	even:
+		return n / 2;
+	odd:
+		return n * 3;
+	}
+	__attribute__((noinline)) int alpha(int n)
+	{
+		__asm__ volatile("nop; nop; nop; nop; nop; nop");
+		return helper(n + 1);
+	}
+	int main(void) { return alpha(1) + other(2) + other(3) == 7; }
+END
+cat > four.c <<-'END'
+	static __attribute__((noinline)) int helper(int n)
+	{
+		__asm__ volatile("nop; nop; nop; nop; nop; nop");
+		return n + 9;
+	}
+	__attribute__((noinline)) int other(int n)
+	{
+		__asm__ volatile("nop; nop; nop; nop; nop; nop");
+		return helper(n + 2);
+	}
+END
+gcc -O2 -Wl,--build-id -o tails three.c four.c
+"$tools/fhook-rewrite" --skip -F helper -F alpha -F other -F main -o tails.stubs tails 2> said
+grep -q 'helper' said || { echo "all have been rewritten"; exit 1; }
+rm -rf recording
+"$tools/fhook" calltrace record --plugin -o recording ./tails.stubs
+"$tools/fhook" calltrace print recording > tree
+cat tree
+[ "$(grep -c '^ *[^|]*|   alpha(); /\* tail call' tree)" -eq 1 ]
+[ "$(grep -c '^ *[^|]*|   other() {' tree)" -eq 2 ]
+[ "$(grep -c '^ *[^|]*|     helper();' tree)" -eq 2 ]

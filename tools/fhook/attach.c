@@ -203,8 +203,10 @@ static void print_points(const struct rewrite *rw, FILE *file)
 		symbol = rw->functions[f].symbol;
 		fprintf(file, "stub 0x%llx %u %s 0 %s 0x%llx", attach.address + i * STUB_SIZE,
 			STUB_SIZE, kind_name(point->kind), symbol->name, symbol->address);
-		if (point->kind == FHOOK_STUB_TAIL)
-			fprintf(file, " %s", point->target ? point->target->name : "-");
+		if (point->kind == FHOOK_STUB_TAIL && point->target)
+			fprintf(file, " %s 0x%llx", point->target->name, point->target->address);
+		else if (point->kind == FHOOK_STUB_TAIL)
+			fprintf(file, " -");
 		fputc('\n', file);
 	}
 }

@@ -87,6 +87,25 @@ static u64 jump_target(const struct elf_image *image, const struct elf_record *r
 	return record->stub + ((s64)(s32)((u32)by << 6) >> 4);
 }
 
+/* How many functions have this name: 0, 1, which is returned, or 2 for several. */
+static int find_named(const struct elf_image *image, const char *name, size_t length,
+		      const struct elf_symbol **found)
+{
+	size_t i;
+
+	*found = NULL;
+	for (i = 0; i < image->nr_symbols; i++) {
+		const struct elf_symbol *symbol = image->symbols + i;
+
+		if (strncmp(symbol->name, name, length) || symbol->name[length])
+			continue;
+		if (*found && (*found)->address != symbol->address)
+			return 2;
+		*found = symbol;
+	}
+	return *found ? 1 : 0;
+}
+
 /*
  * Compilers split functions, and call the parts NAME.cold and the like. Of which of
  * several functions of this name it is a part, is not known: then it stands for itself.
@@ -94,19 +113,26 @@ static u64 jump_target(const struct elf_image *image, const struct elf_record *r
 static u64 whole_of(const struct elf_image *image, const struct elf_symbol *part)
 {
 	const char *dot = strchr(part->name + 1, '.');
-	size_t i, length = dot ? (size_t)(dot - part->name) : 0;
-	const struct elf_symbol *whole = NULL;
+	const struct elf_symbol *whole;
 
-	for (i = 0; dot && i < image->nr_symbols; i++) {
-		const struct elf_symbol *symbol = image->symbols + i;
+	if (!dot || find_named(image, part->name, dot - part->name, &whole) != 1)
+		return part->address;
+	return whole->address;
+}
 
-		if (strncmp(symbol->name, part->name, length) || symbol->name[length])
-			continue;
-		if (whole && whole->address != symbol->address)
-			return part->address;
-		whole = symbol;
+/* Of words with a blank between them: a tail has two, or three, and others have one. */
+static bool is_name(const char *name, bool is_tail)
+{
+	size_t length = strcspn(name, " ");
+	unsigned int words = 1;
+
+	if (strpbrk(name, "\n\r\t"))
+		return false;
+	for (; length && name[length]; words++) {
+		name += length + 1;
+		length = strcspn(name, " ");
 	}
-	return whole ? whole->address : part->address;
+	return length && (is_tail ? words == 2 || words == 3 : words == 1);
 }
 
 static int check_record(const struct elf_image *image, const struct sections *sections,
@@ -115,13 +141,9 @@ static int check_record(const struct elf_image *image, const struct sections *se
 	const struct elf_record *record = sections->records + i;
 	const u64 start = sections->block->sh_addr;
 	const char *name = elf_string(image, sections->names, record->name);
-	const char *blank = name ? strchr(name, ' ') : NULL;
-	const bool is_tail = record->kind == FHOOK_STUB_TAIL;
 
-	if (record->kind >= ARRAY_SIZE(kinds) || !name || !name[0] ||
-	    is_tail != !!blank ||
-	    (blank && (blank == name || !blank[1] || strchr(blank + 1, ' '))) ||
-	    strpbrk(name, "\n\r\t"))
+	if (record->kind >= ARRAY_SIZE(kinds) || !name ||
+	    !is_name(name, record->kind == FHOOK_STUB_TAIL))
 		return fault_say(fault, "%s: record %zu of section %s is damaged.", image->path, i,
 				 ELF_MAP_SECTION);
 	if (record->stub < start || record->stub - start > sections->block->sh_size ||
@@ -149,6 +171,17 @@ static int find_entry(const struct elf_image *image, struct elf_record *record,
 	return 0;
 }
 
+/* In IR there are names alone: of several functions with one, which is meant? */
+static const char *target_of(const struct elf_image *image, const char *target)
+{
+	const struct elf_symbol *found;
+
+	if (!target[0] || strchr(target + 1, ' ') ||
+	    find_named(image, target + 1, strlen(target + 1), &found) < 2)
+		return target;
+	return " -";
+}
+
 static int write_records(const struct elf_image *image, const struct sections *sections,
 			 size_t id, FILE *to, struct fault *fault)
 {
@@ -168,7 +201,7 @@ static int write_records(const struct elf_image *image, const struct sections *s
 		length = strcspn(name, " ");
 		fprintf(to, "stub 0x%llx %u %s %zu %.*s 0x%llx%s\n", record->stub,
 			record->size, kinds[record->kind], id, (int)length, name, record->entry,
-			name + length);
+			target_of(image, name + length));
 	}
 	return 0;
 }

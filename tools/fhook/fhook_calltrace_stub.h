@@ -16,8 +16,9 @@
  *	u32 kind	one of FHOOK_STUB_...
  *	u32 size	of the stub, in bytes
  *
- * The name of a tail is that of the function, a blank, and where it goes. A record is
- * in the COMDAT group of its code, by the flag `?', and goes with it.
+ * The name of a tail is that of the function, a blank, and where it goes, or `-'; where
+ * its address is known, a blank and that follow. A record is in the COMDAT group of its
+ * code, by the flag `?', and goes with it.
  *
  * This file needs no other, and is also for other people's sources: whatever it
  * defines begins with fhook.

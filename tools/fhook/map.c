@@ -298,30 +298,39 @@ static int read_kind(struct reader *reader, const char *word)
 
 /*
  * Which function a tail stub goes to is only known when all have been read: until
- * then its target is the index of a string.
+ * then its target is the index of a string, the address if there is one, or a name.
  */
+static int read_target(struct reader *reader, struct map_stub *stub, char **words, int count)
+{
+	long target = add_string(reader->map, count > 7 ? words[count - 1] : "-");
+	u64 entry;
+
+	if (count > 8 && word_number(words[8], 16, ~0ULL, &entry))
+		return line_fault(reader, "'%s' is no address", words[8]);
+	if (target < 0)
+		return no_memory(reader);
+	stub->target = target;
+	return 0;
+}
+
 static int read_function(struct reader *reader, struct map_stub *stub, char **words, int count)
 {
 	struct map *map = reader->map;
-	const bool tail = stub->kind == STUB_TAIL;
-	long function, target;
+	const int most = stub->kind == STUB_TAIL ? 9 : 7;
+	long function;
 	u64 entry;
 
 	if (count < 7 || word_number(words[6], 16, ~0ULL, &entry))
 		return line_fault(reader,
 				  "a stub of this kind has a function and its entry's address");
-	if (count > 7 + tail)
-		return line_fault(reader, "'%s' is one word too many", words[7 + tail]);
+	if (count > most)
+		return line_fault(reader, "'%s' is one word too many", words[most]);
 	function = add_function(map, words[5], entry, stub->object);
-	target = tail ? add_string(map, count > 7 ? words[7] : "-") : 0;
-	if (function < 0 || target < 0)
+	if (function < 0)
 		return no_memory(reader);
-	if (function >= TARGET_NAMED)
-		return line_fault(reader, "there are too many functions");
 	stub->function = function;
-	stub->target = target;
 	map->functions[function].entered |= stub->kind == STUB_ENTRY;
-	return 0;
+	return stub->kind == STUB_TAIL ? read_target(reader, stub, words, count) : 0;
 }
 
 static int read_stub(struct reader *reader, char **words, int count)
@@ -377,6 +386,28 @@ static int read_line(struct reader *reader, char *line)
 	if (!strcmp(words[0], "object"))
 		return read_object(reader, words, count);
 	return line_fault(reader, "'%s' is none of object, block and stub", words[0]);
+}
+
+/*
+ * The kernel's modules have their stubs in the blocks that its first object has, and
+ * all of them one range of addresses: from here on, their stubs are the first one's.
+ */
+static void find_spaces(struct map *map)
+{
+	struct map_object *object;
+	size_t i;
+
+	for (i = 0; i < map->nr_objects; i++)
+		map->objects[i].space = map->nr_objects;
+	for (i = 0; i < map->nr_blocks; i++)
+		map->objects[map->blocks[i].object].space = map->blocks[i].object;
+	for (i = 0; i < map->nr_objects; i++) {
+		object = &map->objects[i];
+		if (object->space == map->nr_objects)
+			object->space = i ? object[-1].space : 0;
+	}
+	for (i = 0; i < map->nr_stubs; i++)
+		map->stubs[i].object = map->objects[map->stubs[i].object].space;
 }
 
 static int compare_stubs(const void *one, const void *other)
@@ -475,50 +506,88 @@ static int sort_stubs(struct reader *reader)
 	return 0;
 }
 
-/* For each string, the one function that can be entered by this name, or TARGET_... */
-static u32 *functions_by_name(const struct map *map)
+/* A function that can be entered, by its name. */
+struct named {
+	u32 name, space, function;
+};
+
+static int compare_named(const void *one, const void *other)
 {
-	u32 *by_name = malloc((map->nr_strings + 1) * sizeof(*by_name));
+	const struct named *a = one, *b = other;
+
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static struct named *sort_names(const struct map *map, size_t *count)
+{
+	struct named *named = malloc((map->nr_functions + 1) * sizeof(*named));
 	size_t i;
 
-	if (!by_name)
-		return NULL;
-	for (i = 0; i < map->nr_strings; i++)
-		by_name[i] = TARGET_OUTSIDE;
-	for (i = 0; i < map->nr_functions; i++) {
-		const u32 name = map->functions[i].name;
+	*count = 0;
+	for (i = 0; named && i < map->nr_functions; i++) {
+		const struct map_function *function = &map->functions[i];
 
-		if (map->functions[i].entered)
-			by_name[name] = by_name[name] == TARGET_OUTSIDE ? i : TARGET_NAMED | name;
+		if (function->entered)
+			named[(*count)++] = (struct named){
+				.name = function->name, .function = i,
+				.space = map->objects[function->object].space,
+			};
 	}
-	return by_name;
+	if (*count)
+		qsort(named, *count, sizeof(*named), compare_named);
+	return named;
+}
+
+/* Of several with this name, nobody knows which is meant. */
+static u32 find_named(const struct named *named, size_t count, u32 name, u32 space)
+{
+	const struct named key = { .name = name, .space = space };
+	const struct named *found = bsearch(&key, named, count, sizeof(*named), compare_named);
+
+	if (!found || (found > named && !compare_named(found - 1, &key)) ||
+	    (found + 1 < named + count && !compare_named(found + 1, &key)))
+		return TARGET_OUTSIDE;
+	return found->function;
+}
+
+static u32 find_entered(const struct map *map, u64 entry, u32 space)
+{
+	size_t object;
+	long function;
+
+	for (object = space; object < map->nr_objects; object++) {
+		if (map->objects[object].space != space)
+			break;
+		function = find_function(map, entry, object);
+		if (function >= 0 && map->functions[function].entered)
+			return function;
+	}
+	return TARGET_OUTSIDE;
 }
 
 /* Tail stubs have the strings of their targets so far. */
 static int resolve_targets(struct reader *reader)
 {
 	struct map *map = reader->map;
-	u32 *by_name = functions_by_name(map);
+	size_t count, i;
+	struct named *named = sort_names(map, &count);
 	u64 entry;
-	size_t i;
 
-	if (!by_name)
+	if (!named)
 		return no_memory(reader);
 	for (i = 0; i < map->nr_stubs; i++) {
 		struct map_stub *stub = &map->stubs[i];
-		long function;
 
 		if (stub->kind != STUB_TAIL)
 			continue;
-		if (word_number(map->strings[stub->target], 16, ~0ULL, &entry)) {
-			stub->target = by_name[stub->target];
-			continue;
-		}
-		function = find_function(map, entry, stub->object);
-		stub->target = function >= 0 && map->functions[function].entered ?
-			       function : TARGET_OUTSIDE;
+		if (word_number(map->strings[stub->target], 16, ~0ULL, &entry))
+			stub->target = find_named(named, count, stub->target, stub->object);
+		else
+			stub->target = find_entered(map, entry, stub->object);
 	}
-	free(by_name);
+	free(named);
 	return 0;
 }
 
@@ -564,7 +633,10 @@ static int read_file(struct reader *reader, const char *path)
 
 static int finish(struct reader *reader)
 {
-	return sort_blocks(reader) || sort_stubs(reader) || resolve_targets(reader) ? -1 : 0;
+	if (sort_blocks(reader))
+		return -1;
+	find_spaces(reader->map);
+	return sort_stubs(reader) || resolve_targets(reader) ? -1 : 0;
 }
 
 static void begin(struct map *map)

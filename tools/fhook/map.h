@@ -25,17 +25,16 @@ enum stub_kind {
 	STUB_KINDS
 };
 
-/* Where a tail stub goes, when it is not the number of one function. */
-#define TARGET_OUTSIDE	0xffffffffu	/* to what has no entry in the map, or nobody knows */
-#define TARGET_NAMED	0x80000000u	/* to one of several with this name */
+/* A tail stub goes to what has no entry in the map, or nobody knows where. */
+#define TARGET_OUTSIDE	0xffffffffu
 
 /**
  * struct map_stub - one jump of a block
  * @address: where it is in its file
  * @size: in bytes
  * @function: index of its function, or the number of a context kind
- * @target: of a tail: index of a function, or TARGET_...
- * @object: index of its object
+ * @target: of a tail: index of a function, or TARGET_OUTSIDE
+ * @object: index of its object, or of the one whose blocks that shares
  * @kind: enum stub_kind
  */
 struct map_stub {
@@ -77,8 +76,15 @@ struct map_block {
 	u32 *lines;
 };
 
+/**
+ * struct map_object - what functions are in
+ * @id: its number in its file
+ * @space: index of the object whose blocks it shares: itself, if it has any
+ * @build_id: text, "-" where it is not known
+ * @name: its name
+ */
 struct map_object {
-	u32 id;
+	u32 id, space;
 	char *build_id;
 	char *name;
 };

@@ -11,7 +11,7 @@
 #include "words.h"
 
 /* Those of the longest line, a tail stub's. */
-#define WORDS_MAX	8
+#define WORDS_MAX	9
 
 /* Which word of a line is the number of its object; 0: none is. */
 static int object_word(const char *kind)

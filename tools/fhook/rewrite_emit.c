@@ -11,8 +11,9 @@
  * Neither calls nor anything that throws is moved, so exceptions never see code that
  * runs elsewhere; for what stops a program anywhere, it has unwind information.
  */
-#include <string.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "fhook_calltrace_stub.h"
 #include "rewrite.h"
 
@@ -73,20 +74,29 @@ static int add_patch(struct rewrite *rw, u64 address, const u8 *bytes, size_t si
 	return 0;
 }
 
-static int add_name(struct rewrite *rw, const char *name, const char *target, u64 *offset)
+static int add_name(struct rewrite *rw, const char *name, const struct point *point, u64 *offset)
 {
-	int length = snprintf(NULL, 0, "%s %s", name, target ?: "");
-	char *names = realloc(rw->names, rw->names_size + length + 1);
+	const struct elf_symbol *target = point->target;
+	char *text, *names;
+	int length;
 
-	if (!names)
-		return -1;
-	rw->names = names;
-	*offset = rw->names_size;
-	if (target)
-		rw->names_size += sprintf(names + rw->names_size, "%s %s", name, target) + 1;
+	if (point->kind != FHOOK_STUB_TAIL)
+		length = asprintf(&text, "%s", name);
+	else if (target)
+		length = asprintf(&text, "%s %s 0x%llx", name, target->name, target->address);
 	else
-		rw->names_size += sprintf(names + rw->names_size, "%s", name) + 1;
-	return 0;
+		length = asprintf(&text, "%s -", name);
+	if (length < 0)
+		return -1;
+	names = realloc(rw->names, rw->names_size + length + 1);
+	if (names) {
+		memcpy(names + rw->names_size, text, length + 1);
+		rw->names = names;
+		*offset = rw->names_size;
+		rw->names_size += length + 1;
+	}
+	free(text);
+	return names ? 0 : -1;
 }
 
 /* A stub that goes to TARGET, before the instruction at FROM; its index, or -1. */
@@ -99,10 +109,8 @@ static s64 add_stub(struct rewrite *rw, const struct function *function,
 		.kind = point->kind,
 		.size = rw->code.arch->jump_size,
 	};
-	const char *tail = point->target ? point->target->name : "-";
 
-	if (add_name(rw, function->symbol->name, point->kind == FHOOK_STUB_TAIL ? tail : NULL,
-		     &record.name))
+	if (add_name(rw, function->symbol->name, point, &record.name))
 		return -1;
 	if (grow(&rw->records, &rw->room_records, rw->nr_stubs, sizeof(record)) ||
 	    grow(&rw->jumps, &rw->room_jumps, rw->nr_stubs, sizeof(target)) ||

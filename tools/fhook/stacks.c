@@ -81,21 +81,13 @@ static size_t find(const struct thread *thread, u32 function)
 	return depth;
 }
 
-static bool is_target(const struct stacks *stacks, u32 target, u32 function)
-{
-	if (target == function)
-		return true;
-	return target != TARGET_OUTSIDE && target & TARGET_NAMED &&
-	       stacks->map->functions[function].name == (target & ~TARGET_NAMED);
-}
-
 /* The caller is told how many tails led to what it calls. */
 static u16 follow_tail(struct stacks *stacks, struct thread *thread, u32 function)
 {
 	struct frame *top = top_of(thread);
 	u16 chain;
 
-	if (!top || top->state != FRAME_WAITS || !is_target(stacks, top->target, function))
+	if (!top || top->state != FRAME_WAITS || top->target != function)
 		return 0;
 	chain = top->chain;
 	if (chain >= MAX_CHAIN) {

@@ -30,7 +30,7 @@ enum frame_state {
  * @entered: when
  * @below: how much of its time is that of its callees
  * @function: index of the function
- * @target: of a tail that waits: index of a function, or TARGET_...
+ * @target: of a tail that waits: index of a function
  * @state: enum frame_state
  * @chain: how many tails led here one after the other
  * @mark: the sink's
@@ -73,13 +73,11 @@ struct totals;
 
 /**
  * struct stacks - all of them
- * @map: the functions
  * @sink: where the calls go
  * @totals: what is counted
  * @multiply: nanoseconds of a cycle of the clock, times 2^32; 0 without times
  */
 struct stacks {
-	const struct map *map;
 	struct sink *sink;
 	struct totals *totals;
 	u64 multiply;

@@ -568,7 +568,7 @@ int streams_decode(struct streams *streams, struct fault *fault)
 	struct decoding decoding = {
 		.streams = streams,
 		.stacks = {
-			.map = streams->map, .sink = sink, .totals = &streams->totals,
+			.sink = sink, .totals = &streams->totals,
 		},
 		.turns = has_turns(streams->map),
 		.lost_from = ~0ULL,

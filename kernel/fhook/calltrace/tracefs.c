@@ -337,9 +337,10 @@ static void show_exit(struct seq_file *m, const struct calltrace_choice *choice,
 
 	show_stub(m, f, &exit->stub, tail ? "tail" : "exit");
 	if (exit->name)
-		seq_printf(m, " %s", exit->name);
+		seq_printf(m, " %s 0x%lx", exit->name, exit->target);
 	else if (exit->target)
-		seq_printf(m, " %ps", (void *)exit->target);
+		seq_printf(m, " %ps 0x%lx", (void *)exit->target,
+			   exit->target);
 	else if (tail)
 		seq_puts(m, " -");
 	seq_putc(m, '\n');
