@@ -281,6 +281,71 @@ static const struct pt_case cases[] = {
 	{ "addresses of no stub", strange, "E0 ! E1 ! " },
 };
 
+struct seen {
+	unsigned int events, gaps;
+	u64 lost;
+};
+
+static void count_hit(struct sink *sink, struct thread *thread __unused,
+		      const struct map_stub *stub __unused)
+{
+	((struct seen *)sink->data)->events++;
+}
+
+static void count_gap(struct sink *sink, struct thread *thread __unused,
+		      const char *why __unused, u64 lost)
+{
+	struct seen *seen = sink->data;
+
+	seen->gaps++;
+	seen->lost += lost;
+}
+
+static const struct sink_ops sink_seen = { .hit = count_hit, .gap = count_gap };
+
+static void ten_calls(struct synth *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		synth_event(s, i, SYNTH_ENTRY);
+		synth_event(s, i, SYNTH_EXIT);
+	}
+}
+
+/* No packet at all, then points that are damaged, and those behind them, which are not. */
+static int damaged_points(const char *directory)
+{
+	const struct recording like = { .threads = true };
+	struct seen seen = { 0 };
+	struct sink sink = { .ops = &sink_seen, .data = &seen };
+	struct synth synth;
+	unsigned int i, j;
+
+	synth_begin(directory, &like);
+	synth_open(&synth, directory, 0);
+	synth_psb(&synth, 0);
+	ten_calls(&synth);
+	synth_bytes(&synth, "\x02\xff", 2);
+	for (i = 0; i < 2; i++) {
+		for (j = 0; j < 8; j++)
+			synth_bytes(&synth, "\x02\x82", 2);
+		synth_bytes(&synth, "\x02\xff", 2);
+	}
+	for (i = 0; i < 100; i++) {
+		synth_psb(&synth, 0);
+		ten_calls(&synth);
+	}
+	synth_close(&synth);
+	if (synth_run(directory, &sink, -1))
+		return 1;
+	if (seen.events == 2020 && seen.gaps == 1 && seen.lost == 2 + 2 * 18)
+		return 0;
+	printf("damaged points: %u events, %u gaps of %llu bytes\n", seen.events, seen.gaps,
+	       seen.lost);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	char directory[4096], events[1000], calls[1000];
@@ -309,5 +374,7 @@ int main(int argc, char **argv)
 		printf("%s: '%s' instead of '%s'\n", cases[i].name, events, cases[i].events);
 		failed++;
 	}
+	snprintf(directory, sizeof(directory), "%s/pt.points", argv[1]);
+	failed += damaged_points(directory);
 	return failed ? 1 : 0;
 }

@@ -84,13 +84,17 @@ static unsigned int recover(struct trace_event *event, struct pt *pt)
 {
 	const char *why = pt_errstr(pt_errcode(pt->status));
 	const u64 offset = offset_of(pt);
-	u64 next;
+	uint64_t next;
 
 	if (pt->status == -pte_eos)
 		return say_end(event, pt, offset);
-	synchronise(pt);
+	/* A point may be damaged itself: then there is the one behind it. */
+	do
+		synchronise(pt);
+	while (pt->status < 0 && pt->status != -pte_eos);
 	pt->ended = pt->status < 0;
-	next = pt->ended ? pt->base.size : offset_of(pt);
+	if (pt->ended || pt_qry_get_sync_offset(pt->query, &next) < 0)
+		next = pt->base.size;
 	return say_gap(event, pt, why, next > offset ? next - offset : 0);
 }
 
