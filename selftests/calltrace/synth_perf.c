@@ -3,20 +3,27 @@
  * A perf.data file as perf would write it, and the recording that is made of it
  *
  * No processor with Intel PT is needed: the file is made here, by the documentation of
- * its layout, with a trace in two pieces, between events that are of no concern.
+ * its layout, with a trace in two pieces, between events that are of no concern. So is a
+ * program, in which two segments share a page of the file, as lld makes them.
  *
  * Usage: synth-perf DIRECTORY
  */
+#include <elf.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "perf_data.h"
 #include "synth.h"
 
 #define BIAS		0x12340000ULL
+#define CODE_OFFSET	0x1f00
+#define CODE_ADDRESS	0x2f00
+#define CODE_SIZE	0x200
 #define CPUID_BIT	9
 
 struct file_header {
@@ -38,14 +45,17 @@ static void put_event(FILE *file, u32 type, const void *data, u16 size)
 	fwrite(data, size, 1, file);
 }
 
-static void put_mmap(FILE *file, const char *path)
+static void put_mmap(FILE *file, const char *path, u64 address, u64 offset, u32 protection)
 {
 	struct {
 		u32 pid, tid;
 		u64 address, size, offset;
-		u8 rest[32];
+		u8 device[24];
+		u32 protection, flags;
 		char name[4096];
-	} mmap = { .address = BIAS, .size = 0x1000 };
+	} mmap = {
+		.address = address, .size = 0x1000, .offset = offset, .protection = protection,
+	};
 
 	snprintf(mmap.name, sizeof(mmap.name), "%s", path);
 	put_event(file, PERF_RECORD_MMAP2, &mmap,
@@ -124,7 +134,8 @@ static void write_perf(const char *path, const u8 *trace, size_t size, const cha
 	header.data[0] = ftell(file);
 	put_info(file);
 	put_event(file, PERF_RECORD_COMM, "comm of no concern......", 24);
-	put_mmap(file, program);
+	put_mmap(file, program, BIAS + 0x7000, 0x1000, PROT_READ);	/* it reads its file */
+	put_mmap(file, program, BIAS + 0x2000, 0x1000, PROT_READ | PROT_EXEC);
 	put_trace(file, trace, size / 2, 77, cpu);
 	put_extra(file, extra, trace);
 	put_event(file, PERF_RECORD_EXIT, "exit of no concern......", 24);
@@ -173,6 +184,35 @@ static size_t make_trace(const char *directory, u8 *trace, size_t size)
 	size = fread(trace, 1, size, file);
 	fclose(file);
 	return size;
+}
+
+static void write_program(const char *path)
+{
+	static const struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr segments[2];
+	} program = {
+		.header = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+			.e_phoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2,
+		},
+		.segments = {
+			{ .p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = CODE_OFFSET,
+			  .p_memsz = CODE_OFFSET, .p_align = 4096 },
+			{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = CODE_OFFSET,
+			  .p_vaddr = CODE_ADDRESS, .p_filesz = CODE_SIZE,
+			  .p_memsz = CODE_SIZE, .p_align = 4096 },
+		},
+	};
+	FILE *file = fopen(path, "w");
+
+	fwrite(&program, sizeof(program), 1, file);
+	fflush(file);
+	if (ftruncate(fileno(file), CODE_OFFSET + CODE_SIZE))
+		perror(path);
+	fclose(file);
 }
 
 /* The map with an object that is at hand, to see where it is said to be. */
@@ -250,7 +290,7 @@ int main(int argc, char **argv)
 		[EXTRA_TRUNCATED] = "perf has lost trace", [EXTRA_COMPRESSED] = "is compressed",
 		[EXTRA_PROCESSOR] = "traces of threads, and traces of processors",
 	};
-	char base[1000], perf[1100], map[1100], out[1100], program[4096];
+	char base[1000], perf[1100], map[1100], out[1100], program[PATH_MAX + 20];
 	char events[1000], calls[1000], lost[100];
 	struct fault fault = { .text = "" };
 	struct perf_losses losses;
@@ -259,10 +299,12 @@ int main(int argc, char **argv)
 	int threads;
 	unsigned int i;
 
-	if (argc != 2 || !realpath("/proc/self/exe", program)) {
+	if (argc != 2 || !realpath(argv[1], program)) {
 		fprintf(stderr, "Usage: synth-perf DIRECTORY\n");
 		return 1;
 	}
+	strcat(program, "/perf.program");
+	write_program(program);
 	snprintf(base, sizeof(base), "%s/perf.trace", argv[1]);
 	size = make_trace(base, trace, sizeof(trace));
 	snprintf(out, sizeof(out), "%s/map", base);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "decoder.h"
 #include "elf_image.h"
 #include "map.h"
@@ -210,19 +211,40 @@ static bool has_blocks(const struct import *import, size_t object, const struct 
 	return true;
 }
 
+/*
+ * The segment of the code that was mapped: linkers may put the end of another one into
+ * the same page of the file, which is then mapped twice.
+ */
+static const Elf64_Phdr *mapped_code(const struct elf_image *image, const struct perf_mmap2 *mmap)
+{
+	size_t i;
+
+	for (i = 0; i < image->header->e_phnum; i++) {
+		const Elf64_Phdr *load = &image->segments[i];
+
+		if (load->p_type == PT_LOAD && load->p_flags & PF_X &&
+		    mmap->offset >= (load->p_offset & ~4095ULL) &&
+		    mmap->offset < load->p_offset + load->p_filesz)
+			return load;
+	}
+	return NULL;
+}
+
 /* An object of the map that was mapped here: how far is it from where it was linked? */
 static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 {
 	const char *name = mmap->name;
+	const Elf64_Phdr *load;
 	struct elf_image image;
 	struct fault ignored;
-	size_t i, segment;
-	bool placed;
 	int result = 0;
+	size_t i;
 
 	if (mmap->header.size <= sizeof(*mmap) ||
 	    !memchr(name, '\0', mmap->header.size - sizeof(*mmap)))
 		return damaged(import);
+	if (!(mmap->protection & PROT_EXEC))
+		return 0;
 	for (i = 0; i < import->map.nr_objects; i++) {
 		char *real = realpath(import->map.objects[i].name, NULL);
 		const bool same = real && !strcmp(real, name);
@@ -233,15 +255,8 @@ static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 	}
 	if (i == import->map.nr_objects || elf_open(&image, name, &ignored))
 		return 0;
-	placed = !has_blocks(import, i, &image);
-	for (segment = 0; !placed && segment < image.header->e_phnum; segment++) {
-		const Elf64_Phdr *load = &image.segments[segment];
-		const u64 pages = load->p_offset & ~4095ULL;
-
-		if (load->p_type != PT_LOAD || mmap->offset < pages ||
-		    mmap->offset >= load->p_offset + load->p_filesz)
-			continue;
-		placed = true;
+	load = has_blocks(import, i, &image) ? mapped_code(&image, mmap) : NULL;
+	if (load) {
 		import->placed[i] = true;
 		result = recording_add_load(&import->recording, import->map.objects[i].id,
 					    mmap->address - mmap->offset -
