@@ -56,6 +56,7 @@ cat > head.c <<-'END'
 	int user(void) { return inner(); }
 END
 echo 'static inline int inner(void) { return 1; }' > inner.h
+printf 'int one(void) { return 1; }\n\000int two(void) { return 2; }\n' > zero.c
 echo '# nothing' > empty.list
 clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c -o odd.bc odd.c
 gcc -O2 -Wl,--build-id -o plain "$programs/shapes.c"
@@ -89,6 +90,8 @@ refuses "elsewhere is only declared here" $source -F elsewhere odd.c
 refuses "inner is defined in a header" $source -F inner head.c
 refuses "is constexpr" $source -F early odd.cc
 refuses "has a try for its body" $source -F 'two::two' odd.cc
+refuses "is not text" $source -F one zero.c
+refuses "cannot be read" $source -F one .
 refuses "does not compile with these flags" $source -F user odd.cc -- -DT=1 -Duser=
 "$tools/fhook-instrument-source" -F plain -o twice.c odd.c 2> /dev/null
 refuses "is instrumented already" $source -F plain twice.c

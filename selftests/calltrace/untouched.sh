@@ -50,6 +50,19 @@ lines()
 	done
 }
 
+# All of a text in Latin-1, which has bytes that are no characters of UTF-8.
+latin()
+{
+	{
+		echo 'int one(void) { return 1; }'
+		printf '/* \377 and \344 */\n'
+		echo 'int two(void) { return 2; }'
+	} > latin.c
+	"$tools/fhook-instrument-source" -F '*' -o latin.stubs.c latin.c
+	[ "$(grep -ac FHOOK_TRACE latin.stubs.c)" -eq 2 ]
+	sed -e '1,/^#line 1/d' -e 's/ FHOOK_TRACE([a-zA-Z0-9_]*);//' latin.stubs.c | cmp - latin.c
+}
+
 id()
 {
 	readelf -n "$1" | awk '/Build ID/ { print $NF }'
@@ -62,6 +75,7 @@ source)
 		cmp - "$programs/shapes.c"
 	[ "$(grep -c FHOOK_TRACE stubs.c)" -eq 1 ]
 	lines
+	latin
 	;;
 ir)
 	clang -O1 -Xclang -disable-llvm-passes -emit-llvm -S -o plain.ll "$programs/shapes.c"

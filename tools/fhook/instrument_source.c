@@ -426,11 +426,16 @@ static int read_text(struct fault *fault)
 	FILE *file = fopen(src.run.input, "r");
 	size_t room = 0;
 	ssize_t length;
+	int error;
 
 	if (!file)
 		return fault_say(fault, "%s cannot be read: %s.", src.run.input, strerror(errno));
-	length = getdelim(&src.text, &room, EOF, file);
+	/* All of it, for a text has no zero. */
+	length = getdelim(&src.text, &room, '\0', file);
+	error = ferror(file) ? errno : 0;
 	fclose(file);
+	if (error)
+		return fault_say(fault, "%s cannot be read: %s.", src.run.input, strerror(error));
 	if (length <= 0)
 		return fault_say(fault, "%s is empty.", src.run.input);
 	src.length = length;
