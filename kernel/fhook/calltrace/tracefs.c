@@ -190,12 +190,19 @@ static int choose(struct chosen_file *chosen, size_t len)
 	return err;
 }
 
-/* Behind the last word that has certainly ended. */
+/* Behind the last word that has certainly ended, or before a comment that has not. */
 static size_t whole_words(const struct chosen_file *chosen)
 {
-	size_t len = chosen->len;
+	size_t len = chosen->len, line = len, i;
+	const char *text = chosen->text;
 
-	while (len > chosen->done && !isspace(chosen->text[len - 1]))
+	while (line > chosen->done && text[line - 1] != '\n')
+		line--;
+	for (i = line; i < len; i++) {
+		if (text[i] == '#' && (i == line || isspace(text[i - 1])))
+			return i;
+	}
+	while (len > chosen->done && !isspace(text[len - 1]))
 		len--;
 
 	return len;
@@ -249,7 +256,7 @@ static int functions_release(struct inode *inode, struct file *file)
 	if (!(file->f_mode & FMODE_WRITE))
 		return seq_release(inode, file);
 
-	/* A word without a newline; or nothing at all, which chooses nothing. */
+	/* What has no newline behind it; or nothing at all, which chooses nothing. */
 	if (chosen->len > chosen->done)
 		choose(chosen, chosen->len);
 	else if (!chosen->text && chosen->replace)
