@@ -173,6 +173,10 @@ static int decode(const struct recording *recording, const struct arguments *arg
 		fprintf(stderr,
 			"fhook: %u threads could not be recorded: nothing of them is in %s.\n",
 			recording->unopened, recording->directory);
+	/* Which tasks there are, is known at the end. */
+	if (arguments->thread >= 0 && !streams.found)
+		return fault_say(fault, "%s has no %s %lld", recording->directory,
+				 recording->threads ? "thread" : "task", arguments->thread);
 	return 0;
 }
 

@@ -446,13 +446,14 @@ static int close_streams(struct import *import)
 
 static int finish(struct import *import, int result)
 {
-	const u64 lost = import->losses.trace + import->losses.records;
+	const bool lost = import->losses.trace || import->losses.records;
 	struct recording *recording = &import->recording;
 
 	if (close_streams(import) && !result)
 		result = cannot_write(import);
+	/* Records that are missing may have said that trace is: how much, nobody knows. */
 	if (!result && lost)
-		recording_add_lost(recording, 0, lost);
+		recording_add_lost(recording, 0, 0);
 	if (!result)
 		result = recording_write(recording, import->fault);
 	if (result && import->created)

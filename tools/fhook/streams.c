@@ -315,13 +315,25 @@ static bool advance(struct decoding *decoding, struct stream *stream)
 	return true;
 }
 
-static void close_stream(struct decoding *decoding, struct stream *stream)
+/* What the recorder could not write of it: 0 bytes if nobody knows how much that is. */
+static const struct recording_note *lost_of(const struct decoding *decoding,
+					    const struct stream *stream)
 {
 	const struct recording *recording = decoding->streams->recording;
-	u64 lost = recording_note(recording->lost, recording->nr_lost, stream->number);
+	size_t i = recording->nr_lost;
+
+	while (i--)
+		if (recording->lost[i].stream == stream->number)
+			return &recording->lost[i];
+	return NULL;
+}
+
+static void close_stream(struct decoding *decoding, struct stream *stream)
+{
+	const struct recording_note *lost = lost_of(decoding, stream);
 
 	if (lost)
-		gap(decoding, stream, "the recorder could not write all", lost);
+		gap(decoding, stream, "the recorder could not write all", lost->value);
 	if (stream->unknown)
 		stacks_end_thread(&decoding->stacks, stream->unknown);
 	stream->decoder->ops->close(stream->decoder);
@@ -337,6 +349,7 @@ static int decode_thread(struct decoding *decoding, u32 number, struct fault *fa
 
 	if (!wanted(decoding, tid ? tid : number))
 		return 0;
+	decoding->streams->found = true;
 	stream = open_stream(decoding, number, fault);
 	if (!stream)
 		return -1;
@@ -444,6 +457,7 @@ static void begin_turn(struct decoding *decoding, struct stream *stream)
 		task->turn = stream->turn;
 		return;
 	}
+	decoding->streams->found = true;
 	if (task->thread && stream->turn >= 0) {
 		if (!stream->turn) {
 			stacks_end_thread(&decoding->stacks, task->thread);
@@ -474,8 +488,7 @@ static void begin_turn(struct decoding *decoding, struct stream *stream)
 /* What is missing at the end of a stream: nobody knows until when. */
 static void end_stream(struct decoding *decoding, struct stream *stream)
 {
-	const struct recording *recording = decoding->streams->recording;
-	const bool lost = recording_note(recording->lost, recording->nr_lost, stream->number);
+	const bool lost = lost_of(decoding, stream);
 
 	if ((stream->in_gap || lost) && decoding->by_time && stream->last < decoding->lost_from)
 		decoding->lost_from = stream->last;

@@ -29,6 +29,7 @@
  * @sink: what is made of it
  * @totals: what is counted
  * @only: the number of the one thread, task or processor that is wanted; -1: all
+ * @found: there is one that is wanted
  */
 struct streams {
 	const struct recording *recording;
@@ -36,6 +37,7 @@ struct streams {
 	struct sink *sink;
 	struct totals totals;
 	s64 only;
+	bool found;
 };
 
 /* Returns 0, or -1 and a sentence: then nothing could be decoded. */
