@@ -200,16 +200,6 @@ static void close_etm(struct decoder *decoder)
 	free(etm);
 }
 
-/* More zeroes than a packet has are what is behind the end, if the program was killed. */
-static size_t find_end(const struct decoder *decoder)
-{
-	size_t end = decoder->size;
-
-	while (end && !decoder->data[end - 1])
-		end--;
-	return decoder->size - end < 16 ? decoder->size : end;
-}
-
 static struct decoder *open_etm(const struct recording *recording,
 				const struct map *map __unused, const char *path,
 				struct fault *fault)
@@ -235,7 +225,8 @@ static struct decoder *open_etm(const struct recording *recording,
 		free(etm);
 		return NULL;
 	}
-	etm->end = find_end(&etm->base);
+	/* A packet has fewer zeroes. */
+	etm->end = decoder_end(&etm->base, 16);
 	if (make_tree(etm, recording)) {
 		fault_say(fault,
 			  "%s: OpenCSD does not take the registers that the recording's info has",

@@ -7,7 +7,7 @@
 
 struct software {
 	struct decoder base;
-	size_t offset;
+	size_t offset, end;
 };
 
 static unsigned int fill(struct decoder *decoder, struct trace_event *events)
@@ -16,24 +16,20 @@ static unsigned int fill(struct decoder *decoder, struct trace_event *events)
 	struct software_record record;
 	unsigned int count = 0;
 
-	while (count < TRACE_BATCH && software->offset < decoder->size) {
-		const size_t left = decoder->size - software->offset;
-		struct trace_event *event;
+	while (count < TRACE_BATCH && software->offset < software->end) {
+		struct trace_event *event = &events[count++];
+		const size_t left = software->end - software->offset;
 
 		if (left < sizeof(record)) {
-			events[count++] = (struct trace_event){
+			*event = (struct trace_event){
 				.type = TRACE_GAP, .lost = left,
 				.why = "the trace ends in the middle of a record",
 			};
-			software->offset = decoder->size;
+			software->offset = software->end;
 			break;
 		}
 		memcpy(&record, decoder->data + software->offset, sizeof(record));
 		software->offset += sizeof(record);
-		/* Behind the end of what was recorded, if the program was killed. */
-		if (!record.address && !record.time)
-			continue;
-		event = &events[count++];
 		if (record.address)
 			*event = (struct trace_event){
 				.type = TRACE_HIT, .address = record.address, .time = record.time,
@@ -63,6 +59,12 @@ static struct decoder *open_software(const struct recording *recording __unused,
 		free(software);
 		return NULL;
 	}
+	/* A gap of nobody knows how much is a record of zeroes; there are never two. */
+	software->end = decoder_end(&software->base, 2 * sizeof(struct software_record));
+	software->end = (software->end + sizeof(struct software_record) - 1) /
+			sizeof(struct software_record) * sizeof(struct software_record);
+	if (software->end > software->base.size)
+		software->end = software->base.size;
 	return &software->base;
 }
 

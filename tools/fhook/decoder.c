@@ -38,6 +38,15 @@ int decoder_map(struct decoder *decoder, const char *path, struct fault *fault)
 	return 0;
 }
 
+size_t decoder_end(const struct decoder *decoder, size_t most)
+{
+	size_t end = decoder->size;
+
+	while (end && !decoder->data[end - 1])
+		end--;
+	return decoder->size - end > most ? end : decoder->size;
+}
+
 void decoder_release(struct decoder *decoder, size_t offset)
 {
 	const size_t piece = 4 << 20;

@@ -72,6 +72,12 @@ void decoder_unmap(struct decoder *decoder);
 /* What is before this offset was read, and does not have to stay in memory. */
 void decoder_release(struct decoder *decoder, size_t offset);
 
+/*
+ * Where the trace ends: behind it are zeroes, more than MOST of them, if the program was
+ * killed that wrote it.
+ */
+size_t decoder_end(const struct decoder *decoder, size_t most);
+
 struct decoder *decoder_open(const struct recording *recording, const struct map *map,
 			     u32 stream, struct fault *fault);
 
