@@ -63,7 +63,8 @@ struct recording_etm {
  * @has_streams: and such a line
  * @loads: lines "load ID 0xBIAS": objects that are not where the map has them
  * @tids: lines "thread STREAM TID": which thread a stream is of
- * @lost: lines "lost STREAM N": what the recorder could not write, in bytes
+ * @lost: lines "lost STREAM N": what could not be written, in bytes, or 0 when nobody
+ *	knows how much
  * @unopened: line "unopened N": so many streams could not be made
  * @family: line "cpu FAMILY MODEL STEPPING", which decides what errata there are
  * @clock: line "clock KHZ": the time stamps' unit; without it, there are no times
