@@ -112,7 +112,7 @@ struct uhook_data {
 	u64			time;
 };
 
-#define UHOOK_WHO_BITS	4
+#define UHOOK_WHO_BITS	8
 
 /**
  * struct uhook_who - a thread that has recorded

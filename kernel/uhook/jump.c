@@ -89,14 +89,15 @@ static bool is_in_atomic(unsigned long site)
 static enum uhook_bar find_bar(struct uprobe *uprobe, struct vm_area_struct *vma,
 			       unsigned long site, const struct uhook_body *body)
 {
+	/* The first of all: who comes and goes meanwhile does not say so here. */
+	if (vma->vm_flags & VM_WRITE)
+		return UHOOK_BAR_WRITABLE;
 	if (uprobe_find_consumer(uprobe, needs_kernel, vma->vm_mm))
 		return UHOOK_BAR_KERNEL;
 	if (uprobe_is_followed(uprobe, UHOOK_JUMP_MAX))
 		return UHOOK_BAR_NEIGHBOUR;
 	if (!fits_page(site))
 		return UHOOK_BAR_PAGE;
-	if (vma->vm_flags & VM_WRITE)
-		return UHOOK_BAR_WRITABLE;
 	if (arch_uhook_is_landing(vma, body->before))
 		return UHOOK_BAR_LANDING;
 	if (is_in_atomic(site))

@@ -32,7 +32,7 @@
  * At how many threads of a process one reading looks: a program can make up any number
  * of them, and others wait for the reading.
  */
-#define MAX_LOOKS	16384
+#define MAX_LOOKS	65536
 
 static_assert(sizeof(struct uhook_ring_entry) == 128);
 static_assert(PAGE_SIZE % sizeof(struct uhook_ring_entry) == 0);

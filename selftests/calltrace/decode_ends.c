@@ -5,7 +5,8 @@
  * What is recorded is step(), by stubs and by -finstrument-functions; how often it was
  * called is printed in the end, or before it.
  *
- * Usage: decode-ends kill | exec | exit | join | cancel | leave | limit | chdir
+ * Usage: decode-ends kill | exec | exit | join | cancel | leave | limit | chdir | user |
+ *		       size | forks | clone
  *        decode-ends close FILE
  */
 #include <fcntl.h>
@@ -16,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "fhook_calltrace_stub.h"
 
@@ -105,6 +108,55 @@ PLAIN static void leave(void)
 	setitimer(ITIMER_REAL, &never, NULL);
 }
 
+/* Children of a signal's handler: they go on where it came, and end. */
+static volatile pid_t child;
+static volatile int failed;
+
+PLAIN static void on_fork(int number)
+{
+	int status;
+
+	(void)number;
+	child = fork();
+	if (child && (waitpid(child, &status, 0) != child || status))
+		failed = 1;
+}
+
+PLAIN static int forks(void)
+{
+	const struct itimerval once = { { 0, 0 }, { 0, 3000 } };
+	int times = 50;
+
+	signal(SIGALRM, on_fork);
+	while (times--) {
+		child = -1;
+		setitimer(ITIMER_REAL, &once, NULL);
+		while (child == -1)
+			walk(100);
+		if (!child)
+			_exit(0);
+	}
+	return failed;
+}
+
+/* A child of which no library is told. */
+PLAIN static int clone_raw(void)
+{
+	int times = 20, status;
+	pid_t pid;
+
+	while (times--) {
+		walk(10);
+		pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+		walk(10);
+		if (!pid)
+			_exit(0);
+		if (waitpid(pid, &status, 0) != pid || status)
+			return 1;
+	}
+	return 0;
+}
+
 /* All descriptors that there are: a thread that begins now has none to record with. */
 PLAIN static void limit(void)
 {
@@ -167,6 +219,22 @@ PLAIN int main(int argc, char **argv)
 		if (chdir("/"))
 			return 1;
 		in_thread(20);
+	} else if (!strcmp(how, "user")) {
+		walk(10);
+		if (setuid(65534))
+			return 1;
+		walk(100000);
+	} else if (!strcmp(how, "size")) {
+		const struct rlimit little = { 100000, 100000 };
+
+		setrlimit(RLIMIT_FSIZE, &little);
+		walk(4);
+	} else if (!strcmp(how, "forks")) {
+		if (forks())
+			return 1;
+	} else if (!strcmp(how, "clone")) {
+		if (clone_raw())
+			return 1;
 	} else if (!strcmp(how, "close") && argc == 3) {
 		if (close_all(argv[2]))
 			return 1;

@@ -213,25 +213,27 @@ static char *absolute(const char *path)
 
 static int record_plugin(struct record *record, struct fault *fault)
 {
-	char *out, *options = NULL, *plugin, **argv;
+	char *out, *map, *options = NULL, *plugin, **argv;
 	const char *emulator;
 	int count = 0, result = -1;
 
 	if (emulator_of(record->program, &emulator, fault))
 		return -1;
 	out = absolute(record->directory);
-	if (out && (strchr(out, ',') || strchr(record->map, ','))) {
-		fault_say(fault, "%s, %s: QEMU does not take names with commas", out, record->map);
+	map = absolute(record->map);
+	if (out && map && (strchr(out, ',') || strchr(map, ','))) {
+		fault_say(fault, "%s, %s: QEMU does not take names with commas", out, map);
 		free(out);
+		free(map);
 		return -1;
 	}
 	while (record->argv[count])
 		count++;
 	plugin = own_file("fhook-trace.so");
 	argv = calloc(count + 4, sizeof(*argv));
-	if (!out || !plugin || !argv ||
+	if (!out || !map || !plugin || !argv ||
 	    asprintf(&options, "%s,out=%s,map=%s,profile=%s", plugin, out,
-		     record->map, record->profile) < 0) {
+		     map, record->profile) < 0) {
 		fault_say(fault, "there is not enough memory to record");
 	} else {
 		argv[0] = (char *)emulator;
@@ -242,6 +244,7 @@ static int record_plugin(struct record *record, struct fault *fault)
 		result = record_run(argv, fault);
 	}
 	free(out);
+	free(map);
 	free(options);
 	free(plugin);
 	free(argv);

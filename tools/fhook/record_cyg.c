@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #include "decode_software.h"
@@ -48,6 +49,8 @@ static struct recorder *recorders;
 static u32 nr_streams;
 static atomic_int state;
 static pthread_key_t key;
+/* What it leads to is 0 in a child that has been made without fork(). */
+static volatile int *alive;
 /* Of all above, but for what a recorder's holder may touch. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread struct recorder *own;
@@ -98,18 +101,26 @@ static void put_missing(struct recorder *recorder)
  */
 static bool close_file(struct recorder *recorder)
 {
+	struct trace_file *file = recorder->file;
 	u64 lost;
 
-	if (!recorder->file)
+	if (!file)
 		return false;
 	put_missing(recorder);
-	trace_file_flush(recorder->file);
-	lost = recorder->file->lost;
+	trace_file_flush(file);
+	lost = file->lost;
 	if (lost)
 		recording_add_lost(&recording, recorder->stream, lost);
-	trace_file_close(recorder->file);
+	/* A child that is forked meanwhile must not look at it any more. */
 	recorder->file = NULL;
+	trace_file_close(file);
 	return lost;
+}
+
+/* Of another process, and nobody has said so: fork() would have. */
+static bool is_child(void)
+{
+	return alive && !*alive;
 }
 
 /* A thread ends: nobody but stop() would hold its recorder, who has done this then. */
@@ -118,6 +129,8 @@ static void close_recorder(void *data)
 	struct recorder *recorder = data;
 	struct before before;
 
+	if (is_child())
+		return;
 	take_lock(&before);
 	own = NULL;
 	if (state == STATE_RECORDS) {
@@ -147,11 +160,13 @@ static void forked(void)
 	pthread_mutex_init(&lock, NULL);
 	for (recorder = recorders; recorder; recorder = recorder->next)
 		if (recorder->file)
-			trace_file_abandon(recorder->file);
+			trace_file_disown(recorder->file);
 	recorders = NULL;
 	own = NULL;
 	pthread_setspecific(key, NULL);
 	nr_streams = 0;
+	if (alive)
+		*alive = 1;
 	if (state != STATE_RECORDS)
 		return;
 	state = STATE_NEW;
@@ -178,6 +193,12 @@ static void start(void)
 		return;
 	}
 	if (!prepared) {
+		alive = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (alive == MAP_FAILED || madvise((void *)alive, 1, MADV_WIPEONFORK))
+			alive = NULL;
+		else
+			*alive = 1;
 		pthread_key_create(&key, close_recorder);
 		pthread_atfork(NULL, NULL, forked);
 		prepared = true;
@@ -253,6 +274,10 @@ static void record(u64 address)
 	struct software_record event = { .address = address };
 	struct recorder *recorder = own;
 
+	if (is_child()) {
+		forked();
+		recorder = NULL;
+	}
 	if (!recorder) {
 		if (state == STATE_OFF)
 			return;
@@ -304,6 +329,8 @@ static void __attribute__((destructor)) stop(void)
 	struct recorder *recorder;
 	struct before before;
 
+	if (is_child())
+		return;
 	take_lock(&before);
 	if (state == STATE_RECORDS) {
 		state = STATE_OFF;

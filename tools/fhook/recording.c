@@ -2,6 +2,7 @@
 /* A recording: read and write its info, name its files. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -352,6 +353,16 @@ static int copy_map(const struct recording *recording, const char *map, struct f
 				  recording->directory) : 0;
 }
 
+/* Of two that record there at the same time, one does. */
+static int claim(const struct recording *recording)
+{
+	char *path = recording_path(recording, "info");
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+
+	free(path);
+	return fd < 0 ? -1 : close(fd);
+}
+
 int recording_create(struct recording *recording, const char *directory, const char *map,
 		     struct fault *fault)
 {
@@ -364,7 +375,7 @@ int recording_create(struct recording *recording, const char *directory, const c
 	if (!recording->made_directory && errno != EEXIST)
 		return fault_say(fault, "%s: %s", directory, strerror(errno));
 	recording->path = realpath(directory, NULL);
-	if (!recording->path)
+	if (!recording->path || claim(recording))
 		return fault_say(fault, "%s: %s", directory, strerror(errno));
 	if (map && copy_map(recording, map, fault)) {
 		recording_remove(recording);

@@ -6,32 +6,80 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "trace_file.h"
 
+/* Descriptors from here on are not what programs expect to get. */
+#define HIGH_FD	512
+
+static bool is_file(const struct trace_file *file, int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && !fstat(fd, &status) && status.st_dev == file->device &&
+	       status.st_ino == file->inode;
+}
+
+static void keep_open(struct trace_file *file, int fd)
+{
+	const int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+
+	file->fd = high < 0 ? fd : high;
+	if (high >= 0)
+		close(fd);
+}
+
+/* The file's descriptor, or -1. */
+static int descriptor(struct trace_file *file)
+{
+	int fd;
+
+	if (is_file(file, file->fd))
+		return file->fd;
+	file->fd = -1;
+	fd = open(file->path, O_RDWR | O_CLOEXEC);
+	if (is_file(file, fd))
+		keep_open(file, fd);
+	else if (fd >= 0)
+		close(fd);
+	return file->fd;
+}
+
+/* What is beyond a limit would be answered by a signal that kills. */
+static bool may_be_long(off_t size)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= (rlim_t)size;
+}
+
 /* The window of the file at the stream's end; without one, it is the buffer. */
-static void open_window(struct trace_file *file, int fd)
+static void open_window(struct trace_file *file)
 {
 	const size_t ahead = file->written % sysconf(_SC_PAGESIZE);
 	const off_t start = file->written - ahead;
+	const int fd = descriptor(file);
 	void *map = MAP_FAILED;
 
-	file->map = NULL;
 	file->window = file->buffer;
 	file->size = TRACE_BUFFER;
 	/* Memory for which there is no room on the disk would kill the program. */
-	if (fd >= 0 && !posix_fallocate(fd, start, TRACE_BUFFER))
+	if (fd >= 0 && may_be_long(start + TRACE_BUFFER) &&
+	    !posix_fallocate(fd, start, TRACE_BUFFER))
 		map = mmap(NULL, TRACE_BUFFER, PROT_READ | PROT_WRITE, MAP_SHARED, fd, start);
 	if (map == MAP_FAILED)
 		return;
-	file->map = map;
-	file->window = file->map + ahead;
+	file->window = (u8 *)map + ahead;
 	file->size = TRACE_BUFFER - ahead;
+	file->map = map;
 }
 
 struct trace_file *trace_file_open(const char *path)
 {
 	struct trace_file *file = malloc(sizeof(*file));
+	struct stat status;
 	int fd = -1;
 
 	if (!file)
@@ -39,22 +87,27 @@ struct trace_file *trace_file_open(const char *path)
 	file->used = 0;
 	file->written = 0;
 	file->lost = 0;
+	file->map = NULL;
 	file->path = strdup(path);
 	if (file->path)
 		fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0) {
+	if (fd < 0 || fstat(fd, &status)) {
+		if (fd >= 0)
+			close(fd);
 		free(file->path);
 		free(file);
 		return NULL;
 	}
-	open_window(file, fd);
-	close(fd);
+	file->device = status.st_dev;
+	file->inode = status.st_ino;
+	keep_open(file, fd);
+	open_window(file);
 	return file;
 }
 
-static size_t write_buffer(const struct trace_file *file)
+static size_t write_buffer(struct trace_file *file)
 {
-	const int fd = open(file->path, O_WRONLY | O_CLOEXEC);
+	const int fd = descriptor(file);
 	size_t done = 0;
 
 	while (fd >= 0 && done < file->used) {
@@ -67,8 +120,6 @@ static size_t write_buffer(const struct trace_file *file)
 			break;
 		done += result;
 	}
-	if (fd >= 0)
-		close(fd);
 	return done;
 }
 
@@ -84,23 +135,29 @@ void trace_file_flush(struct trace_file *file)
 	file->used = 0;
 }
 
+/* A process that is forked meanwhile must not find a mapping that is another one's by then. */
+static void close_window(struct trace_file *file)
+{
+	u8 *map = file->map;
+
+	file->map = NULL;
+	munmap(map, TRACE_BUFFER);
+}
+
 void trace_file_advance(struct trace_file *file)
 {
 	sigset_t all, before;
-	int fd, cancelled;
+	int cancelled;
 
 	/* A thread that is cancelled in here, or left by a signal handler, would spoil it. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (file->map) {
-		munmap(file->map, TRACE_BUFFER);
+		close_window(file);
 		file->written += file->used;
 		file->used = 0;
-		fd = open(file->path, O_RDWR | O_CLOEXEC);
-		open_window(file, fd);
-		if (fd >= 0)
-			close(fd);
+		open_window(file);
 	} else {
 		trace_file_flush(file);
 	}
@@ -108,21 +165,29 @@ void trace_file_advance(struct trace_file *file)
 	pthread_setcancelstate(cancelled, NULL);
 }
 
-void trace_file_abandon(struct trace_file *file)
+void trace_file_disown(struct trace_file *file)
 {
 	if (file->map)
-		munmap(file->map, TRACE_BUFFER);
-	free(file->path);
-	free(file);
+		mmap(file->map, TRACE_BUFFER, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (is_file(file, file->fd))
+		close(file->fd);
 }
 
 void trace_file_close(struct trace_file *file)
 {
+	const int fd = descriptor(file);
 	int result __unused;
 
 	trace_file_flush(file);
-	/* If this fails there are zeroes at its end, as if the program had been killed. */
-	if (file->map)
-		result = truncate(file->path, file->written + file->used);
-	trace_file_abandon(file);
+	if (file->map) {
+		close_window(file);
+		/* If this fails there are zeroes at its end, as if it had been killed. */
+		if (fd >= 0)
+			result = ftruncate(fd, file->written + file->used);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(file->path);
+	free(file);
 }

@@ -8,9 +8,10 @@
  * mapped, or has no room for a whole window, it is a buffer that is written when it is
  * full.
  *
- * No file is kept open: it would be one of the descriptors of the program that is
- * recorded, which may close those it does not know, and open files of its own in their
- * place. So the path has to be good wherever the program goes.
+ * The program that is recorded may close descriptors that it does not know, and open
+ * files of its own in their place: ours is looked at before it is used. If it is
+ * not the file's any more, that is opened anew by its path, which has to be good wherever
+ * the program goes.
  *
  * When something cannot be written (the disk is full), the stream ends there, and the
  * rest is counted: a hole in it would be read as something else than what was there.
@@ -19,6 +20,7 @@
 #define FHOOK_TRACE_FILE_H
 
 #include <string.h>
+#include <sys/types.h>
 #include "base.h"
 
 #define TRACE_BUFFER	(256 * 1024)
@@ -26,6 +28,9 @@
 /**
  * struct trace_file - a stream
  * @path: of its file
+ * @fd: the file, unless the program has closed it
+ * @device: of the file, and
+ * @inode: its number there
  * @map: where that is mapped, or NULL
  * @window: what is written next, the end of it or @buffer
  * @size: the room in that, in bytes
@@ -36,6 +41,9 @@
  */
 struct trace_file {
 	char *path;
+	int fd;
+	dev_t device;
+	ino_t inode;
 	u8 *map, *window;
 	size_t size, used;
 	u64 written, lost;
@@ -47,8 +55,11 @@ struct trace_file *trace_file_open(const char *path);
 void trace_file_flush(struct trace_file *file);
 void trace_file_close(struct trace_file *file);
 
-/* It is that of another process, which we are a child of. */
-void trace_file_abandon(struct trace_file *file);
+/*
+ * It is that of another process, which we are a child of: what is still written to it here
+ * is nobody's. It is not freed, for we may be in the midst of that.
+ */
+void trace_file_disown(struct trace_file *file);
 
 /* The window is full: go on behind it. */
 void trace_file_advance(struct trace_file *file);

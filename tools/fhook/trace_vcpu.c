@@ -535,7 +535,7 @@ void trace_forked(void)
 		if (!vcpus[i])
 			continue;
 		if (vcpus[i]->file)
-			trace_file_abandon(vcpus[i]->file);
+			trace_file_disown(vcpus[i]->file);
 		free(vcpus[i]);
 		vcpus[i] = NULL;
 	}
