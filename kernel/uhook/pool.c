@@ -76,6 +76,7 @@ static int copy_pages(const struct uhook_data *from, struct uhook_data *to, unsi
 	unsigned int i;
 
 	for (i = first; i < first + nr; i++) {
+		/* As in pool_of(). */
 		struct page *page = smp_load_acquire(&from->pages[i]);
 
 		if (!page)

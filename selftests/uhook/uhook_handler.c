@@ -232,7 +232,7 @@ static void forks(long times)
 		check(waitpid(child, &status, 0) == child && !status,
 		      "the child has ended with %#x", status);
 	}
-	printf("forks %ld odd %ld\n", times, odd);
+	printf("children %ld odd %ld\n", times, odd);
 }
 
 static volatile long deeper;

@@ -177,14 +177,13 @@ void trace_file_disown(struct trace_file *file)
 void trace_file_close(struct trace_file *file)
 {
 	const int fd = descriptor(file);
-	int result __unused;
 
 	trace_file_flush(file);
 	if (file->map) {
 		close_window(file);
 		/* If this fails there are zeroes at its end, as if it had been killed. */
-		if (fd >= 0)
-			result = ftruncate(fd, file->written + file->used);
+		while (fd >= 0 && ftruncate(fd, file->written + file->used) && errno == EINTR)
+			;
 	}
 	if (fd >= 0)
 		close(fd);
