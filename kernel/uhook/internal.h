@@ -548,9 +548,11 @@ struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,
 enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
 				 unsigned long *addr);
 
+/* pool.c */
+int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to);
+
 /* data.c */
 int uhook_add_data(struct uhook_mm *um, unsigned int area);
-int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to);
 int uhook_map_data(unsigned long addr, unsigned long size);
 void uhook_start_counting(struct uhook_mm *um);
 void uhook_fold_data(struct uhook_mm *um);

@@ -3,7 +3,7 @@
  * A program that ends, or does with its files, what a recorder does not expect
  *
  * What is recorded is step(), by stubs and by -finstrument-functions; how often it was
- * called is printed in the end, or before it.
+ * called is printed in the end, or before it. other() is called by children alone.
  *
  * Usage: decode-ends kill | exec | exit | join | cancel | leave | limit | chdir | user |
  *		       size | forks | clone
@@ -26,6 +26,7 @@
 #define PLAIN	__attribute__((no_instrument_function))
 
 FHOOK_FUNCTION(0, "step")
+FHOOK_FUNCTION(1, "other")
 
 static unsigned long steps;
 static volatile int goes_on;
@@ -36,6 +37,12 @@ __attribute__((noinline)) static void step(void)
 {
 	FHOOK_TRACE(0);
 	__atomic_fetch_add(&steps, 1, __ATOMIC_RELAXED);
+}
+
+__attribute__((noinline)) static void other(void)
+{
+	FHOOK_TRACE(1);
+	__atomic_fetch_add(&steps, 0, __ATOMIC_RELAXED);
 }
 
 PLAIN static void walk(unsigned long count)
@@ -139,7 +146,7 @@ PLAIN static int forks(void)
 	return failed;
 }
 
-/* A child of which no library is told. */
+/* A child of which no library is told; what it does comes behind what its parent does. */
 PLAIN static int clone_raw(void)
 {
 	int times = 20, status;
@@ -148,9 +155,12 @@ PLAIN static int clone_raw(void)
 	while (times--) {
 		walk(10);
 		pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-		walk(10);
-		if (!pid)
+		if (!pid) {
+			usleep(20000);
+			other();
 			_exit(0);
+		}
+		walk(10);
 		if (waitpid(pid, &status, 0) != pid || status)
 			return 1;
 	}
