@@ -176,17 +176,38 @@ int uhook_map_data(unsigned long addr, unsigned long size)
 	return IS_ERR_VALUE(ret) ? (int)ret : 0;
 }
 
+/**
+ * uhook_data_at - what bodies have written at a place
+ * @data: of which area and process
+ * @at: the place, in bytes from the end of the area's code
+ *
+ * Context: any, as long as @data is there.
+ * Return: where the kernel has it, up to the end of a page; NULL if nobody has touched it.
+ */
+void *uhook_data_at(const struct uhook_data *data, unsigned long at)
+{
+	/* Pairs with the cmpxchg() of data_fault(). */
+	struct page *page = smp_load_acquire(&data->pages[at >> PAGE_SHIFT]);
+
+	return page ? page_address(page) + offset_in_page(at) : NULL;
+}
+
+/* The counter of a body in a lane. */
+static u64 *cell_at(const struct uhook_data *data, unsigned int lane, unsigned int nr)
+{
+	return uhook_data_at(data, lane * UHOOK_LANE_SIZE + nr * sizeof(u64));
+}
+
 static u64 sum_of(const struct uhook_data *data, unsigned int nr)
 {
 	unsigned int i;
 	u64 sum = 0;
 
 	for (i = 0; i < UHOOK_LANES; i++) {
-		/* Pairs with the cmpxchg() of data_fault(). */
-		struct page *page = smp_load_acquire(&data->pages[i]);
+		const u64 *cell = cell_at(data, i, nr);
 
-		if (page)
-			sum += READ_ONCE(((u64 *)page_address(page))[nr]);
+		if (cell)
+			sum += READ_ONCE(*cell);
 	}
 
 	return sum;
@@ -195,12 +216,8 @@ static u64 sum_of(const struct uhook_data *data, unsigned int nr)
 static struct uhook_block *block_at(const struct uhook_data *data, unsigned int nr,
 				    unsigned int i)
 {
-	unsigned long at = UHOOK_BLOCKS_AT +
-			   (nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block);
-	/* As above. */
-	struct page *page = smp_load_acquire(&data->pages[at >> PAGE_SHIFT]);
-
-	return page ? page_address(page) + offset_in_page(at) : NULL;
+	return uhook_data_at(data, UHOOK_BLOCKS_AT +
+			     (nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block));
 }
 
 /* What cannot have happened so often has not: it would take from others. */
@@ -269,8 +286,10 @@ static u64 take_cells(const struct uhook_data *data, unsigned int nr)
 	u64 sum = 0;
 
 	for (i = 0; i < UHOOK_LANES; i++) {
-		if (data->pages[i])
-			sum += take((u64 *)page_address(data->pages[i]) + nr);
+		u64 *cell = cell_at(data, i, nr);
+
+		if (cell)
+			sum += take(cell);
 	}
 
 	return plausible(sum);

@@ -27,14 +27,6 @@ struct pool {
 	u64 frames[UHOOK_STACKS];
 };
 
-static struct pool *pool_of(const struct uhook_data *data)
-{
-	/* Pairs with the cmpxchg() of data_fault(). */
-	struct page *page = smp_load_acquire(&data->pages[POOL_PAGE]);
-
-	return page ? page_address(page) : NULL;
-}
-
 /**
  * uhook_program_sp - where the stack pointer of the program is
  * @sp: current's stack pointer
@@ -62,7 +54,7 @@ unsigned long uhook_program_sp(unsigned long sp)
 
 		if (area->kind != UHOOK_LONG_BODIES || at >= UHOOK_STACKS * UHOOK_STACK_SIZE)
 			continue;
-		pool = pool_of(um->data[i]);
+		pool = uhook_data_at(um->data[i], UHOOK_POOL_AT);
 
 		return (pool ? READ_ONCE(pool->frames[at / UHOOK_STACK_SIZE]) : 0) ?: sp;
 	}
@@ -76,15 +68,14 @@ static int copy_pages(const struct uhook_data *from, struct uhook_data *to, unsi
 	unsigned int i;
 
 	for (i = first; i < first + nr; i++) {
-		/* As in pool_of(). */
-		struct page *page = smp_load_acquire(&from->pages[i]);
+		void *page = uhook_data_at(from, i * PAGE_SIZE);
 
 		if (!page)
 			continue;
 		to->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT);
 		if (!to->pages[i])
 			return -ENOMEM;
-		copy_page(page_address(to->pages[i]), page_address(page));
+		copy_page(page_address(to->pages[i]), page);
 	}
 
 	return 0;
@@ -104,7 +95,7 @@ static int copy_pages(const struct uhook_data *from, struct uhook_data *to, unsi
 int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to)
 {
 	const u64 own = uhook_thread_of(current) ?: 1;
-	const struct pool *pool = pool_of(from);
+	const struct pool *pool = uhook_data_at(from, UHOOK_POOL_AT);
 	struct pool *copy;
 	unsigned int i;
 
@@ -117,7 +108,7 @@ int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to)
 			to->pages[POOL_PAGE] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!to->pages[POOL_PAGE])
 			return -ENOMEM;
-		copy = page_address(to->pages[POOL_PAGE]);
+		copy = uhook_data_at(to, UHOOK_POOL_AT);
 		copy->owners[i] = own;
 		copy->frames[i] = READ_ONCE(pool->frames[i]);
 		if (copy_pages(from, to, POOL_PAGE + 1 + i * STACK_PAGES, STACK_PAGES))

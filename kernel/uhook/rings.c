@@ -16,7 +16,6 @@
  */
 #include <linux/hash.h>
 #include <linux/irqflags.h>
-#include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/ptrace.h>
 #include <linux/sched/clock.h>
@@ -37,21 +36,13 @@
 static_assert(sizeof(struct uhook_ring_entry) == 128);
 static_assert(PAGE_SIZE % sizeof(struct uhook_ring_entry) == 0);
 
-static void *ring_page(const struct uhook_data *data, unsigned int i)
-{
-	/* Pairs with the cmpxchg() of data_fault(). */
-	struct page *page = smp_load_acquire(&data->pages[UHOOK_RING_AT / PAGE_SIZE + i]);
-
-	return page ? page_address(page) : NULL;
-}
-
 static struct uhook_ring_entry *entry_of(const struct uhook_data *data, u64 number)
 {
-	const unsigned int per_page = PAGE_SIZE / sizeof(struct uhook_ring_entry);
-	unsigned int i = number % UHOOK_RING_ENTRIES;
-	struct uhook_ring_entry *entries = ring_page(data, 1 + i / per_page);
+	unsigned long i = number % UHOOK_RING_ENTRIES;
 
-	return entries ? &entries[i % per_page] : NULL;
+	/* The header has a page of its own. */
+	return uhook_data_at(data, UHOOK_RING_AT + PAGE_SIZE +
+			     i * sizeof(struct uhook_ring_entry));
 }
 
 /* A process that uses the address space, or 0. */
@@ -293,9 +284,12 @@ void uhook_begin_reading(struct uhook_mm *um)
 void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data,
 		      bool last)
 {
-	struct uhook_ring *ring = area->kind == UHOOK_LONG_BODIES ? ring_page(data, 0) : NULL;
 	u64 ready, given_up = 0;
+	struct uhook_ring *ring;
 
+	if (area->kind != UHOOK_LONG_BODIES)
+		return;
+	ring = uhook_data_at(data, UHOOK_RING_AT);
 	if (!ring)
 		return;
 	/* A process that ends reads for itself: it knows who it is. */
