@@ -8,8 +8,10 @@
  * FDEs, old and new, are in a table that is made anew, in the place of .eh_frame_hdr:
  * by that, exceptions, debuggers and profilers find them.
  *
- * What is not understood goes without. A hop that is in the midst of a function has what
- * was there before: an FDE within another one would hide what is behind it.
+ * A hop that is in the midst of a function has an FDE within another one, which would
+ * hide what is behind: that gets one as well. But the tables of landing pads count from
+ * where an FDE begins, so that in a function that has one, a hop has what was there
+ * before. What is not understood goes without.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,10 +54,11 @@ static const char *const operands[0x40] = {
 	[0x2e] = NUMBER,		/* GNU_args_size */
 };
 
-/* As it is in the table: where code begins, and its FDE. */
+/* As it is in the table: where code begins, and its FDE; and is it behind a hop? */
 struct entry {
 	u64 start;
 	u64 frame;
+	bool behind;
 };
 
 /* The table, as .eh_frame_hdr has it: all distances have 32 bits. */
@@ -151,12 +154,19 @@ static size_t instruction(const u8 *at, const u8 *end, u64 *distance)
 	}
 }
 
-/* What a program says up to an address, without the addresses. Returns its size, or -1. */
-static ssize_t program_to(const struct frame *frame, u64 address, u8 *to)
+/*
+ * What a program says up to an address, without the addresses, and with REST what it says
+ * from there to its end. Returns the size, which is less than PROGRAM_MORE larger than
+ * that of the program, or -1.
+ */
+#define PROGRAM_MORE	8
+
+static ssize_t program_to(const struct frame *frame, u64 address, bool rest, u8 *to)
 {
 	const u8 *at = frame->program, *end = at + frame->size;
 	u64 here = frame->start, distance;
 	size_t size, done = 0;
+	u32 further;
 
 	for (; at < end; at += size) {
 		size = instruction(at, end, &distance);
@@ -169,6 +179,14 @@ static ssize_t program_to(const struct frame *frame, u64 address, u8 *to)
 			continue;
 		memcpy(to + done, at, size);
 		done += size;
+	}
+	if (rest && at < end) {
+		further = (here - address) / frame->unit;
+		to[done++] = CFA_ADVANCE_4;
+		memcpy(to + done, &further, sizeof(further));
+		done += sizeof(further);
+		memcpy(to + done, at + size, end - at - size);
+		done += end - at - size;
 	}
 	return done;
 }
@@ -217,42 +235,87 @@ static int emit_frame(struct rewrite *rw, const struct frame *frame, const struc
 	       emit_bytes(rw, program, size) || pad(rw) ? -1 : 0;
 }
 
+/* Is an FDE for a part of a function as good as its own? */
+static bool can_split(const struct frame *frame)
+{
+	return frame->usual && !frame->lsda_size;
+}
+
+/* An FDE that says for a place what FRAME says at FROM. Returns 1, 0 if there is none, or -1. */
+static int add_frame(struct rewrite *rw, const struct frame *frame, const struct place *place,
+		     bool behind, struct entry *entry)
+{
+	u8 *program = malloc(frame->size + PROGRAM_MORE);
+	ssize_t size;
+	int result;
+
+	if (!program)
+		return -1;
+	size = program_to(frame, place->from, behind, program);
+	*entry = (struct entry){ .start = place->at, .frame = here(rw), .behind = behind };
+	result = size < 0 ? 0 : emit_frame(rw, frame, place, program, size) ?: 1;
+	free(program);
+	return result;
+}
+
+/* For a place, and if that is within a function for what is behind it. How many, or -1. */
+static int add_frames(struct rewrite *rw, const struct place *place, struct entry *entries)
+{
+	const struct frame *frame = frame_of(rw, place->from), *around = frame_of(rw, place->at);
+	struct place rest = { .at = place->at + place->size };
+	int count, more;
+
+	if (!frame || !frame->usual || (around && !can_split(around)))
+		return 0;
+	count = add_frame(rw, frame, place, false, entries);
+	if (count <= 0 || !around || rest.at >= around->end)
+		return count;
+	rest.from = rest.at;
+	rest.size = around->end - rest.at;
+	more = add_frame(rw, around, &rest, true, entries + count);
+	/* Nothing is better than something that hides what there is. */
+	return more > 0 ? count + more : more;
+}
+
 /* Returns how many entries there are, or -1 without memory. */
 static ssize_t emit_frames(struct rewrite *rw, struct entry *entries)
 {
-	const struct place *place = rw->places, *end = place + rw->nr_places;
-	size_t count = 0, most = 0, i;
-	ssize_t size;
-	u8 *program;
+	size_t count = 0, i;
+	int added;
 
-	for (i = 0; i < rw->nr_frames; i++) {
-		most = most < rw->frames[i].size ? rw->frames[i].size : most;
-		entries[count++] = (struct entry){ rw->frames[i].start, rw->frames[i].entry };
-	}
-	program = malloc(most + 1);
-	for (; program && place < end; place++) {
-		const struct frame *frame = frame_of(rw, place->from);
-
-		if (frame_of(rw, place->at))
-			continue;
-		size = frame && frame->usual ? program_to(frame, place->from, program) : -1;
-		if (size < 0)
-			continue;
-		entries[count++] = (struct entry){ place->at, here(rw) };
-		if (emit_frame(rw, frame, place, program, size)) {
-			free(program);
+	for (i = 0; i < rw->nr_frames; i++)
+		entries[count++] = (struct entry){
+			.start = rw->frames[i].start, .frame = rw->frames[i].entry,
+		};
+	for (i = 0; i < rw->nr_places; i++) {
+		added = add_frames(rw, rw->places + i, entries + count);
+		if (added < 0)
 			return -1;
-		}
+		count += added;
 	}
-	free(program);
-	return program ? (ssize_t)count : -1;
+	return count;
 }
 
 static int compare_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->behind - y->behind;
+}
+
+/* In order; what is behind a hop may be the next one, which knows better. */
+static size_t sort_entries(struct entry *entries, size_t count)
+{
+	size_t i, kept = 0;
+
+	qsort(entries, count, sizeof(*entries), compare_entries);
+	for (i = 0; i < count; i++) {
+		if (!i || !entries[i].behind || entries[kept - 1].start != entries[i].start)
+			entries[kept++] = entries[i];
+	}
+	return kept;
 }
 
 static int emit_table(struct rewrite *rw, struct entry *entries, size_t count, u64 old)
@@ -265,7 +328,6 @@ static int emit_table(struct rewrite *rw, struct entry *entries, size_t count, u
 
 	rw->table_at = here(rw);
 	table.frames = old - (rw->table_at + offsetof(struct table, frames));
-	qsort(entries, count, sizeof(*entries), compare_entries);
 	if (emit_bytes(rw, &table, sizeof(table)))
 		return -1;
 	for (i = 0; i < count; i++) {
@@ -318,9 +380,10 @@ int unwind_emit(struct rewrite *rw, struct fault *fault)
 	if (!is_wanted(rw))
 		return 0;
 	qsort(rw->frames, rw->nr_frames, sizeof(*rw->frames), compare_frames);
-	entries = calloc(rw->nr_frames + rw->nr_places, sizeof(*entries));
+	entries = calloc(rw->nr_frames + 2 * rw->nr_places, sizeof(*entries));
 	if (entries) {
 		count = emit_frames(rw, entries);
+		count = count < 0 ? count : (ssize_t)sort_entries(entries, count);
 		if (count >= 0 && !emit_bytes(rw, &no_more, sizeof(no_more)))
 			result = emit_table(rw, entries, count, section->sh_addr);
 	}

@@ -20,6 +20,39 @@ extern char __executable_start[], _end[];
 static volatile int done;
 static unsigned long steps, in_new_code, lost;
 
+/*
+ * Its end has room for a short jump only, and within reach of that a long one fits only
+ * where the stack is another one: behind the jump over the padding.
+ */
+long t_padded(long count);
+asm(".text\n"
+	".type t_padded, @function\n"
+	"t_padded:\n"
+	".cfi_startproc\n"
+	".rept 32\n\tmov $1, %eax\n.endr\n"
+	"\ttest %rdi, %rdi\n"
+	"\tje 2f\n"
+	"\tpush %rbx\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset %rbx, -16\n"
+	"\tmov %rdi, %rbx\n"
+	"\tjmp 1f\n"
+	"\t.byte 0x0f, 0x1f, 0x44, 0, 0\n"
+	"1:\tdec %rbx\n"
+	"\tjne 1b\n"
+	"\tpop %rbx\n"
+	".cfi_def_cfa_offset 8\n"
+	".cfi_restore %rbx\n"
+	"2:\tinc %eax\n"
+	"\tret\n"
+	".cfi_endproc\n"
+	".size t_padded, . - t_padded\n"
+	".type behind, @function\n"
+	"behind:\n"
+	".rept 32\n\tmov $1, %eax\n.endr\n"
+	"\tret\n"
+	".size behind, . - behind\n");
+
 static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *data)
 {
 	void *at = (void *)(_Unwind_GetIP(context) - 1);
@@ -57,6 +90,8 @@ int main(int argc, char **argv)
 	sigaction(SIGTRAP, &action, NULL);
 	raise(SIGTRAP);
 	shapes_main(argc, argv);
+	t_padded(3);
+	t_padded(0);
 	done = 1;
 	fprintf(stderr, "%lu of %lu in new code, %lu lost\n", in_new_code, steps, lost);
 	return lost != 0;
