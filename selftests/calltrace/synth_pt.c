@@ -157,7 +157,7 @@ static void timing(struct synth *s)
 		synth_bytes(s, "\x02\x03\x14\x00", 4);		/* CBR */
 		synth_pgd(s, TEXT(i));
 		synth_bytes(s, "\x19\x00\x00\x02\x00\x00\x00\x00", 8);
-		synth_bytes(s, "\xff\xff\x03", 3);
+		synth_bytes(s, "\xff\xff\x02", 3);
 	}
 }
 

@@ -109,6 +109,31 @@ static unsigned int accept(struct trace_event *event, struct pt *pt, enum trace_
 	return 1;
 }
 
+/*
+ * What a synchronisation point says of the trace. Since 2.1 libipt makes events of
+ * that; before, only what it said at the first one was to be had.
+ */
+static unsigned int take_status(struct trace_event *event, struct pt *pt,
+				const struct pt_event *from)
+{
+	const bool inside = pt->inside;
+
+	switch (from->type) {
+	case ptev_enabled:
+		if (inside)
+			return 0;
+		pt->inside = true;
+		pt->address = from->variant.enabled.ip;
+		return say_gap(event, pt, "the packet that enables the trace is missing", 0);
+	case ptev_disabled:
+		pt->inside = false;
+		return inside ? say_gap(event, pt,
+					"the packet that disables the trace is missing", 0) : 0;
+	default:
+		return 0;
+	}
+}
+
 /* Returns how many events it is to us: none or one. */
 static unsigned int take(struct trace_event *event, struct pt *pt, const struct pt_event *from)
 {
@@ -116,6 +141,8 @@ static unsigned int take(struct trace_event *event, struct pt *pt, const struct 
 
 	if (from->has_tsc)
 		pt->time = from->tsc;
+	if (from->status_update)
+		return take_status(event, pt, from);
 	switch (from->type) {
 	case ptev_enabled:
 		missing = pt->inside;
