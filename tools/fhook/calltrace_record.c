@@ -200,6 +200,31 @@ static int emulator_of(const char *program, const char **emulator, struct fault 
 	return 0;
 }
 
+/*
+ * QEMU may be linked statically, as Debian's is since 13, and cannot load anything then.
+ * If it cannot even be run, whoever runs it says so.
+ */
+static int check_plugins(const char *emulator, struct fault *fault)
+{
+	bool takes = false, runs = false;
+	char line[256], command[64];
+	FILE *help;
+
+	snprintf(command, sizeof(command), "%s --help 2> /dev/null", emulator);
+	help = popen(command, "r");
+	while (help && fgets(line, sizeof(line), help)) {
+		runs = true;
+		takes |= !!strstr(line, "-plugin");
+	}
+	if (help)
+		pclose(help);
+	if (!runs || takes)
+		return 0;
+	return fault_say(fault,
+			 "this machine's %s loads no plugins: record in a guest of a QEMU that does",
+			 emulator);
+}
+
 /* The program that is recorded may go elsewhere; NULL without memory. */
 static char *absolute(const char *path)
 {
@@ -217,7 +242,7 @@ static int record_plugin(struct record *record, struct fault *fault)
 	const char *emulator;
 	int count = 0, result = -1;
 
-	if (emulator_of(record->program, &emulator, fault))
+	if (emulator_of(record->program, &emulator, fault) || check_plugins(emulator, fault))
 		return -1;
 	out = absolute(record->directory);
 	map = absolute(record->map);

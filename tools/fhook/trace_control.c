@@ -25,6 +25,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -51,6 +52,12 @@ void trace_control_flushed(void)
 	pthread_mutex_unlock(&flush_lock);
 }
 
+/* Without this, newer versions may flush what a processor executes. */
+static void flush_while_none_runs(void *cpu, uintptr_t data __unused)
+{
+	tb_flush(cpu);
+}
+
 /* Have QEMU drop what it has translated, and wait until it has. */
 static int flush_code(struct fault *fault)
 {
@@ -63,13 +70,13 @@ static int flush_code(struct fault *fault)
 	cpu = qemu_get_cpu ? qemu_get_cpu(0) : NULL;
 	if (qemu_get_cpu && !cpu)
 		return 0;
-	if (!cpu || !tb_flush)
+	if (!cpu || !tb_flush || !async_safe_run_on_cpu)
 		return fault_say(fault,
 				 "this QEMU does not let go of code that it has translated: say the range before anything in it runs");
 	pthread_mutex_lock(&flush_lock);
 	before = flushes;
 	pthread_mutex_unlock(&flush_lock);
-	tb_flush(cpu);
+	async_safe_run_on_cpu(cpu, flush_while_none_runs, 0);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += FLUSH_SECONDS;
 	pthread_mutex_lock(&flush_lock);
@@ -250,8 +257,11 @@ static void *control(void *data __unused)
 	while (in < 0 && (in = out = open_socket()) < 0)
 		nanosleep(&pause, NULL);
 	from = fdopen(in, "r");
-	if (from)
-		answer_lines(from, out);
+	if (!from)
+		return NULL;
+	/* Otherwise exit() waits for who reads it, since glibc 2.41. */
+	__fsetlocking(from, FSETLOCKING_BYCALLER);
+	answer_lines(from, out);
 	return NULL;
 }
 

@@ -21,7 +21,13 @@
 #include "trace_plugin.h"
 #include "words.h"
 
-QEMU_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
+QEMU_EXPORT int qemu_plugin_version;
+
+/* Before the emulator looks at it. */
+static void __attribute__((constructor)) choose_version(void)
+{
+	qemu_plugin_version = qemu_plugin_num_vcpus ? QEMU_PLUGIN_NEW : QEMU_PLUGIN_OLD;
+}
 
 struct trace_plugin plugin = {
 	.profile = PROFILE_TARGET,
@@ -87,6 +93,9 @@ static struct trace_site *keep_site(const struct trace_site *wanted)
 	return site;
 }
 
+/* The longest instruction of x86_64. */
+#define INSN_MAX	15
+
 static struct trace_site *site_of(struct qemu_plugin_insn *insn, u64 start)
 {
 	struct trace_site site = {
@@ -94,7 +103,9 @@ static struct trace_site *site_of(struct qemu_plugin_insn *insn, u64 start)
 		.ip = qemu_plugin_insn_vaddr(insn),
 		.size = qemu_plugin_insn_size(insn),
 	};
-	const u8 *code = qemu_plugin_insn_data(insn);
+	u8 copy[INSN_MAX];
+	const uintptr_t data = qemu_plugin_insn_data(insn, copy, sizeof(copy));
+	const u8 *code = plugin.copies ? copy : (const u8 *)data;
 
 	if (plugin.x86)
 		branch_decode_x86(&site.branch, code, site.size, site.ip);
@@ -206,6 +217,9 @@ static int set_target(const struct qemu_plugin_info *info, struct fault *fault)
 {
 	plugin.x86 = !strcmp(info->target_name, "x86_64");
 	plugin.system = info->system_emulation;
+	plugin.copies = info->version.cur >= QEMU_PLUGIN_COPIES;
+	if (plugin.system && info->version.cur >= QEMU_PLUGIN_NEW && info->system.max_vcpus > 1)
+		plugin.vcpus = info->system.max_vcpus;
 	if (!plugin.x86 && strcmp(info->target_name, "aarch64"))
 		return fault_say(fault,
 				 "there is no trace of a processor %s: only of x86_64 and aarch64",

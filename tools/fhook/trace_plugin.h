@@ -31,6 +31,8 @@ struct trace_range {
  * @id: what QEMU calls it
  * @x86: the guest's architecture; otherwise it is arm64
  * @system: a machine, not a program
+ * @copies: the emulator copies instructions, see qemu_plugin.h
+ * @vcpus: how many a machine has whose emulator may take one for another; or 0
  * @out: where the first recording goes
  * @map_path: the map, or NULL
  * @map: what is in it, if there is one
@@ -42,7 +44,8 @@ struct trace_range {
  */
 struct trace_plugin {
 	u64 id;
-	bool x86, system;
+	bool x86, system, copies;
+	unsigned int vcpus;
 	const char *out, *map_path, *control;
 	struct map map;
 	enum recording_profile profile;

@@ -11,6 +11,7 @@
  * QEMU delivers interrupts between blocks only. If what is executed next is not what
  * follows, one came, and the trace says so.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,28 @@ static struct vcpu *new_vcpu(unsigned int index)
 	}
 	pthread_mutex_unlock(&lock);
 	return vcpu;
+}
+
+/*
+ * Where one thread runs all processors by turns, QEMU 10 gives the number of the one for
+ * which code was translated, whichever executes it.
+ */
+static unsigned int who_executes(unsigned int index)
+{
+	static __thread void **current;
+	unsigned int i;
+
+	if (!plugin.vcpus || !qemu_get_cpu)
+		return index;
+	if (!current)
+		current = dlsym(RTLD_DEFAULT, "current_cpu");
+	if (!current || !*current || *current == qemu_get_cpu(index))
+		return index;
+	for (i = 0; i < plugin.vcpus; i++) {
+		if (*current == qemu_get_cpu(i))
+			return i;
+	}
+	return index;
 }
 
 /* The vCPU, locked, with a stream to write to, or NULL. */
@@ -234,7 +257,7 @@ static void interrupt(struct vcpu *vcpu)
 void trace_executed(unsigned int index, void *data)
 {
 	const struct trace_site *site = data;
-	struct vcpu *vcpu = get_vcpu(index);
+	struct vcpu *vcpu = get_vcpu(who_executes(index));
 
 	if (!vcpu)
 		return;
@@ -277,9 +300,11 @@ static bool read_guest(unsigned int vcpu, u64 address, u64 *value)
 void trace_loaded(unsigned int index, uint32_t info __unused, uint64_t address, void *data)
 {
 	const struct trace_site *site = data;
-	struct vcpu *vcpu = get_vcpu(index);
+	struct vcpu *vcpu;
 	u64 target;
 
+	index = who_executes(index);
+	vcpu = get_vcpu(index);
 	if (!vcpu)
 		return;
 	/*
@@ -372,7 +397,7 @@ static bool follows(const struct trace_site *site, u64 next)
 void trace_block_executed(unsigned int index, void *data)
 {
 	const struct trace_site *site = data;
-	struct vcpu *vcpu = get_vcpu(index);
+	struct vcpu *vcpu = get_vcpu(who_executes(index));
 
 	if (!vcpu)
 		return;
