@@ -75,6 +75,9 @@ unsigned long apply(operation function, unsigned long times)
 
 static jmp_buf back;
 
+/* It ends by a jump only. */
+#pragma GCC diagnostic ignored "-Winfinite-recursion"
+
 __attribute__((noinline)) void jump_back(unsigned long n)
 {
 	FHOOK_TRACE(9);

@@ -29,7 +29,7 @@ allowed()
 }
 
 # What compilers complain about has the lines that the source has, and an old source
-# stays one.
+# stays one, of which newer ones complain.
 lines()
 {
 	cat > old.c <<-'END'
@@ -45,7 +45,7 @@ lines()
 	for compiler in gcc clang; do
 		$compiler -std=c89 -pedantic-errors -Werror=declaration-after-statement -Wall \
 			-I"$programs/../../../tools/fhook" -c -o old.o old.stubs.c 2> old.said
-		[ "$(grep -c ' warning: ' old.said)" -eq 1 ]
+		[ "$(grep ' warning: ' old.said | grep -vc 'without a prototype')" -eq 1 ]
 		grep -q '^old.c:4:.*unused variable' old.said
 	done
 }

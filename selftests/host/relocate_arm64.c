@@ -22,13 +22,19 @@ static uint32_t word_at(const uint8_t *bytes)
 	return word;
 }
 
-/* The hints that uprobes step: NOP, BTI, and what signs a pointer or strips it. */
-static bool is_steppable_hint(unsigned int hint)
+/*
+ * Versions of capstone differ in which hints have names of their own. Uprobes step NOP,
+ * BTI, and what signs a pointer or strips it.
+ */
+static bool is_other_hint(uint32_t word)
 {
+	const unsigned int hint = word >> 5 & 0x7f;
 	static const uint64_t steppable = 1ULL << 0 | 1ULL << 7 | 1ULL << 8 | 1ULL << 10 |
 		0xfULL << 24 | 1ULL << 32 | 1ULL << 34 | 1ULL << 36 | 1ULL << 38;
 
-	return hint < 64 && steppable >> hint & 1;
+	if ((word & 0xfffff01f) != 0xd503201f)
+		return false;
+	return hint >= 64 || !(steppable >> hint & 1);
 }
 
 static bool is_exclusive(unsigned int id)
@@ -90,9 +96,16 @@ static const char *immovable(csh capstone, const cs_insn *insn)
 		return "literal";
 	if (is_exclusive(insn->id))
 		return "exclusive";
+	if (is_other_hint(word_at(insn->bytes)))
+		return "hint";
+	/* UDF, which capstone 4 does not know. */
+	if (word_at(insn->bytes) <= 0xffff)
+		return "exception";
 
 	switch (insn->id) {
 	case ARM64_INS_ADR:
+		/* SVE has others of that name, which know nothing of the program counter. */
+		return (word_at(insn->bytes) & 0x9f000000) == 0x10000000 ? "address" : NULL;
 	case ARM64_INS_ADRP:
 		return "address";
 	case ARM64_INS_SVC:
@@ -112,15 +125,6 @@ static const char *immovable(csh capstone, const cs_insn *insn)
 	case ARM64_INS_AT:
 	case ARM64_INS_TLBI:
 		return "system";
-	case ARM64_INS_YIELD:
-	case ARM64_INS_WFE:
-	case ARM64_INS_WFI:
-	case ARM64_INS_SEV:
-	case ARM64_INS_SEVL:
-		return "hint";
-	case ARM64_INS_HINT:
-		if (!is_steppable_hint(insn->detail->arm64.operands[0].imm))
-			return "hint";
 	}
 	return NULL;
 }

@@ -290,7 +290,7 @@ static void say_forms(bool running)
 			printf("%s %p %s\n", form->name, form->addr, form->how);
 		else
 			printf("%s 0x%lx %s %lu %lu\n", form->name, offset, form->how,
-			       form->times, form->stepped);
+			       form->times, form->stepped + more_steps(form));
 	}
 }
 

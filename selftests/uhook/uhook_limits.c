@@ -33,7 +33,7 @@
 #define PLACES_MAX	64
 #define NUMBER		0x55
 
-static const char *path;
+static char path[256];
 static size_t page_size;
 
 static struct place {
@@ -216,12 +216,10 @@ static void run(void (*scenario)(void))
 
 int main(int argc, char **argv)
 {
-	char name[256];
 	size_t i;
 
 	check(argc == 3, "usage: %s make DIR | DIR SCENARIO", argv[0]);
-	snprintf(name, sizeof(name), "%s/text", argv[strcmp(argv[1], "make") ? 1 : 2]);
-	path = name;
+	snprintf(path, sizeof(path), "%s/text", argv[strcmp(argv[1], "make") ? 1 : 2]);
 	page_size = getpagesize();
 	if (!strcmp(argv[1], "make")) {
 		make_text(path, NUMBER, NUMBER);
