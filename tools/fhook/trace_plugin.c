@@ -13,6 +13,7 @@
  * What is translated is looked at once, here. Instructions in a range get callbacks.
  * The same code may be translated any number of times; a site is kept and used again.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -103,10 +104,12 @@ static struct trace_site *site_of(struct qemu_plugin_insn *insn, u64 start)
 		.ip = qemu_plugin_insn_vaddr(insn),
 		.size = qemu_plugin_insn_size(insn),
 	};
-	u8 copy[INSN_MAX];
+	u8 copy[INSN_MAX] = { 0 };
 	const uintptr_t data = qemu_plugin_insn_data(insn, copy, sizeof(copy));
 	const u8 *code = plugin.copies ? copy : (const u8 *)data;
 
+	if (plugin.copies && data < site.size)
+		return NULL;
 	if (plugin.x86)
 		branch_decode_x86(&site.branch, code, site.size, site.ip);
 	else
@@ -220,6 +223,9 @@ static int set_target(const struct qemu_plugin_info *info, struct fault *fault)
 	plugin.copies = info->version.cur >= QEMU_PLUGIN_COPIES;
 	if (plugin.system && info->version.cur >= QEMU_PLUGIN_NEW && info->system.max_vcpus > 1)
 		plugin.vcpus = info->system.max_vcpus;
+	if (plugin.vcpus && !dlsym(RTLD_DEFAULT, "current_cpu"))
+		return fault_say(fault,
+				 "this QEMU does not say which processor executes: give the machine one only");
 	if (!plugin.x86 && strcmp(info->target_name, "aarch64"))
 		return fault_say(fault,
 				 "there is no trace of a processor %s: only of x86_64 and aarch64",
