@@ -223,7 +223,7 @@ static int set_target(const struct qemu_plugin_info *info, struct fault *fault)
 	plugin.copies = info->version.cur >= QEMU_PLUGIN_COPIES;
 	if (plugin.system && info->version.cur >= QEMU_PLUGIN_NEW && info->system.max_vcpus > 1)
 		plugin.vcpus = info->system.max_vcpus;
-	if (plugin.vcpus && !dlsym(RTLD_DEFAULT, "current_cpu"))
+	if (plugin.vcpus && (!qemu_get_cpu || !dlsym(RTLD_DEFAULT, "current_cpu")))
 		return fault_say(fault,
 				 "this QEMU does not say which processor executes: give the machine one only");
 	if (!plugin.x86 && strcmp(info->target_name, "aarch64"))

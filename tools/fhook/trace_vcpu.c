@@ -129,11 +129,12 @@ static unsigned int who_executes(unsigned int index)
 	static __thread void **current;
 	unsigned int i;
 
-	if (!plugin.vcpus || !qemu_get_cpu)
+	if (!plugin.vcpus)
 		return index;
+	/* set_target() has seen that it is there; each thread has its own. */
 	if (!current)
 		current = dlsym(RTLD_DEFAULT, "current_cpu");
-	if (!current || !*current || *current == qemu_get_cpu(index))
+	if (*current == qemu_get_cpu(index))
 		return index;
 	for (i = 0; i < plugin.vcpus; i++) {
 		if (*current == qemu_get_cpu(i))
