@@ -279,7 +279,8 @@ DECLARE_PER_CPU(unsigned int, fhook_guard);
 
 /*
  * A task dies of an oops, perhaps in a callback: do not refuse all others after
- * it. It is preemptible now, so the guard of this CPU is nobody else's.
+ * it. To be called while it cannot leave the CPU that it was in the callback on; if
+ * it can, it was in none, and the guard of any CPU that it is on is clear.
  */
 static inline void fhook_task_dead(void)
 {

@@ -15,7 +15,8 @@
  * NMIs do so in between in pairs, so there is no lock. Two things make a frame
  * safe to find at any instruction: it counts as taken before it is filled, and
  * its return address is in it before the function loses it, and given back
- * before the frame is popped.
+ * before the frame is popped. What runs at a return takes no kprobe: what handles
+ * that may have exits hooked, and return by way of here.
  *
  * The mainline counterparts are fgraph.c and rethook.c. Of what a frame refers
  * to, see exits.c; of the stacks, stack.c.
@@ -23,6 +24,7 @@
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/bug.h>
+#include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
@@ -61,6 +63,8 @@ void fhook_frame_pop(struct fhook_frame *frame)
 	WRITE_ONCE(current->fhook_stack->top, older(frame));
 }
 
+NOKPROBE_SYMBOL(fhook_frame_pop);
+
 /*
  * A function that was left without returning, as by a CPU that is suspended, has
  * its frame still there. Its callers have frames of their own below.
@@ -86,6 +90,8 @@ static noinline struct fhook_frame *drop_until(struct fhook_stack *stack,
 	/* There is nowhere to go on. */
 	panic("fhook: a function has lost its return address (%#lx)", key);
 }
+
+NOKPROBE_SYMBOL(drop_until);
 
 /* The bit of fhook_guard that stands for this context, as in fhook_caller. */
 static __always_inline unsigned int guard_bit(void)
@@ -124,6 +130,8 @@ static noinline void call_exits(struct fhook_frame *frame,
 			call_exit(&exits->exits[i], frame, fregs);
 	}
 }
+
+NOKPROBE_SYMBOL(call_exits);
 
 static __always_inline void handle_return(struct fhook_regs *fregs, bool full)
 {
@@ -167,6 +175,8 @@ void fhook_return_handler(struct fhook_regs *fregs)
 	handle_return(fregs, false);
 }
 
+NOKPROBE_SYMBOL(fhook_return_handler);
+
 /**
  * fhook_regs_return_handler() - the same, with full registers
  * @fregs: the registers, wholly filled
@@ -177,6 +187,8 @@ void fhook_regs_return_handler(struct fhook_regs *fregs)
 {
 	handle_return(fregs, true);
 }
+
+NOKPROBE_SYMBOL(fhook_regs_return_handler);
 
 /**
  * fhook_ret_addr() - the return address that a frame keeps
