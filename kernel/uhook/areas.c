@@ -108,7 +108,8 @@ static bool is_near(const struct uhook_wanted *w, unsigned long addr)
 
 /*
  * The nearest gap below the site, where nothing grows: heaps and the segments
- * of an object that is being loaded come above. Only when there is none, above.
+ * of an object that is being loaded come above. Only when there is none, above: the
+ * heap as well, if it is there, and before it if it leaves no room in reach.
  */
 static unsigned long find_gap(struct mm_struct *mm, enum uhook_area_kind kind,
 			      const struct uhook_wanted *w)
@@ -126,6 +127,8 @@ static unsigned long find_gap(struct mm_struct *mm, enum uhook_area_kind kind,
 		high = min(high, uhook_stack_floor(mm));
 	low = mm->brk > w->site && mm->brk < high ? mm->brk + SZ_64M : w->site;
 	gap = gap_between(kind, low, high, 0);
+	if (!is_near(w, gap))
+		gap = gap_between(kind, w->site, min(high, mm->start_brk), 0);
 
 	return is_near(w, gap) ? gap : -ERANGE;
 }

@@ -9,19 +9,22 @@
  *					"held"; a line is read, and all called again
  *
  * As the places are those of an architecture, so is how far a slot may be: REACH
- * is more than that.
+ * is more than that, and NEARER less.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "uhook_text.h"
 
 #if defined(__x86_64__)
 #define REACH		0x90000000UL
+#define NEARER		0x78000000UL
 #define HIGHEST		0x7ffffffff000UL
 #elif defined(__aarch64__)
 #define REACH		0x10000000UL
+#define NEARER		0x7800000UL
 #define HIGHEST		0x1000000000000UL
 #endif
 
@@ -190,6 +193,18 @@ static void scenario_places(void)
 	check(sbrk(0x100000) != (void *)-1, "sbrk: %s", strerror(errno));
 }
 
+/* The heap is in reach, and leaves no room above it that is. */
+static void scenario_heap(void)
+{
+	unsigned long end = (unsigned long)surrounded(0, true, false) + NEARER - 0x2000000;
+
+	/* In this order: at each step, it begins before it ends. */
+	check(!prctl(PR_SET_MM, PR_SET_MM_BRK, end, 0, 0), "brk: %s", strerror(errno));
+	check(!prctl(PR_SET_MM, PR_SET_MM_START_BRK, end, 0, 0), "start: %s", strerror(errno));
+	add(FAR, "slot");
+	add(surrounded(1, true, false), "slot");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -198,6 +213,7 @@ static const struct {
 	{ "areas", scenario_areas },
 	{ "rlimit", scenario_rlimit },
 	{ "places", scenario_places },
+	{ "heap", scenario_heap },
 };
 
 static void run(void (*scenario)(void))
