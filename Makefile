@@ -45,7 +45,9 @@ tree:
 	@scripts/deps
 	@scripts/tree
 
-build: tree
+build:
+	@scripts/deps $(FLAVOUR)
+	@scripts/tree
 	@scripts/build $(FLAVOUR)
 	@scripts/guest $(FLAVOUR)
 

@@ -56,14 +56,21 @@ case $top$BUILD in
 esac
 [ ! -e "$BUILD" ] || [ -w "$BUILD" ] ||
 	die "$BUILD belongs to $(stat -c %U "$BUILD"): go on as that user (sudo?), remove it, or set BUILD= to another directory."
+# What is in it is replaced and removed without asking.
+[ -e "$BUILD/.lock" ] || [ -e "$tree/.git/fhook-source" ] || [ -z "$(ls -A "$BUILD" 2>/dev/null)" ] ||
+	die "$BUILD holds files, and nothing that was built here: set BUILD= to a new or an empty directory."
 
-# Two at a time would build in the same tree and write the same results.
+# Two at a time would build in the same tree and write the same results; what the one
+# that has the lock calls has it, too.
 lock_build()
 {
+	[ "${FHOOK_LOCKED:-}" != "$BUILD" ] || return 0
 	mkdir -p "$BUILD"
 	exec 9> "$BUILD/.lock"
 	flock -n 9 ||
-		die "another test, bench, check or demo is running in $BUILD: wait for it, or set BUILD= to another directory."
+		die "something else that builds or tests is running in $BUILD: wait for it, or set BUILD= to another directory."
+	FHOOK_LOCKED=$BUILD
+	export FHOOK_LOCKED
 }
 
 # A clone that belongs to another user (sudo make demo) is still ours to

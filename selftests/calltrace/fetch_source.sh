@@ -21,13 +21,15 @@ fetch()
 {
 	# shellcheck disable=SC2016	# no variables of the shell
 	apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' \
-		'Created-By: Packages' | sort -u |
+		'Created-By: Packages' 'Origin: Debian' | sort -u |
 		sed 's,^,deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ,' \
 		> sources.list
 	set -- -qq -o "Dir::Etc::SourceList=$PWD/sources.list" \
 		-o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$PWD/lists" \
 		-o "Dir::Cache=$PWD/cache"
-	apt-get "$@" update && apt-get "$@" source "$package"
+	# It is no matter if one of several archives cannot be reached.
+	apt-get "$@" update || :
+	apt-get "$@" source "$package"
 }
 
 if [ -z "$(unpacked)" ] && ! fetch > log 2>&1; then
