@@ -21,7 +21,7 @@ help:
 	@echo "make shell     boot to a prompt, with modules and tools at hand (ARCH=, FLAVOUR=);"
 	@echo "               with TRACE=DIR QEMU records calls there, when the guest says so"
 	@echo "make test      host tests and the guest's, on both architectures (T=pattern, ARCH=)"
-	@echo "make test-all  every flavour, and mainline's own tests: nothing may be lost (ARCH=)"
+	@echo "make test-all  every flavour, and on x86_64 mainline's own tests: nothing may be lost (ARCH=)"
 	@echo "make tools     the host's tools of call tracing, in $(BUILD)/host/fhook"
 	@echo "make bench     count what a hook and a call trace cost, with rivals side by side (ARCH=)"
 	@echo "make lint      static checks"

@@ -131,6 +131,8 @@ unsigned int fhook_test_dying(void);
 bool fhook_test_reserved(unsigned long first, unsigned long last);
 int fhook_test_bpf_poke(unsigned long addr);
 bool fhook_test_is_text(unsigned long addr);
+const void *fhook_test_sites(unsigned long slot);
+bool fhook_test_can_write(const void *addr);
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size);

@@ -560,6 +560,24 @@ static void test_reserved(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, -EBUSY, err);
 }
 
+/* Neither trampolines nor the list of slots. */
+static void test_read_only(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "test");
+	unsigned long slot = fhook_test_find_slot((unsigned long)vfs_fsync);
+
+	KUNIT_ASSERT_NE(test, 0, slot);
+	KUNIT_EXPECT_FALSE(test, fhook_test_can_write(fhook_test_sites(slot)));
+
+	fhook_probe_register(probe, "fhook_target_a");
+	KUNIT_EXPECT_EQ(test, FHOOK_A(1), fhook_target_a(1));
+	KUNIT_ASSERT_NE(test, 0, probe->return_ip);
+	KUNIT_EXPECT_FALSE(test, fhook_test_can_write((void *)probe->return_ip));
+	fhook_probe_unregister(probe);
+
+	KUNIT_EXPECT_TRUE(test, fhook_test_can_write(probe));
+}
+
 static struct kunit_case fhook_error_cases[] = {
 	KUNIT_CASE(test_bad_filters),
 	KUNIT_CASE(test_all_excluded),
@@ -575,6 +593,7 @@ static struct kunit_case fhook_error_cases[] = {
 	KUNIT_CASE(test_bytes_at_unregister_shared),
 	KUNIT_CASE(test_bytes_at_retarget),
 	KUNIT_CASE(test_reserved),
+	KUNIT_CASE(test_read_only),
 	{}
 };
 

@@ -15,6 +15,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
+#include <linux/uaccess.h>
 
 #include "../kernel/fhook/internal.h"
 #include "test_fhook.h"
@@ -146,6 +147,32 @@ bool fhook_test_is_text(unsigned long addr)
 	return __kernel_text_address(addr);
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_is_text, FHOOK_KUNIT);
+
+/**
+ * fhook_test_sites() - the table that a slot is in
+ * @slot: its address
+ *
+ * Return: the address of the first entry.
+ */
+const void *fhook_test_sites(unsigned long slot)
+{
+	return fhook_table_of(slot)->sites;
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_sites, FHOOK_KUNIT);
+
+/**
+ * fhook_test_can_write() - could a stray pointer do harm there?
+ * @addr: of a byte of the kernel's
+ *
+ * Return: true if the kernel can write to it; it has been left as it was.
+ */
+bool fhook_test_can_write(const void *addr)
+{
+	u8 byte = READ_ONCE(*(const u8 *)addr);
+
+	return !copy_to_kernel_nofault((void *)addr, &byte, sizeof(byte));
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_can_write, FHOOK_KUNIT);
 
 /**
  * fhook_test_trace_regs() - stack_trace_save_regs()

@@ -242,7 +242,7 @@ bool uprobe_is_followed(struct uprobe *uprobe, unsigned int distance);
 bool uprobe_is_at(struct uprobe *uprobe, struct vm_area_struct *vma, unsigned long vaddr);
 int uprobe_read_text(struct mm_struct *mm, unsigned long vaddr, void *bytes, int len);
 int uprobe_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned long vaddr,
-		      const void *expected, const void *bytes, int len);
+		      const void *expected, const void *bytes, int len, gfp_t how);
 
 /* For those who own address spaces. */
 bool uhook_has_sites(const struct mm_struct *mm);

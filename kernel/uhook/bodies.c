@@ -112,7 +112,7 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 	struct vm_area_struct *vma = vma_lookup(current->mm, site->vaddr);
 	long addr;
 
-	if (!vma || !uprobe_is_at(uprobe, vma, site->vaddr))
+	if (!vma || !uprobe_is_at(uprobe, vma, site->vaddr) || !uhook_is_known(um, site))
 		return;
 
 	/* Who has come while the program could write here did not tell. */
@@ -179,6 +179,7 @@ static bool may_pass(enum uhook_bar bar)
 	case UHOOK_BAR_TRACED:
 	case UHOOK_BAR_SHARED:
 	case UHOOK_BAR_CLOCK:
+	case UHOOK_BAR_RSEQ:
 	case UHOOK_BAR_ERROR:
 		return true;
 	default:

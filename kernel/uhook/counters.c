@@ -255,6 +255,31 @@ static void enter_counter(struct uhook_set *set, struct uhook_counter *counter)
 	set->counts |= counter->user != UHOOK_USER_STUB;
 }
 
+/* Of so many hooks as there are just now; NULL if there are none. */
+static struct uhook_set *collect_set(struct uprobe *uprobe, struct mm_struct *mm)
+{
+	struct collected c = { .mm = mm };
+
+	uprobe_find_consumer(uprobe, collect, &c);
+	if (!c.nr)
+		return NULL;
+
+	c.set = kzalloc(struct_size(c.set, counters, c.nr), GFP_UHOOK);
+	if (!c.set)
+		return ERR_PTR(-ENOMEM);
+
+	c.set->nr = c.nr;
+	c.nr = 0;
+	uprobe_find_consumer(uprobe, collect, &c);
+	c.set->filtered = c.filtered;
+	if (c.nr == c.set->nr)
+		return c.set;
+
+	kfree(c.set);
+
+	return ERR_PTR(-EAGAIN);
+}
+
 /**
  * uhook_make_set - the hooks of a place that do something in a program
  * @uprobe: the place
@@ -265,28 +290,24 @@ static void enter_counter(struct uhook_set *set, struct uhook_counter *counter)
  */
 struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm)
 {
-	struct collected c = { .mm = mm };
+	struct uhook_set *set;
 	unsigned int i;
 
-	uprobe_find_consumer(uprobe, collect, &c);
-	if (!c.nr)
-		return NULL;
+	/*
+	 * Hooks come and go meanwhile, and tell the body of it later; but a body of
+	 * none would have no code by which its jump is known.
+	 */
+	do {
+		set = collect_set(uprobe, mm);
+	} while (set == ERR_PTR(-EAGAIN));
+	if (IS_ERR_OR_NULL(set))
+		return set;
 
-	c.set = kzalloc(struct_size(c.set, counters, c.nr), GFP_UHOOK);
-	if (!c.set)
-		return ERR_PTR(-ENOMEM);
+	refcount_set(&set->ref, 1);
+	for (i = 0; i < set->nr; i++)
+		enter_counter(set, set->counters[i]);
 
-	refcount_set(&c.set->ref, 1);
-	c.set->nr = c.nr;
-	c.nr = 0;
-	uprobe_find_consumer(uprobe, collect, &c);
-	/* Hooks may have gone meanwhile; those that come find us later. */
-	c.set->nr = min(c.nr, c.set->nr);
-	c.set->filtered = c.filtered;
-	for (i = 0; i < c.set->nr; i++)
-		enter_counter(c.set, c.set->counters[i]);
-
-	return c.set;
+	return set;
 }
 
 static void free_set(struct work_struct *work)

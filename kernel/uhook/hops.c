@@ -10,12 +10,15 @@
  * may execute them and not change them, nor put anything in their place. What
  * was there first stays, and room is left for what grows.
  *
- * A hop is written before anybody jumps to it, and never changes. A child has
- * its parent's; nothing is added to a block that several have.
+ * A hop is written before anybody jumps to it. Where there is room for only one, and
+ * its site has another body by now, the page is replaced by a copy in which it leads
+ * there; nobody jumps to it then, and who has just come to it goes either way. A child
+ * has its parent's; nothing is added to a block that several have, or changed.
  *
  * Blocks are found by address without a lock, by tasks that run in the address
  * space; they are added with uhook_mm::lock and the mmap lock held, and go when
- * nobody uses it any more.
+ * nobody uses it any more. Pages go before that when they are replaced, after a grace
+ * period of RCU.
  *
  * The punning of instructions is that of LiteInst; that the kernel puts the
  * targets there is new.
@@ -24,6 +27,7 @@
 #include <linux/bitmap.h>
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/security.h>
 #include <linux/sizes.h>
@@ -43,11 +47,13 @@
 /**
  * struct hop_page - what is known of a page
  * @page: it
+ * @rcu: to be freed
  * @used: which bytes are taken
  * @starts: which of them begin a hop
  */
 struct hop_page {
 	struct page	*page;
+	struct rcu_head	rcu;
 	DECLARE_BITMAP(used, PAGE_SIZE);
 	DECLARE_BITMAP(starts, PAGE_SIZE);
 };
@@ -79,7 +85,7 @@ static vm_fault_t hop_fault(const struct vm_special_mapping *sm, struct vm_area_
 	struct hop_page *hp = NULL;
 
 	if (block)
-		/* Pairs with make_hop_page(). */
+		/* Pairs with make_hop_page(); none is replaced while the mmap lock is held. */
 		hp = smp_load_acquire(&block->pages[vmf->address % HOP_BLOCK_SIZE / PAGE_SIZE]);
 	if (!hp)
 		return VM_FAULT_SIGBUS;
@@ -137,8 +143,6 @@ static int map_pages(struct mm_struct *mm, unsigned long start, unsigned long si
 {
 	struct vm_area_struct *vma;
 
-	if (mm->map_count >= sysctl_max_map_count / 2)
-		return -ENOSPC;
 	if (!uhook_is_free(mm, start, size))
 		return -EEXIST;
 
@@ -194,8 +198,6 @@ static int make_hop_page(struct uhook_mm *um, struct uhook_hops *block, unsigned
 
 	if (block->pages[i])
 		return 0;
-	if (um->nr_hop_pages == MAX_HOP_PAGES)
-		return -ENOSPC;
 
 	hp = kvzalloc(sizeof(*hp), GFP_UHOOK);
 	if (!hp)
@@ -224,6 +226,34 @@ static long find_place(const struct hop_page *hp, unsigned int first, unsigned i
 	return at <= last ? at : -1;
 }
 
+static void free_hop_page(struct hop_page *hp)
+{
+	put_page(hp->page);
+	kvfree(hp);
+}
+
+static void free_hop_page_rcu(struct rcu_head *rcu)
+{
+	free_hop_page(container_of(rcu, struct hop_page, rcu));
+}
+
+static struct hop_page *copy_hop_page(const struct hop_page *from)
+{
+	struct hop_page *hp = kvmemdup(from, sizeof(*from), GFP_UHOOK);
+
+	if (!hp)
+		return NULL;
+
+	hp->page = alloc_page(GFP_UHOOK);
+	if (!hp->page) {
+		kvfree(hp);
+		return NULL;
+	}
+	copy_page(page_address(hp->page), page_address(from->page));
+
+	return hp;
+}
+
 /**
  * struct hop_want - what a hop is looked for
  * @body: where it leads
@@ -236,6 +266,61 @@ struct hop_want {
 	unsigned long last;
 };
 
+/* May the process have what a page takes that is not there? */
+static bool has_room(const struct uhook_mm *um, const struct uhook_hops *block, unsigned int i)
+{
+	if (block && block->pages[i])
+		return true;
+	if (um->nr_hop_pages == MAX_HOP_PAGES)
+		return false;
+
+	return (block && test_bit(i, &block->mapped)) ||
+	       current->mm->map_count < sysctl_max_map_count / 2;
+}
+
+/* A hop that leads to a body of the same site, or 0. */
+static unsigned long hop_of_site(const struct uhook_mm *um, const struct hop_page *hp,
+				 const struct hop_want *want)
+{
+	unsigned long page = want->first & PAGE_MASK, at = offset_in_page(want->first);
+	unsigned long site, other;
+
+	uhook_translate(um, want->body, &site);
+	for_each_set_bit_from(at, hp->starts, offset_in_page(want->last) + 1) {
+		if (uhook_translate(um, page + at, &other) == UHOOK_BEFORE && other == site)
+			return page + at;
+	}
+
+	return 0;
+}
+
+/* Let that one lead to the body. */
+static long turn_hop(struct uhook_mm *um, struct uhook_hops *block, const struct hop_want *want)
+{
+	unsigned int i = want->first % HOP_BLOCK_SIZE / PAGE_SIZE;
+	struct hop_page *old = block->pages[i], *hp;
+	unsigned long addr = hop_of_site(um, old, want);
+	u8 bytes[UHOOK_JUMP_MAX];
+	int err;
+
+	if (!addr)
+		return -EEXIST;
+	err = uhook_make_hop(addr, want->body, bytes);
+	if (err)
+		return err;
+	hp = copy_hop_page(old);
+	if (!hp)
+		return -ENOMEM;
+
+	arch_uprobe_copy_ixol(hp->page, addr, bytes, sizeof(bytes));
+	/* Pairs with uhook_hop_body(). */
+	smp_store_release(&block->pages[i], hp);
+	zap_page_range_single(vma_lookup(current->mm, addr), addr & PAGE_MASK, PAGE_SIZE, NULL);
+	call_rcu(&old->rcu, free_hop_page_rcu);
+
+	return addr;
+}
+
 static long hop_in_page(struct uhook_mm *um, const struct hop_want *want)
 {
 	unsigned int i = want->first % HOP_BLOCK_SIZE / PAGE_SIZE;
@@ -246,6 +331,8 @@ static long hop_in_page(struct uhook_mm *um, const struct hop_want *want)
 	long at;
 	int err;
 
+	if (!has_room(um, block, i))
+		return -ENOSPC;
 	if (!block && !uhook_is_free(current->mm, want->first & PAGE_MASK, PAGE_SIZE))
 		return -EEXIST;
 	if (!block)
@@ -262,7 +349,7 @@ static long hop_in_page(struct uhook_mm *um, const struct hop_want *want)
 	hp = block->pages[i];
 	at = find_place(hp, offset_in_page(want->first), offset_in_page(want->last));
 	if (at < 0)
-		return -EEXIST;
+		return turn_hop(um, block, want);
 
 	addr = (want->first & PAGE_MASK) + at;
 	err = uhook_make_hop(addr, want->body, bytes);
@@ -286,7 +373,8 @@ static long hop_in_page(struct uhook_mm *um, const struct hop_want *want)
  * @body: where the hop is to lead
  *
  * Context: task, with @um->lock and the mmap lock for writing held.
- * Return: its address; -EEXIST when other things are there, -EBUSY when the page
+ * Return: its address, which may be that of one that led to an earlier body of the
+ * site; -EEXIST when other things are there, -EBUSY when the page
  * is another process's too, -ENOSPC when there are too many pages, -ERANGE,
  * -ENOMEM.
  */
@@ -327,14 +415,21 @@ unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
 {
 	struct uhook_hops *block = block_at(um, ip);
 	unsigned int at = offset_in_page(ip);
+	unsigned long body = 0;
 	struct hop_page *hp;
 
-	/* Pairs with make_hop_page(). */
-	hp = block ? smp_load_acquire(&block->pages[ip % HOP_BLOCK_SIZE / PAGE_SIZE]) : NULL;
-	if (!hp || !test_bit_acquire(at, hp->starts))
+	if (!block)
 		return 0;
 
-	return arch_uhook_jump_target(ip, page_address(hp->page) + at);
+	/* It may be replaced: turn_hop(). */
+	rcu_read_lock();
+	/* Pairs with make_hop_page(). */
+	hp = smp_load_acquire(&block->pages[ip % HOP_BLOCK_SIZE / PAGE_SIZE]);
+	if (hp && test_bit_acquire(at, hp->starts))
+		body = arch_uhook_jump_target(ip, page_address(hp->page) + at);
+	rcu_read_unlock();
+
+	return body;
 }
 
 /**
@@ -367,10 +462,8 @@ static void free_block(struct uhook_hops *block)
 	unsigned int i;
 
 	for (i = 0; i < HOP_BLOCK_PAGES; i++) {
-		if (!block->pages[i])
-			continue;
-		put_page(block->pages[i]->page);
-		kvfree(block->pages[i]);
+		if (block->pages[i])
+			free_hop_page(block->pages[i]);
 	}
 	kfree(block);
 }

@@ -226,6 +226,8 @@ enum uhook_verdict {
  * @UHOOK_BAR_FULL: the process has as many pages for hops as it may have
  * @UHOOK_BAR_SHARED: where the hop should be is shared with a child or parent
  * @UHOOK_BAR_CLOCK: a thread may not read the clock
+ * @UHOOK_BAR_RSEQ: it was hit by a thread that has no restartable sequences, and
+ *	another one has
  * @UHOOK_BAR_ERROR: the text could not be written
  * @UHOOK_BARS: how many there are
  */
@@ -242,6 +244,7 @@ enum uhook_bar {
 	UHOOK_BAR_FULL,
 	UHOOK_BAR_SHARED,
 	UHOOK_BAR_CLOCK,
+	UHOOK_BAR_RSEQ,
 	UHOOK_BAR_ERROR,
 	UHOOK_BARS
 };
@@ -474,6 +477,7 @@ enum uhook_place {
 struct uhook_mm *uhook_mm_of(const struct mm_struct *mm);
 void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const char *comm);
 
+bool uhook_is_known(struct uhook_mm *um, const struct uhook_site *site);
 void uhook_forget_body(const struct uhook_mm *um, unsigned long vaddr);
 
 /* areas.c */

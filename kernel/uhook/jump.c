@@ -21,6 +21,7 @@
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
@@ -39,10 +40,22 @@ static bool needs_kernel(struct uprobe_consumer *uc, void *mm)
 	       ((ops->handler && !ops->in_body) || ops->ret_handler);
 }
 
+static bool has_rseq(const struct task_struct *task)
+{
+#ifdef CONFIG_RSEQ
+	return READ_ONCE(task->rseq);
+#else
+	return false;
+#endif
+}
+
 static enum uhook_bar bar_of_thread(const struct task_struct *task, bool records)
 {
 	if (READ_ONCE(task->ptrace))
 		return UHOOK_BAR_TRACED;
+	/* Of that what is a critical section cannot be learnt from current. */
+	if (has_rseq(task) && !has_rseq(current))
+		return UHOOK_BAR_RSEQ;
 
 	return records && !uhook_can_record(task) ? UHOOK_BAR_CLOCK : UHOOK_NO_BAR;
 }
@@ -207,8 +220,12 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	if (jump.len != body->before_len)
 		return UHOOK_BAR_ERROR;
 
+	/* What other CPUs have fetched of the body before it was written. */
+	if (!IS_ENABLED(CONFIG_X86))
+		kick_all_cpus_sync();
 	with_breakpoint(text, expected);
-	if (uprobe_write_text(vma->vm_mm, vma->vm_mm, site, expected, jump.bytes, jump.len))
+	if (uprobe_write_text(vma->vm_mm, vma->vm_mm, site, expected, jump.bytes, jump.len,
+			      __GFP_NORETRY | __GFP_NOWARN))
 		return UHOOK_BAR_ERROR;
 
 	return UHOOK_NO_BAR;
@@ -245,7 +262,7 @@ int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned 
 
 	body = uhook_body_at(um, addr, &slot);
 	with_breakpoint(body->before, bytes);
-	ret = uprobe_write_text(mm, um->payer ?: mm, site, text, bytes, body->before_len);
+	ret = uprobe_write_text(mm, um->payer ?: mm, site, text, bytes, body->before_len, 0);
 
 	/* Somebody else was faster. */
 	return ret == -ESTALE ? 0 : ret;

@@ -13,6 +13,7 @@
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/sched/signal.h>
 #include <linux/uhook_ring.h>
 
@@ -55,8 +56,9 @@ unsigned long uhook_program_sp(unsigned long sp)
 		if (area->kind != UHOOK_LONG_BODIES || at >= UHOOK_STACKS * UHOOK_STACK_SIZE)
 			continue;
 		pool = uhook_data_at(um->data[i], UHOOK_POOL_AT);
+		at = array_index_nospec(at / UHOOK_STACK_SIZE, UHOOK_STACKS);
 
-		return (pool ? READ_ONCE(pool->frames[at / UHOOK_STACK_SIZE]) : 0) ?: sp;
+		return (pool ? READ_ONCE(pool->frames[at]) : 0) ?: sp;
 	}
 
 	return sp;

@@ -16,6 +16,7 @@
  */
 #include <linux/hash.h>
 #include <linux/irqflags.h>
+#include <linux/nospec.h>
 #include <linux/pid.h>
 #include <linux/ptrace.h>
 #include <linux/sched/clock.h>
@@ -88,7 +89,9 @@ static void find_process(struct uhook_mm *um)
 		return;
 
 	um->looked = true;
-	if (current->flags & PF_EXITING && !current->mm) {
+	/* It is current that has used it last, and has another one by now, or none. */
+	if ((current->flags & PF_EXITING && !current->mm) ||
+	    (current->in_execve && !atomic_read(&um->mm->mm_users))) {
 		um->tgid = um->tgid ?: task_tgid_nr(current);
 		return;
 	}
@@ -146,11 +149,13 @@ static struct uhook_counter *counter_of(struct uhook_area *area, u32 id, unsigne
 	/* Pairs with enter_slot(): a body stays as it is. */
 	if (nr >= smp_load_acquire(&area->used))
 		return NULL;
+	/* It is what the program has written. */
+	nr = array_index_nospec(nr, area->used);
 
 	*site = uhook_slot_nr(area, nr)->site;
 	set = uhook_body_nr(area, nr)->set;
 
-	return set && i < set->nr ? set->counters[i] : NULL;
+	return set && i < set->nr ? set->counters[array_index_nospec(i, set->nr)] : NULL;
 }
 
 /* In nanoseconds: two clocks that were read so near to each other need no other try. */

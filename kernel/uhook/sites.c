@@ -274,6 +274,26 @@ struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
 }
 
 /**
+ * uhook_is_known - is a site what will be found at its address?
+ * @um: of current's address space
+ * @site: it
+ *
+ * Another one may have taken its place since it was hit, which is told of changes.
+ *
+ * Context: task, with the mmap lock held.
+ */
+bool uhook_is_known(struct uhook_mm *um, const struct uhook_site *site)
+{
+	bool known;
+
+	rcu_read_lock();
+	known = lookup_site(um, site->vaddr) == site && is_current(site, um->mm);
+	rcu_read_unlock();
+
+	return known;
+}
+
+/**
  * uhook_forget_body - a site has to look for its body again
  * @um: of the address space
  * @vaddr: the site
@@ -380,6 +400,7 @@ static const char * const bars[UHOOK_BARS] = {
 	[UHOOK_BAR_FULL]	= "the process has as many pages for hops as it may have",
 	[UHOOK_BAR_SHARED]	= "the page for its hop is another process's, too",
 	[UHOOK_BAR_CLOCK]	= "a thread may not read the clock",
+	[UHOOK_BAR_RSEQ]	= "a thread may be in a restartable sequence there",
 	[UHOOK_BAR_ERROR]	= "the text could not be written",
 };
 

@@ -15,6 +15,7 @@
 #include <linux/err.h>
 #include <linux/hash.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/uprobes.h>
 
@@ -434,10 +435,12 @@ static unsigned int number_at(const struct uhook_area *area, unsigned long addr)
 /* What is known of the code at an address of an area, or NULL; lockless. */
 static const struct uhook_slot *slot_at(const struct uhook_area *area, unsigned long addr)
 {
+	unsigned long i = array_index_nospec((addr - area->vaddr) >> PAGE_SHIFT,
+					     ARRAY_SIZE(area->slots));
 	const struct uhook_slot *slots;
 
 	/* Pairs with uhook_make_page(). */
-	slots = smp_load_acquire(&area->slots[(addr - area->vaddr) >> PAGE_SHIFT]);
+	slots = smp_load_acquire(&area->slots[i]);
 
 	return slots ? &slots[offset_in_page(addr) / uhook_slot_size(area->kind)] : NULL;
 }

@@ -19,6 +19,7 @@
  */
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -332,7 +333,10 @@ unsigned long uhook_stub_site(const struct uhook_mm *um, unsigned long ip)
 		return 0;
 	number = (ip - block->vaddr) / UHOOK_STUB_SIZE;
 
-	return number < block->nr ? READ_ONCE(block->sites[number]) : 0;
+	if (number >= block->nr)
+		return 0;
+
+	return READ_ONCE(block->sites[array_index_nospec(number, block->nr)]);
 }
 
 static int copy_pages(const struct uhook_stubs *from, struct uhook_stubs *to)

@@ -11,6 +11,7 @@
  *	uhook_area scribble N	hit N times, try to unmap the data of the code that
  *				counts, and write anything to them; then hit again
  *	uhook_area advise N	hit N times, try to keep the data from children
+ *	uhook_area trap N	as hold, and then breakpoints of its own: "trap NUMBER"
  *
  * Without a probe there is no mapping, and "sealed" has nothing to try.
  */
@@ -23,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/ucontext.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -339,6 +341,44 @@ static void advise(long count)
 	hit(count);
 }
 
+static void hold(long count)
+{
+	hit(count);
+	puts("held");
+	fflush(stdout);
+	getchar();
+	hit(1);
+}
+
+#if defined(__x86_64__)
+static volatile long trap_number = -1;
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	const ucontext_t *uc = context;
+
+	check(sig == SIGTRAP && info->si_code == SI_KERNEL, "signal %d code %d", sig,
+	      info->si_code);
+	trap_number = uc->uc_mcontext.gregs[REG_TRAPNO];
+}
+
+static void own_breakpoint(void)
+{
+	const struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+
+	check(!sigaction(SIGTRAP, &action, NULL), "sigaction: %s", strerror(errno));
+	/* The first one may be what the kernel learns by that there are no probes. */
+	asm volatile("int3; int3");
+	printf("trap %ld\n", trap_number);
+}
+#else
+/* There, breakpoints of probes have a number of their own. */
+static void own_breakpoint(void)
+{
+	puts("trap 3");
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	page_size = getpagesize();
@@ -358,14 +398,13 @@ int main(int argc, char **argv)
 	} else if (argc == 3 && !strcmp(argv[1], "advise")) {
 		advise(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "hold")) {
-		hit(atol(argv[2]));
-		puts("held");
-		fflush(stdout);
-		getchar();
-		hit(1);
+		hold(atol(argv[2]));
 		puts("done");
+	} else if (argc == 3 && !strcmp(argv[1], "trap")) {
+		hold(atol(argv[2]));
+		own_breakpoint();
 	} else {
-		fail("usage: %s offsets | hit N | hold N | sealed | scribble N | advise N",
+		fail("usage: %s offsets | sealed | {hit | noclock | hold | trap | scribble ...} N",
 		     argv[0]);
 	}
 

@@ -2,14 +2,16 @@
 /*
  * uhook: a program with a handler of its own, that hooks on it call.
  *
- *	uhook_handler offsets		where: the functions "work", "store" and
- *					"nested", and the "handler"
+ *	uhook_handler offsets		where: the functions "work", "nested" and
+ *					"outer", and the "handler"
  *	uhook_handler work N		work N times, in each of four threads
  *	uhook_handler jumps N		signals that leave the handler with a longjmp
  *	uhook_handler faults N		faults of the handler, which goes on or is left so
  *	uhook_handler forks N		signals that fork while it runs
  *	uhook_handler nested N		it is called by a signal's handler on the alternate
  *					stack, and another such signal comes
+ *	uhook_handler outer N		it is called N times in a function of a thread whose
+ *					stack is below all that hooks have
  *
  * The handler looks at the registers that it is given, adds up the arguments in the
  * words that it is given, and makes the argument of "work" odd.  It prints
@@ -279,12 +281,49 @@ static void nested(long times)
 	printf("deeper %ld\n", deeper);
 }
 
+static __attribute__((noinline)) long outer(long arg)
+{
+	long ret = handler_work(arg);
+
+	asm volatile("" : "+r"(ret));
+	return ret + 1;
+}
+
+static void *call_outer(void *times)
+{
+	long i, odd = 0;
+
+	for (i = 0; i < (long)times; i++)
+		odd += !(outer(2 * i) & 1);
+
+	return (void *)odd;
+}
+
+/* Hooks' stacks are near the program, and there is no room for them below this. */
+static void below(long times)
+{
+	const size_t size = 0x20000;
+	void *stack = mmap((void *)0x20000, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	pthread_attr_t attr;
+	pthread_t thread;
+	void *odd;
+
+	check(stack != MAP_FAILED, "no memory there");
+	pthread_attr_init(&attr);
+	check(!pthread_attr_setstack(&attr, stack, size) &&
+	      !pthread_create(&thread, &attr, call_outer, (void *)times), "no thread");
+	pthread_join(thread, &odd);
+	printf("odd %ld\n", (long)odd);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "offsets")) {
 		say_offset("work", handler_work);
 		say_offset("nested", handler_nested);
 		say_offset("handler", handler);
+		say_offset("outer", outer);
 	} else if (argc == 3 && !strcmp(argv[1], "work")) {
 		in_threads(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "jumps")) {
@@ -295,8 +334,10 @@ int main(int argc, char **argv)
 		forks(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "nested")) {
 		nested(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "outer")) {
+		below(atol(argv[2]));
 	} else {
-		fail("usage: %s offsets | work N | jumps N | faults N | forks N | nested N",
+		fail("usage: %s offsets | {work | jumps | faults | forks | nested | outer} N",
 		     argv[0]);
 	}
 	check(!wrong, "the handler was given something else %ld times", wrong);

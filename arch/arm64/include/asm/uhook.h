@@ -72,10 +72,13 @@ static inline bool arch_uhook_may_boost(struct pt_regs *regs)
 /* The registers that all processors have are always saved. */
 static inline void arch_uhook_vectors(struct uhook_gate *gate) { }
 
-/* A function of the base set of instructions changes those of SVE that share them. */
+/*
+ * A function of the base set of instructions changes those of SVE and of SME's streaming
+ * mode that share them.
+ */
 static inline bool arch_uhook_can_call(bool vectors)
 {
-	return !vectors || !system_supports_sve();
+	return !vectors || !(system_supports_sve() || system_supports_sme());
 }
 
 static inline void arch_uhook_set_sp(struct pt_regs *regs, unsigned long sp)
