@@ -21,6 +21,13 @@
 
 #define FHOOK_TEST_ARGS		7
 
+/* Where redirects find the targets. */
+#ifdef MODULE
+#define TARGETS_MODULE	KBUILD_MODNAME
+#else
+#define TARGETS_MODULE	NULL
+#endif
+
 /**
  * struct fhook_probe - an ops that writes down how it was called
  * @ops: it
@@ -133,6 +140,7 @@ int fhook_test_bpf_poke(unsigned long addr);
 bool fhook_test_is_text(unsigned long addr);
 const void *fhook_test_sites(unsigned long slot);
 bool fhook_test_can_write(const void *addr);
+int fhook_test_switch(bool on);
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size);

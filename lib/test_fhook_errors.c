@@ -5,8 +5,10 @@
  *
  * "Nothing" is looked at where it counts: in the bytes of the slots.
  */
+#include <linux/fhook_redirect.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
+#include <linux/module.h>
 #include <linux/string.h>
 
 #include "test_fhook.h"
@@ -467,6 +469,71 @@ static void test_bytes_at_unregister(struct kunit *test)
 }
 
 /* The same for a function that two have hooked, who go one after the other. */
+/* Who has put them back before fhook is switched off has given the slot back. */
+static void test_bytes_at_switch(struct kunit *test)
+{
+	struct fhook_probe *stays = fhook_probe(test, "stays");
+	struct fhook_probe *goes = fhook_probe(test, "goes");
+	struct slots *slots = foreign_slots(test, fhook_target_lost1);
+	u8 call[FHOOK_SLOT_SIZE];
+
+	fhook_probe_register(stays, "fhook_target_lost1");
+	fhook_probe_register(goes, "fhook_target_lost1");
+	memcpy(call, (void *)slots->addr[1], sizeof(call));
+	foreign_write(slots);
+	fhook_probe_unregister(goes);
+	expect_foreign(test, slots);
+	fhook_test_poke(slots->addr[1], call, sizeof(call));
+
+	KUNIT_EXPECT_EQ(test, 0, fhook_test_switch(false));
+	fhook_target_lost1(1);
+	KUNIT_EXPECT_EQ(test, 0, fhook_test_switch(true));
+	KUNIT_EXPECT_EQ(test, 0, stays->calls);
+	fhook_target_lost1(1);
+	KUNIT_EXPECT_EQ(test, 1, stays->calls);
+	KUNIT_EXPECT_EQ(test, 0, goes->calls);
+	fhook_probe_unregister(stays);
+	expect_idle(test, slots);
+}
+
+/* A redirect that could not be taken back there goes no further than it is. */
+static void test_bytes_at_restore(struct kunit *test)
+{
+	struct fhook_redirect redirect = {
+		.func		= "fhook_target_lost1",
+		.module		= TARGETS_MODULE,
+		.replacement	= fhook_target_b,
+	};
+	struct fhook_patch patch = {
+		.name		= "lost",
+		.owner		= THIS_MODULE,
+		.redirects	= &redirect,
+		.num		= 1,
+	};
+	struct fhook_probe *stays = fhook_probe(test, "stays");
+	struct fhook_probe *comes = fhook_probe(test, "comes");
+	struct slots *slots = foreign_slots(test, fhook_target_lost1);
+	u8 call[FHOOK_SLOT_SIZE];
+
+	fhook_probe_register(stays, "fhook_target_lost1");
+	KUNIT_ASSERT_EQ(test, 0, fhook_redirect(&patch));
+	KUNIT_EXPECT_EQ(test, FHOOK_B(1), fhook_target_lost1(1));
+	memcpy(call, (void *)slots->addr[1], sizeof(call));
+	foreign_write(slots);
+	KUNIT_EXPECT_EQ(test, 0, fhook_restore(&patch));
+	expect_foreign(test, slots);
+	fhook_test_poke(slots->addr[1], call, sizeof(call));
+
+	fhook_probe_register(comes, "fhook_target_lost1");
+	KUNIT_EXPECT_EQ(test, FHOOK_LOST1(1), fhook_target_lost1(1));
+	KUNIT_EXPECT_EQ(test, 1, comes->calls);
+	fhook_probe_unregister(comes);
+	KUNIT_EXPECT_EQ(test, FHOOK_LOST1(1), fhook_target_lost1(1));
+	fhook_probe_unregister(stays);
+	KUNIT_EXPECT_EQ(test, FHOOK_LOST1(1), fhook_target_lost1(1));
+	expect_idle(test, slots);
+}
+
 static void test_bytes_at_unregister_shared(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "probe");
@@ -591,6 +658,8 @@ static struct kunit_case fhook_error_cases[] = {
 	KUNIT_CASE(test_bytes_before_change),
 	KUNIT_CASE(test_bytes_at_unregister),
 	KUNIT_CASE(test_bytes_at_unregister_shared),
+	KUNIT_CASE(test_bytes_at_switch),
+	KUNIT_CASE(test_bytes_at_restore),
 	KUNIT_CASE(test_bytes_at_retarget),
 	KUNIT_CASE(test_reserved),
 	KUNIT_CASE(test_read_only),

@@ -175,6 +175,18 @@ bool fhook_test_can_write(const void *addr)
 EXPORT_SYMBOL_NS_GPL(fhook_test_can_write, FHOOK_KUNIT);
 
 /**
+ * fhook_test_switch() - fhook_switch(), as the file fhook/enabled does
+ * @on: what it is to be
+ *
+ * Return: 0 or an error.
+ */
+int fhook_test_switch(bool on)
+{
+	return fhook_switch(on);
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_switch, FHOOK_KUNIT);
+
+/**
  * fhook_test_trace_regs() - stack_trace_save_regs()
  * @regs: where to begin
  * @store: for the addresses

@@ -13,12 +13,6 @@
 
 #define MAX_REDIRECTS	3
 
-#ifdef MODULE
-#define TARGETS_MODULE	KBUILD_MODNAME
-#else
-#define TARGETS_MODULE	NULL
-#endif
-
 /**
  * struct redirection - a patch and its table
  * @patch: it

@@ -87,6 +87,12 @@ static bool is_lost(struct fhook_table *table, u32 site,
 	return false;
 }
 
+/* What a site whose bytes have come back is to have of its set, with other hooks. */
+static bool is_stale(const struct fhook_table *table, u32 site)
+{
+	return xa_get_mark((struct xarray *)&table->used, site, FHOOK_SITE_STALE);
+}
+
 static int plan(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		struct fhook_set *old, struct fhook_set *new)
 {
@@ -140,7 +146,7 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 							    txn->report);
 
 	func_offset = old ? old->func_offset : fhook_arch_func_offset(addr);
-	if (txn->num) {
+	if (txn->num && !is_stale(table, site)) {
 		struct fhook_change *last = &txn->changes[txn->num - 1];
 
 		/* Neighbours mostly turn from the same into the same. */
@@ -151,7 +157,8 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 	}
 
 	return plan(txn, table, site, old,
-		    fhook_set_with(old, hook, addr, func_offset, txn->report));
+		    fhook_set_with(old, !is_stale(table, site), hook, addr, func_offset,
+				   txn->report));
 }
 
 /**
@@ -174,7 +181,7 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 
 	/* A site that has come back can be left like any other. */
 	is_lost(table, site, old);
-	if (txn->num) {
+	if (txn->num && !is_stale(table, site)) {
 		struct fhook_change *last = &txn->changes[txn->num - 1];
 
 		if (last->old == old &&
@@ -183,7 +190,7 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 	}
 
 	return plan(txn, table, site, old,
-		    fhook_set_without(old, hook, addr, txn->report));
+		    fhook_set_without(old, !is_stale(table, site), hook, addr, txn->report));
 }
 
 /**
@@ -207,7 +214,8 @@ int fhook_txn_redirect(struct fhook_txn *txn, struct fhook_table *table,
 		return txn->skip_foreign ? 0 : fail_foreign(table, site,
 							    txn->report);
 
-	if (old ? old->target == target && old->gate == gate : !target)
+	if (!is_stale(table, site) &&
+	    (old ? old->target == target && old->gate == gate : !target))
 		return 0;
 
 	func_offset = old ? old->func_offset : fhook_arch_func_offset(addr);
@@ -281,6 +289,7 @@ bool fhook_table_clear(struct fhook_table *table)
 		addr = fhook_site_addr(table, site);
 		if (fhook_arch_site_has(addr, fhook_set_state(set),
 					fhook_set_dest(set))) {
+			xa_clear_mark(&table->used, site, FHOOK_SITE_FOREIGN);
 			fhook_arch_site_queue(addr, FHOOK_NOP, NULL);
 			continue;
 		}
@@ -322,12 +331,16 @@ static void remember_all(struct fhook_txn *txn)
 	struct fhook_change *c;
 
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {
-		if (keeps_set(c))
+		if (keeps_set(c)) {
+			if (c->old->target && !(c->new && c->new->target))
+				xa_set_mark(&c->table->used, c->site, FHOOK_SITE_STALE);
 			continue;
+		}
 
 		fhook_set_get(c->new);
 		if (c->new)
 			xa_store(&c->table->used, c->site, c->new, GFP_KERNEL);
+		xa_clear_mark(&c->table->used, c->site, FHOOK_SITE_STALE);
 	}
 
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {

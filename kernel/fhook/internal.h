@@ -85,6 +85,8 @@ struct fhook_table {
 
 /* This site is not to be touched any more: somebody else changed its bytes. */
 #define FHOOK_SITE_FOREIGN	XA_MARK_0
+/* So it has kept a set that goes on where nobody redirects it to any more. */
+#define FHOOK_SITE_STALE	XA_MARK_1
 
 /**
  * struct fhook_pattern - one pattern of a filter
@@ -436,10 +438,10 @@ void fhook_text_free(struct fhook_set *set);
 const struct fhook_set *fhook_text_find(unsigned long addr);
 
 /* set.c */
-struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
-				 unsigned long site, u8 func_offset,
-				 struct fhook_report *report);
-struct fhook_set *fhook_set_without(struct fhook_set *old,
+struct fhook_set *fhook_set_with(struct fhook_set *old, bool redirected,
+				 struct fhook_hook *hook, unsigned long site,
+				 u8 func_offset, struct fhook_report *report);
+struct fhook_set *fhook_set_without(struct fhook_set *old, bool redirected,
 				    struct fhook_hook *hook,
 				    unsigned long site,
 				    struct fhook_report *report);

@@ -237,6 +237,7 @@ static struct fhook_hook **hook_list(unsigned int num,
 /**
  * fhook_set_with() - a set and one hook more
  * @old: the set, or NULL for no hooks
+ * @redirected: does its redirect, if it has one, still hold?
  * @hook: the hook, which is not in @old
  * @site: address of the slot that is to reach its trampoline
  * @func_offset: what the site needs
@@ -245,13 +246,13 @@ static struct fhook_hook **hook_list(unsigned int num,
  * Return: the set, or an ERR_PTR. A new one is dropped by
  * fhook_set_drop_unused() unless a site takes it first.
  */
-struct fhook_set *fhook_set_with(struct fhook_set *old, struct fhook_hook *hook,
-				 unsigned long site, u8 func_offset,
+struct fhook_set *fhook_set_with(struct fhook_set *old, bool redirected,
+				 struct fhook_hook *hook, unsigned long site, u8 func_offset,
 				 struct fhook_report *report)
 {
 	struct spec spec = {
-		.target		= old ? old->target : 0,
-		.gate		= old ? old->gate : NULL,
+		.target		= old && redirected ? old->target : 0,
+		.gate		= old && redirected ? old->gate : NULL,
 		.site		= site,
 		.func_offset	= func_offset,
 	};
@@ -339,20 +340,21 @@ struct fhook_set *fhook_set_redirected(struct fhook_set *old,
 /**
  * fhook_set_without() - a set and one hook less
  * @old: the set
+ * @redirected: does its redirect, if it has one, still hold?
  * @hook: a hook in it
  * @site: address of the slot that is to reach its trampoline
  * @report: says what went wrong
  *
  * Return: the set, NULL if nothing is left, or an ERR_PTR.
  */
-struct fhook_set *fhook_set_without(struct fhook_set *old,
+struct fhook_set *fhook_set_without(struct fhook_set *old, bool redirected,
 				    struct fhook_hook *hook,
 				    unsigned long site,
 				    struct fhook_report *report)
 {
 	struct spec spec = {
-		.target		= old->target,
-		.gate		= old->gate,
+		.target		= redirected ? old->target : 0,
+		.gate		= redirected ? old->gate : NULL,
 		.site		= site,
 		.func_offset	= old->func_offset,
 	};

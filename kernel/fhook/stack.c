@@ -21,6 +21,8 @@
 
 /* Written once, under fhook_mutex, before the tasks are looked at. */
 static bool stacks_wanted;
+/* A task was forked for whose stack there was no memory. */
+static bool stacks_short;
 
 /* Allocated ahead, for tasks are looked at where nobody may sleep. */
 #define BATCH	32
@@ -98,18 +100,21 @@ static unsigned int give_to_idle_tasks(struct fhook_stack **stacks,
  * fhook_stacks_want() - see to it that each task has a shadow stack
  * @report: says what went wrong
  *
- * Under fhook_mutex. A task that is being forked meanwhile sees to it itself.
+ * Under fhook_mutex. A task that is being forked meanwhile sees to it itself; one that
+ * could not is given a stack when one is wanted the next time.
  *
  * Return: 0, or -ENOMEM; the stacks that could be had stay.
  */
 int fhook_stacks_want(struct fhook_report *report)
 {
 	struct fhook_stack *stacks[BATCH];
+	bool first = !stacks_wanted;
 	unsigned int num, left;
 
-	if (stacks_wanted)
+	if (!first && !READ_ONCE(stacks_short))
 		return 0;
 
+	WRITE_ONCE(stacks_short, false);
 	WRITE_ONCE(stacks_wanted, true);
 	/* Pairs with that in fhook_fork(). */
 	smp_mb();
@@ -128,6 +133,11 @@ int fhook_stacks_want(struct fhook_report *report)
 	if (num == BATCH)
 		return 0;
 
+	/* Those who have it already may do without some tasks, and so may this one. */
+	if (!first) {
+		WRITE_ONCE(stacks_short, true);
+		return 0;
+	}
 	WRITE_ONCE(stacks_wanted, false);
 
 	return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
@@ -148,7 +158,9 @@ void fhook_fork(struct task_struct *task)
 		return;
 
 	stack = stack_alloc(GFP_KERNEL_ACCOUNT);
-	if (stack && !stack_give(task, stack))
+	if (!stack)
+		WRITE_ONCE(stacks_short, true);
+	else if (!stack_give(task, stack))
 		kfree(stack);
 }
 

@@ -15,6 +15,7 @@
 
 #include <linux/cpufeature.h>
 #include <linux/fhook.h>
+#include <linux/kasan.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -658,9 +659,12 @@ void *fhook_arch_text_alloc(unsigned long first, unsigned long last,
 	unsigned long start = max(last - reach, MODULES_VADDR);
 	unsigned long end = min(first + reach, VMALLOC_END);
 
-	return __vmalloc_node_range(size, PAGE_SIZE, start, end, GFP_KERNEL,
-				    PAGE_KERNEL, 0, NUMA_NO_NODE,
-				    __builtin_return_address(0));
+	void *text = __vmalloc_node_range(size, PAGE_SIZE, start, end, GFP_KERNEL,
+					  PAGE_KERNEL, 0, NUMA_NO_NODE,
+					  __builtin_return_address(0));
+
+	/* Branches go to addresses, not to pointers with tags. */
+	return kasan_reset_tag(text);
 }
 
 /**
