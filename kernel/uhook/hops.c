@@ -283,7 +283,7 @@ static unsigned long hop_of_site(const struct uhook_mm *um, const struct hop_pag
 				 const struct hop_want *want)
 {
 	unsigned long page = want->first & PAGE_MASK, at = offset_in_page(want->first);
-	unsigned long site, other;
+	unsigned long site = 0, other;
 
 	uhook_translate(um, want->body, &site);
 	for_each_set_bit_from(at, hp->starts, offset_in_page(want->last) + 1) {
