@@ -13,7 +13,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "../bpf_program.h"
 #include "uhook_test.h"
 
 #define STACK_DEPTH	4
@@ -63,46 +63,13 @@ struct probe {
 
 static long hits;
 
-#define INSN(c, d, s, o, i) \
-	((struct bpf_insn){ .code = c, .dst_reg = d, .src_reg = s, .off = o, .imm = i })
-#define MOVE(d, s)		INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
-#define SET(d, i)		INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
-#define ADD(d, i)		INSN(BPF_ALU64 | BPF_ADD | BPF_K, d, 0, 0, i)
-#define LOAD(d, s, o)		INSN(BPF_LDX | BPF_MEM | BPF_DW, d, s, o, 0)
-#define STORE(d, o, s)		INSN(BPF_STX | BPF_MEM | BPF_DW, d, s, o, 0)
-#define STORE_ZERO(d, o)	INSN(BPF_ST | BPF_MEM | BPF_W, d, 0, o, 0)
-#define ATOMIC_ADD(d, o, s)	INSN(BPF_STX | BPF_ATOMIC | BPF_DW, d, s, o, BPF_ADD)
-#define CALL(i)			INSN(BPF_JMP | BPF_CALL, 0, 0, 0, i)
-#define SKIP_IF_ZERO(d, n)	INSN(BPF_JMP | BPF_JEQ | BPF_K, d, 0, n, 0)
-#define EXIT			INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
-
-static int bpf(int cmd, union bpf_attr *attr)
-{
-	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
-}
-
-static int make_map(void)
-{
-	union bpf_attr attr = {
-		.map_type = BPF_MAP_TYPE_ARRAY,
-		.key_size = 4,
-		.value_size = sizeof(struct result),
-		.max_entries = 1,
-	};
-	int fd = bpf(BPF_MAP_CREATE, &attr);
-
-	check(fd >= 0, "BPF_MAP_CREATE: %s", strerror(errno));
-
-	return fd;
-}
-
 static int make_prog(int map)
 {
 	const struct bpf_insn insns[] = {
 		MOVE(BPF_REG_6, BPF_REG_1),
 		STORE_ZERO(BPF_REG_10, -4),
-		INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
-		INSN(0, 0, 0, 0, 0),
+		LOAD_MAP(BPF_REG_1, map),
+		LOAD_MAP_END,
 		MOVE(BPF_REG_2, BPF_REG_10),
 		ADD(BPF_REG_2, -4),
 		CALL(BPF_FUNC_map_lookup_elem),
@@ -122,21 +89,8 @@ static int make_prog(int map)
 		SET(BPF_REG_0, 0),
 		EXIT,
 	};
-	static char log[8192];
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_KPROBE,
-		.insns = (uintptr_t)insns,
-		.insn_cnt = ARRAY_SIZE(insns),
-		.license = (uintptr_t)"GPL",
-		.log_level = 1,
-		.log_buf = (uintptr_t)log,
-		.log_size = sizeof(log),
-	};
-	int fd = bpf(BPF_PROG_LOAD, &attr);
 
-	check(fd >= 0, "BPF_PROG_LOAD: %s\n%s", strerror(errno), log);
-
-	return fd;
+	return bpf_make_probe(insns, ARRAY_SIZE(insns));
 }
 
 static int make_event(bool at_return)
@@ -166,7 +120,7 @@ static struct probe attach(bool at_return)
 {
 	struct probe p;
 
-	p.map = make_map();
+	p.map = bpf_make_map(sizeof(struct result));
 	p.prog = make_prog(p.map);
 	p.event = make_event(at_return);
 	check(!ioctl(p.event, PERF_EVENT_IOC_SET_BPF, p.prog), "PERF_EVENT_IOC_SET_BPF: %s",
@@ -187,14 +141,8 @@ static void detach(const struct probe *p)
 static struct result result_of(const struct probe *p)
 {
 	struct result result;
-	uint32_t key = 0;
-	union bpf_attr attr = {
-		.map_fd = p->map,
-		.key = (uintptr_t)&key,
-		.value = (uintptr_t)&result,
-	};
 
-	check(!bpf(BPF_MAP_LOOKUP_ELEM, &attr), "BPF_MAP_LOOKUP_ELEM: %s", strerror(errno));
+	bpf_read_map(p->map, &result);
 
 	return result;
 }
