@@ -87,10 +87,14 @@ static bool is_lost(struct fhook_table *table, u32 site,
 	return false;
 }
 
-/* What a site whose bytes have come back is to have of its set, with other hooks. */
+/* Has it kept a redirect that nobody wants any more? Its bytes may come back. */
 static bool is_stale(const struct fhook_table *table, u32 site)
 {
-	return xa_get_mark((struct xarray *)&table->used, site, FHOOK_SITE_STALE);
+	struct xarray *used = (struct xarray *)&table->used;
+
+	/* Mostly there is none, and all functions may be looked at. */
+	return xa_marked(used, FHOOK_SITE_STALE) &&
+	       xa_get_mark(used, site, FHOOK_SITE_STALE);
 }
 
 static int plan(struct fhook_txn *txn, struct fhook_table *table, u32 site,
@@ -340,7 +344,8 @@ static void remember_all(struct fhook_txn *txn)
 		fhook_set_get(c->new);
 		if (c->new)
 			xa_store(&c->table->used, c->site, c->new, GFP_KERNEL);
-		xa_clear_mark(&c->table->used, c->site, FHOOK_SITE_STALE);
+		if (is_stale(c->table, c->site))
+			xa_clear_mark(&c->table->used, c->site, FHOOK_SITE_STALE);
 	}
 
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {
