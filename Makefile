@@ -5,7 +5,7 @@
 # (x86_64 or arm64; without it tests are for both, everything else is x86_64's),
 # T (a pattern that selects tests by name), FLAVOUR (for shell and build), JOBS,
 # TRACE (a directory, for recordings of shell's guest), KVM=1 (QEMU uses KVM), V=1
-# (show compiler commands).
+# (show compiler commands), CC (the compiler), TARBALL (of the kernel source).
 
 BUILD ?= build
 FLAVOUR ?= $(if $(filter arm64,$(ARCH)),arm64,x86)
@@ -21,11 +21,13 @@ help:
 	@echo "make shell     boot to a prompt, with modules and tools at hand (ARCH=, FLAVOUR=);"
 	@echo "               with TRACE=DIR QEMU records calls there, when the guest says so"
 	@echo "make test      host tests and the guest's, on both architectures (T=pattern, ARCH=)"
-	@echo "make test-all  every flavour, and on x86_64 mainline's own tests: nothing may be lost (ARCH=)"
+	@echo "make test-all  every flavour, and on x86_64 mainline's own tests: nothing may be lost;"
+	@echo "               hours (T=, ARCH=)"
 	@echo "make tools     the host's tools of call tracing, in $(BUILD)/host/fhook"
 	@echo "make bench     count what a hook and a call trace cost, with rivals side by side (ARCH=)"
 	@echo "make lint      static checks"
-	@echo "make check     prove the series: same tree by both routes, every commit builds, lint"
+	@echo "make check     prove the series: same tree by both routes, every commit builds, lint;"
+	@echo "               two hours of two cores the first time"
 	@echo "make series    write the complete mailable series to build/series"
 	@echo
 	@echo "make deps      install the Debian packages that are missing"
@@ -36,7 +38,8 @@ help:
 	@echo "make clean     remove what was built, but no work that is not in patches/"
 	@echo
 	@echo "ARCH is x86_64 or arm64, FLAVOUR a line of scripts/config/flavours; BUILD= builds"
-	@echo "elsewhere, JOBS= with so many compilers, V=1 shows them, KVM=1 lets QEMU use KVM"
+	@echo "elsewhere, JOBS= with so many compilers, V=1 shows them, KVM=1 lets QEMU use KVM,"
+	@echo "CC= is another compiler, TARBALL= another source of Linux 6.12"
 
 deps:
 	@scripts/deps tests all lint
@@ -90,7 +93,6 @@ refresh:
 	@scripts/refresh
 
 baseline:
-	@scripts/deps
 	@scripts/baseline
 
 clean:
