@@ -99,6 +99,9 @@ u32 fhook_target_lost2(u32 value);
 u32 fhook_target_lost3(u32 value);
 u32 fhook_target_lost4(u32 value);
 u32 fhook_target_twin(u32 value);
+u32 fhook_target_branch(u32 value);
+u32 fhook_target_static(u32 value);
+void fhook_targets_turn(bool on);
 u32 fhook_target_notrace(u32 value);
 u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value));
 u32 fhook_target_tail(u32 value);
@@ -140,6 +143,8 @@ int fhook_test_bpf_poke(unsigned long addr);
 bool fhook_test_is_text(unsigned long addr);
 const void *fhook_test_sites(unsigned long slot);
 bool fhook_test_can_write(const void *addr);
+unsigned int fhook_test_calls(unsigned long slot, const void *callback,
+			      unsigned int *indirect);
 int fhook_test_switch(bool on);
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);

@@ -540,6 +540,37 @@ static void test_unwind(struct kunit *test)
 	try_unwind(test, FHOOK_FL_REGS | FHOOK_FL_UNGUARDED);
 }
 
+static void expect_turned(struct kunit *test, bool on)
+{
+	KUNIT_EXPECT_EQ(test, on ? FHOOK_B(1) + 1 : FHOOK_A(1) + 1, fhook_target_branch(1));
+	KUNIT_EXPECT_EQ(test, on ? FHOOK_B(1) : FHOOK_A(1), fhook_target_static(1));
+}
+
+/* Jump labels and static calls change text beside slots, which does not mind. */
+static void test_beside_patched(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "beside");
+	bool on;
+
+	for (on = true;; on = false) {
+		/* While they are hooked, and then while they are not. */
+		fhook_probe_register(probe, "fhook_target_branch fhook_target_static");
+		expect_turned(test, !on);
+		fhook_targets_turn(on);
+		expect_turned(test, on);
+		KUNIT_EXPECT_EQ(test, 4, probe->calls);
+		fhook_probe_unregister(probe);
+		expect_turned(test, on);
+		fhook_targets_turn(!on);
+		expect_turned(test, !on);
+		fhook_targets_turn(on);
+		KUNIT_EXPECT_EQ(test, 4, probe->calls);
+		probe->calls = 0;
+		if (!on)
+			break;
+	}
+}
+
 static struct kunit_case fhook_context_cases[] = {
 	KUNIT_CASE(test_contexts),
 	KUNIT_CASE(test_contexts_exit),
@@ -550,6 +581,7 @@ static struct kunit_case fhook_context_cases[] = {
 	KUNIT_CASE(test_wait_for_callback),
 	KUNIT_CASE(test_no_wait_for_function),
 	KUNIT_CASE(test_unwind),
+	KUNIT_CASE(test_beside_patched),
 	{}
 };
 

@@ -468,7 +468,6 @@ static void test_bytes_at_unregister(struct kunit *test)
 	expect_idle(test, slots);
 }
 
-/* The same for a function that two have hooked, who go one after the other. */
 /* Who has put them back before fhook is switched off has given the slot back. */
 static void test_bytes_at_switch(struct kunit *test)
 {
@@ -534,6 +533,65 @@ static void test_bytes_at_restore(struct kunit *test)
 	expect_idle(test, slots);
 }
 
+/* Nor is what others have redirected to the same place taken for it. */
+static void test_bytes_at_restore_shared(struct kunit *test)
+{
+	struct fhook_redirect lost = {
+		.func		= "fhook_target_lost2",
+		.module		= TARGETS_MODULE,
+		.replacement	= fhook_target_b,
+	};
+	/* One comes before it, and one behind. */
+	struct fhook_redirect kept[] = {
+		{
+			.func		= "fhook_target_lost1",
+			.module		= TARGETS_MODULE,
+			.replacement	= fhook_target_b,
+		},
+		{
+			.func		= "fhook_target_lost3",
+			.module		= TARGETS_MODULE,
+			.replacement	= fhook_target_b,
+		},
+	};
+	struct fhook_patch goes = {
+		.name		= "goes",
+		.owner		= THIS_MODULE,
+		.redirects	= &lost,
+		.num		= 1,
+	};
+	struct fhook_patch stays = {
+		.name		= "stays",
+		.owner		= THIS_MODULE,
+		.redirects	= kept,
+		.num		= ARRAY_SIZE(kept),
+	};
+	struct fhook_probe *probe = fhook_probe(test, "probe");
+	struct slots *slots = foreign_slots(test, fhook_target_lost2);
+	u8 call[FHOOK_SLOT_SIZE];
+
+	KUNIT_ASSERT_EQ(test, 0, fhook_redirect(&goes));
+	KUNIT_ASSERT_EQ(test, 0, fhook_redirect(&stays));
+	fhook_probe_register(probe, "fhook_target_lost[123]");
+	memcpy(call, (void *)slots->addr[1], sizeof(call));
+	foreign_write(slots);
+	KUNIT_EXPECT_EQ(test, 0, fhook_restore(&goes));
+
+	fhook_probe_unregister(probe);
+	KUNIT_EXPECT_EQ(test, FHOOK_B(1), fhook_target_lost1(1));
+	KUNIT_EXPECT_EQ(test, FHOOK_B(1), fhook_target_lost3(1));
+
+	fhook_test_poke(slots->addr[1], call, sizeof(call));
+	fhook_probe_register(probe, "fhook_target_lost[123]");
+	KUNIT_EXPECT_EQ(test, FHOOK_B(1), fhook_target_lost1(1));
+	KUNIT_EXPECT_EQ(test, FHOOK_LOST2(1), fhook_target_lost2(1));
+	KUNIT_EXPECT_EQ(test, FHOOK_B(1), fhook_target_lost3(1));
+	fhook_probe_unregister(probe);
+	KUNIT_EXPECT_EQ(test, 0, fhook_restore(&stays));
+	expect_idle(test, slots);
+}
+
+/* The same for a function that two have hooked, who go one after the other. */
 static void test_bytes_at_unregister_shared(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "probe");
@@ -633,6 +691,10 @@ static void test_read_only(struct kunit *test)
 	struct fhook_probe *probe = fhook_probe(test, "test");
 	unsigned long slot = fhook_test_find_slot((unsigned long)vfs_fsync);
 
+	/* Tests that are built in run before the kernel makes it so. */
+	if (!IS_MODULE(CONFIG_FHOOK_KUNIT_TEST))
+		kunit_skip(test, "too early to see");
+
 	KUNIT_ASSERT_NE(test, 0, slot);
 	KUNIT_EXPECT_FALSE(test, fhook_test_can_write(fhook_test_sites(slot)));
 
@@ -660,6 +722,7 @@ static struct kunit_case fhook_error_cases[] = {
 	KUNIT_CASE(test_bytes_at_unregister_shared),
 	KUNIT_CASE(test_bytes_at_switch),
 	KUNIT_CASE(test_bytes_at_restore),
+	KUNIT_CASE(test_bytes_at_restore_shared),
 	KUNIT_CASE(test_bytes_at_retarget),
 	KUNIT_CASE(test_reserved),
 	KUNIT_CASE(test_read_only),

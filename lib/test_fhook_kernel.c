@@ -16,6 +16,10 @@
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
 #include <linux/uaccess.h>
+#ifdef CONFIG_X86_64
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+#endif
 
 #include "../kernel/fhook/internal.h"
 #include "test_fhook.h"
@@ -214,3 +218,42 @@ int fhook_test_trace_reliable(unsigned long *store, unsigned int size)
 	return stack_trace_save_tsk_reliable(current, store, size);
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_trace_reliable, FHOOK_KUNIT);
+
+#ifdef CONFIG_X86_64
+/**
+ * fhook_test_calls() - how a trampoline gets to its callbacks
+ * @slot: the address of a hooked slot
+ * @callback: a callback
+ * @indirect: set to how many calls and jumps have a target that is looked up
+ *
+ * Return: how many direct calls of @callback there are.
+ */
+unsigned int fhook_test_calls(unsigned long slot, const void *callback,
+			      unsigned int *indirect)
+{
+	struct fhook_table *table = fhook_table_of(slot);
+	const struct fhook_set *set;
+	unsigned int calls = 0;
+	struct insn insn;
+	void *pos;
+
+	guard(mutex)(&fhook_mutex);
+	set = xa_load(&table->used, fhook_table_find(table, slot));
+	*indirect = 0;
+	for (pos = set->text; pos < set->text + set->size; pos += insn.length) {
+		if (insn_decode_kernel(&insn, pos))
+			return 0;
+		if (insn.opcode.bytes[0] == CALL_INSN_OPCODE &&
+		    pos + insn.length + insn.immediate.value == callback)
+			calls++;
+		/* Calls and jumps by registers and memory */
+		if (insn.opcode.bytes[0] == 0xff &&
+		    X86_MODRM_REG(insn.modrm.value) >= 2 &&
+		    X86_MODRM_REG(insn.modrm.value) <= 5)
+			(*indirect)++;
+	}
+
+	return calls;
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_calls, FHOOK_KUNIT);
+#endif

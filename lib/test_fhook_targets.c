@@ -7,6 +7,8 @@
  * would make one of two.
  */
 #include <linux/compiler.h>
+#include <linux/jump_label.h>
+#include <linux/static_call.h>
 #include <linux/types.h>
 
 #include "test_fhook.h"
@@ -85,6 +87,33 @@ noinline u32 fhook_target_tail_nest(u32 value, u32 (*nest)(u32 value))
 noinline void fhook_target_empty(void)
 {
 	asm volatile("");
+}
+
+static DEFINE_STATIC_KEY_FALSE(fhook_target_key);
+DEFINE_STATIC_CALL(fhook_target_call, fhook_target_a);
+
+/* What is behind the slots of these two is patched, too. */
+noinline u32 fhook_target_branch(u32 value)
+{
+	if (static_branch_unlikely(&fhook_target_key))
+		return FHOOK_B(value) + 1;
+
+	return FHOOK_A(value) + 1;
+}
+
+noinline u32 fhook_target_static(u32 value)
+{
+	return static_call(fhook_target_call)(value);
+}
+
+/* This and fhook_target_b(), or fhook_target_a() */
+void fhook_targets_turn(bool on)
+{
+	if (on)
+		static_branch_enable(&fhook_target_key);
+	else
+		static_branch_disable(&fhook_target_key);
+	static_call_update(fhook_target_call, on ? fhook_target_b : fhook_target_a);
 }
 
 /* Tells each argument, from 0 to 9, from every other. */

@@ -526,10 +526,38 @@ void fhook_test_nmi_off(void)
 }
 #endif
 
+/* N hooks are N direct calls, whatever else is hooked. */
+static void test_direct_calls(struct kunit *test)
+{
+	struct fhook_probe *probes[10], *others[8];
+	unsigned long slot = fhook_test_slot(test, fhook_target_a);
+	unsigned int i, indirect;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		probes[i] = fhook_probe(test, "probe");
+		fhook_probe_register(probes[i], "fhook_target_a");
+		KUNIT_EXPECT_EQ(test, i + 1,
+				fhook_test_calls(slot, fhook_probe_entry,
+						 &indirect));
+		KUNIT_EXPECT_EQ(test, 0, indirect);
+	}
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		others[i] = fhook_probe(test, "other");
+		fhook_probe_register(others[i], "fhook_target_b");
+	}
+	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(probes),
+			fhook_test_calls(slot, fhook_probe_entry, &indirect));
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		fhook_probe_unregister(others[i]);
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		fhook_probe_unregister(probes[i]);
+}
+
 static struct kunit_case fhook_x86_cases[] = {
 	KUNIT_CASE(test_preserved),
 	KUNIT_CASE(test_regs),
 	KUNIT_CASE(test_change_regs),
+	KUNIT_CASE(test_direct_calls),
 	KUNIT_CASE(test_unwind_each_instruction),
 	KUNIT_CASE(test_unwind_each_instruction_exit),
 	KUNIT_CASE(test_unwind_each_instruction_redirected),

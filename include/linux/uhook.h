@@ -253,6 +253,7 @@ int uhook_dup_mmap_end(struct mm_struct *mm);
 void uhook_free_mm(struct mm_struct *mm);
 int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
 int uhook_demote_all(struct task_struct *task);
+int uhook_rseq_begins(void);
 
 /* For those who look at where a program is. */
 unsigned long uhook_program_address(unsigned long ip);
@@ -310,6 +311,7 @@ static inline int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
 }
 
 static inline int uhook_demote_all(struct task_struct *task) { return 0; }
+static inline int uhook_rseq_begins(void) { return 0; }
 static inline bool uhook_is_consumer(struct uprobe_consumer *uc) { return false; }
 static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
 

@@ -87,14 +87,25 @@ static bool is_lost(struct fhook_table *table, u32 site,
 	return false;
 }
 
-/* Has it kept a redirect that nobody wants any more? Its bytes may come back. */
-static bool is_stale(const struct fhook_table *table, u32 site)
+/*
+ * The change before this one, if what it makes of the same set is right here, too:
+ * neighbours mostly turn from the same into the same. One of the two may have kept a
+ * redirect that the other one still has.
+ */
+static const struct fhook_change *same_change(const struct fhook_txn *txn,
+					      const struct fhook_table *table,
+					      u32 site,
+					      const struct fhook_set *old)
 {
-	struct xarray *used = (struct xarray *)&table->used;
+	const struct fhook_change *last;
 
-	/* Mostly there is none, and all functions may be looked at. */
-	return xa_marked(used, FHOOK_SITE_STALE) &&
-	       xa_get_mark(used, site, FHOOK_SITE_STALE);
+	if (!txn->num)
+		return NULL;
+
+	last = &txn->changes[txn->num - 1];
+
+	return last->old == old && !fhook_site_stale(last->table, last->site) &&
+	       !fhook_site_stale(table, site) ? last : NULL;
 }
 
 static int plan(struct fhook_txn *txn, struct fhook_table *table, u32 site,
@@ -140,6 +151,7 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 {
 	unsigned long addr = fhook_site_addr(table, site);
 	struct fhook_set *old = xa_load(&table->used, site);
+	const struct fhook_change *same;
 	unsigned int func_offset;
 
 	if (fhook_set_has(old, hook))
@@ -150,19 +162,14 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 							    txn->report);
 
 	func_offset = old ? old->func_offset : fhook_arch_func_offset(addr);
-	if (txn->num && !is_stale(table, site)) {
-		struct fhook_change *last = &txn->changes[txn->num - 1];
-
-		/* Neighbours mostly turn from the same into the same. */
-		if (last->old == old && last->new &&
-		    last->new->func_offset == func_offset &&
-		    fhook_arch_reaches(addr, last->new->dest))
-			return plan(txn, table, site, old, last->new);
-	}
+	same = same_change(txn, table, site, old);
+	if (same && same->new && same->new->func_offset == func_offset &&
+	    fhook_arch_reaches(addr, same->new->dest))
+		return plan(txn, table, site, old, same->new);
 
 	return plan(txn, table, site, old,
-		    fhook_set_with(old, !is_stale(table, site), hook, addr, func_offset,
-				   txn->report));
+		    fhook_set_with(old, !fhook_site_stale(table, site), hook,
+				   addr, func_offset, txn->report));
 }
 
 /**
@@ -179,22 +186,20 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 {
 	unsigned long addr = fhook_site_addr(table, site);
 	struct fhook_set *old = xa_load(&table->used, site);
+	const struct fhook_change *same;
 
 	if (!fhook_set_has(old, hook))
 		return 0;
 
 	/* A site that has come back can be left like any other. */
 	is_lost(table, site, old);
-	if (txn->num && !is_stale(table, site)) {
-		struct fhook_change *last = &txn->changes[txn->num - 1];
-
-		if (last->old == old &&
-		    (!last->new || fhook_arch_reaches(addr, last->new->dest)))
-			return plan(txn, table, site, old, last->new);
-	}
+	same = same_change(txn, table, site, old);
+	if (same && (!same->new || fhook_arch_reaches(addr, same->new->dest)))
+		return plan(txn, table, site, old, same->new);
 
 	return plan(txn, table, site, old,
-		    fhook_set_without(old, !is_stale(table, site), hook, addr, txn->report));
+		    fhook_set_without(old, !fhook_site_stale(table, site), hook,
+				      addr, txn->report));
 }
 
 /**
@@ -218,7 +223,7 @@ int fhook_txn_redirect(struct fhook_txn *txn, struct fhook_table *table,
 		return txn->skip_foreign ? 0 : fail_foreign(table, site,
 							    txn->report);
 
-	if (!is_stale(table, site) &&
+	if (!fhook_site_stale(table, site) &&
 	    (old ? old->target == target && old->gate == gate : !target))
 		return 0;
 
@@ -344,7 +349,7 @@ static void remember_all(struct fhook_txn *txn)
 		fhook_set_get(c->new);
 		if (c->new)
 			xa_store(&c->table->used, c->site, c->new, GFP_KERNEL);
-		if (is_stale(c->table, c->site))
+		if (fhook_site_stale(c->table, c->site))
 			xa_clear_mark(&c->table->used, c->site, FHOOK_SITE_STALE);
 	}
 

@@ -102,8 +102,16 @@ struct module *fhook_module_of(const void *addr)
 	return __module_address((unsigned long)addr);
 }
 
+static struct module *owner_of(const struct fhook_ops *ops)
+{
+	return fhook_module_of(ops->entry ? (void *)ops->entry :
+					    (void *)ops->exit);
+}
+
 static int check_ops(const struct fhook_ops *ops, struct fhook_report *report)
 {
+	const struct module *owner;
+
 	if (!ops || !ops->name || (!ops->entry && !ops->exit))
 		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
 				  "the ops has no callback or no name");
@@ -126,6 +134,12 @@ static int check_ops(const struct fhook_ops *ops, struct fhook_report *report)
 	if (ops->hook)
 		return fhook_fail(report, FHOOK_ERR_BUSY, -EBUSY, 0,
 				  "the ops is registered already, or is being retired");
+	/* fhook_module_going() may have been there already. */
+	owner = owner_of(ops);
+	if (owner && owner->state == MODULE_STATE_GOING)
+		return fhook_fail(report, FHOOK_ERR_OPS, -ENODEV, 0,
+				  "the module %s is being removed",
+				  owner->name);
 	if (fhook_switched_off)
 		return fhook_fail(report, FHOOK_ERR_OFF, -ENODEV, 0,
 				  "fhook is switched off");
@@ -152,7 +166,7 @@ static struct fhook_hook *hook_alloc(struct fhook_ops *ops,
 	INIT_LIST_HEAD(&hook->spans);
 	hook->ops = ops;
 	hook->exit = ops->exit;
-	hook->owner = fhook_module_of(ops->entry ?: (void *)ops->exit);
+	hook->owner = owner_of(ops);
 	hook->sets = 1;
 
 	return hook;
@@ -313,7 +327,8 @@ out:
  * Return: 0; -EINVAL for a bad ops or pattern; -ENOENT if there is no such
  * function; -EOPNOTSUPP if it has no slot; -EBUSY if the ops is registered or
  * still being retired; -EFAULT if a slot does not hold what it should; -ENODEV
- * if fhook is switched off; -ENOMEM or -ENOSPC.
+ * if fhook is switched off, or the module of the callbacks goes; -ENOMEM or
+ * -ENOSPC.
  */
 int fhook_register(struct fhook_ops *ops, const char *filter,
 		   const char *notfilter)

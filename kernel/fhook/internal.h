@@ -422,6 +422,7 @@ int fhook_filter_check(struct fhook_filter *filter,
 /* sites.c */
 unsigned long fhook_site_addr(const struct fhook_table *table, u32 site);
 unsigned long fhook_site_func(const struct fhook_table *table, u32 site);
+bool fhook_site_stale(const struct fhook_table *table, u32 site);
 bool fhook_site_gone(const struct fhook_table *table, u32 site);
 int fhook_table_find(const struct fhook_table *table, unsigned long func);
 struct fhook_table *fhook_table_of(unsigned long addr);

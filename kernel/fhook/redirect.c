@@ -148,7 +148,7 @@ static int check_taken(const struct fhook_patch *patch,
 		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, func,
 				  "%ps is redirected already, by %s",
 				  (void *)func, owner->name);
-	if (calltrace_has(r->table, r->site))
+	if (!fhook_site_stale(r->table, r->site) && calltrace_has(r->table, r->site))
 		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, func,
 				  "calls of %ps are being traced",
 				  (void *)func);
@@ -398,6 +398,11 @@ static int check_patch(const struct fhook_patch *patch,
 	    !IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
 		return fhook_fail(report, FHOOK_ERR_OPS, -EOPNOTSUPP, 0,
 				  "no stack can be unwound without doubt on this architecture, so that nobody can tell when no task is inside a function");
+	/* fhook_module_going() may have been there already. */
+	if (patch->owner && patch->owner->state == MODULE_STATE_GOING)
+		return fhook_fail(report, FHOOK_ERR_OPS, -ENODEV, 0,
+				  "the module %s is being removed",
+				  patch->owner->name);
 	if (fhook_switched_off)
 		return fhook_fail(report, FHOOK_ERR_OFF, -ENODEV, 0,
 				  "fhook is switched off");

@@ -64,6 +64,23 @@ bool fhook_site_gone(const struct fhook_table *table, u32 site)
 }
 
 /**
+ * fhook_site_stale() - has it kept a redirect that nobody wants any more?
+ * @table: the table
+ * @site: index in it
+ *
+ * It is that of a slot which somebody else has overwritten, and whose bytes may
+ * come back.
+ */
+bool fhook_site_stale(const struct fhook_table *table, u32 site)
+{
+	struct xarray *used = (struct xarray *)&table->used;
+
+	/* Mostly there is none, and all functions may be looked at. */
+	return xa_marked(used, FHOOK_SITE_STALE) &&
+	       xa_get_mark(used, site, FHOOK_SITE_STALE);
+}
+
+/**
  * fhook_table_first() - the first site at or behind an address
  * @table: the table
  * @addr: the address

@@ -19,7 +19,7 @@
 
 #include "internal.h"
 
-/* Written once, under fhook_mutex, before the tasks are looked at. */
+/* Written under fhook_mutex, before the tasks are looked at. */
 static bool stacks_wanted;
 /* A task was forked for whose stack there was no memory. */
 static bool stacks_short;
@@ -110,6 +110,7 @@ int fhook_stacks_want(struct fhook_report *report)
 	struct fhook_stack *stacks[BATCH];
 	bool first = !stacks_wanted;
 	unsigned int num, left;
+	bool enough;
 
 	if (!first && !READ_ONCE(stacks_short))
 		return 0;
@@ -121,16 +122,15 @@ int fhook_stacks_want(struct fhook_report *report)
 
 	do {
 		num = alloc_batch(stacks);
-		left = num;
-		if (num == BATCH) {
-			left = give_to_tasks(stacks, left);
-			left = give_to_idle_tasks(stacks, left);
-		}
-	} while (num == BATCH && !left);
+		left = give_to_tasks(stacks, num);
+		left = give_to_idle_tasks(stacks, left);
+		/* If some are left over, nobody lacks one. */
+		enough = left;
+		while (left)
+			kfree(stacks[--left]);
+	} while (num == BATCH && !enough);
 
-	while (left)
-		kfree(stacks[--left]);
-	if (num == BATCH)
+	if (enough)
 		return 0;
 
 	/* Those who have it already may do without some tasks, and so may this one. */

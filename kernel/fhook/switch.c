@@ -52,8 +52,12 @@ static void switch_off(void)
 
 	list_for_each_entry(table, &fhook_tables, list) {
 		xa_for_each(&table->used, site, set) {
-			if (xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN))
+			if (xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN)) {
+				/* Nobody will take it back from there. */
+				if (calltrace_has(table, site))
+					xa_set_mark(&table->used, site, FHOOK_SITE_STALE);
 				continue;
+			}
 			xa_erase(&table->used, site);
 			fhook_set_put(set);
 		}

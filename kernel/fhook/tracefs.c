@@ -186,7 +186,8 @@ static int enabled_show(struct seq_file *m, void *v)
 	if (patch && set->target)
 		seq_printf(m, "\tredirected to %ps by %s", (void *)set->target,
 			   patch->name);
-	if (calltrace_has(walk->table, walk->site))
+	if (!fhook_site_stale(walk->table, walk->site) &&
+	    calltrace_has(walk->table, walk->site))
 		seq_puts(m, "\tcalls traced");
 	if (bypass)
 		seq_printf(m, "\tbypassed by %ps", bypass);

@@ -44,6 +44,7 @@ enum trace_fhook_kind {
  *	never changes
  * @is_plain: the arguments are values in registers, or were that at the entry,
  *	so that fetching them cannot fail; set before @ops is registered
+ * @can_cut: what is dynamic in a record can be cut off; set with @is_plain
  * @retiring: @ops was unregistered without waiting, so that a callback may
  *	still run; under event_mutex
  * @tp: fetch arguments, and the event, which several probes may share; must be
@@ -59,6 +60,7 @@ struct trace_fhook {
 	char			*name;
 	unsigned int		head_size;
 	bool			is_plain;
+	bool			can_cut;
 	bool			retiring;
 	struct trace_probe	tp;
 };
@@ -81,6 +83,7 @@ int trace_fhook_add(struct trace_fhook *tfh);
 bool trace_fhook_is_busy(struct dyn_event *ev);
 int trace_fhook_remove(struct trace_fhook *tfh);
 
+size_t trace_fhook_data_size(const struct trace_fhook *tfh);
 void trace_fhook_set_callbacks(struct trace_fhook *tfh);
 void trace_fhook_set_event(struct trace_fhook *tfh);
 
@@ -113,6 +116,8 @@ static inline int trace_fhook_error(enum fhook_error error)
 		return TP_ERR_FHOOK_NO_ROOM;
 	case FHOOK_ERR_TOO_MANY:
 		return TP_ERR_FHOOK_TOO_MANY;
+	case FHOOK_ERR_TAKEN:
+		return TP_ERR_FHOOK_TAKEN;
 	default:
 		return TP_ERR_FAIL_REG_PROBE;
 	}

@@ -173,6 +173,11 @@ static int parse_fetch_arg(struct trace_fhook *tfh, int i, const char *arg,
 		return -EINVAL;
 	}
 
+	if (trace_fhook_data_size(tfh) > FHOOK_MAX_DATA) {
+		trace_probe_log_err(0, FHOOK_MANY_DATA);
+		return -E2BIG;
+	}
+
 	/* Look symbols up now, while it is known which word has them. */
 	ret = traceprobe_update_arg(&tfh->tp.args[i]);
 	if (ret)

@@ -17,6 +17,9 @@
 #include "trace_probe_kernel.h"
 #include "trace_probe_tmpl.h"
 
+/* What fits into a page of a ring buffer, and into perf's buffer */
+#define MAX_RECORD	(SZ_4K - 256)
+
 /* The record of a span is that of a return, and how long the call took. */
 struct span_trace_entry_head {
 	struct fexit_trace_entry_head	ret;
@@ -155,12 +158,15 @@ static void fill_record(void *record, struct trace_fhook *tfh,
 			 dsize);
 }
 
-/* Of strings, which follow the arguments. */
+/* Of strings, which follow the arguments, and of which the last are cut off. */
 static int dynamic_size(struct trace_fhook *tfh, const struct hit *hit)
 {
+	int size, room = MAX_RECORD - tfh->head_size - tfh->tp.size;
+
 	if (tfh->is_plain)
 		return 0;
-	return __get_data_size(&tfh->tp, hit->fregs, hit->edata);
+	size = __get_data_size(&tfh->tp, hit->fregs, hit->edata);
+	return tfh->can_cut ? min(size, max(room, 0)) : size;
 }
 
 /* With registers, a stack trace begins at the hooked function. */
@@ -314,6 +320,33 @@ static bool is_plain(const struct probe_arg *arg)
 	}
 }
 
+/* The name of a symbol is written whole, whatever room there is. */
+static bool can_cut(const struct probe_arg *arg)
+{
+	const struct fetch_insn *code;
+
+	for (code = arg->code; code->op != FETCH_OP_END; code++)
+		if (code->op == FETCH_OP_ST_SYMSTR)
+			return false;
+	return true;
+}
+
+/**
+ * trace_fhook_data_size() - how much travels from the entry of a call to its return
+ * @tfh: the probe, with its arguments
+ *
+ * Return: a number of bytes.
+ */
+size_t trace_fhook_data_size(const struct trace_fhook *tfh)
+{
+	/* It only looks. */
+	struct trace_probe *tp = (struct trace_probe *)&tfh->tp;
+
+	if (tfh->kind == TRACE_FHOOK_ENTRY)
+		return 0;
+	return start_size(tfh) + traceprobe_get_entry_data_size(tp);
+}
+
 /**
  * trace_fhook_set_callbacks() - let the ops of a probe record its hits
  * @tfh: the probe, with its arguments, not registered
@@ -323,16 +356,18 @@ void trace_fhook_set_callbacks(struct trace_fhook *tfh)
 	int i;
 
 	tfh->is_plain = true;
-	for (i = 0; i < tfh->tp.nr_args; i++)
+	tfh->can_cut = true;
+	for (i = 0; i < tfh->tp.nr_args; i++) {
 		tfh->is_plain &= is_plain(&tfh->tp.args[i]);
+		tfh->can_cut &= can_cut(&tfh->tp.args[i]);
+	}
 
 	if (tfh->kind == TRACE_FHOOK_ENTRY) {
 		tfh->ops.entry = on_entry;
 		return;
 	}
 	tfh->ops.exit = on_return;
-	tfh->ops.data_size = start_size(tfh) +
-			     traceprobe_get_entry_data_size(&tfh->tp);
+	tfh->ops.data_size = trace_fhook_data_size(tfh);
 	tfh->ops.entry = tfh->ops.data_size ? on_call : NULL;
 }
 

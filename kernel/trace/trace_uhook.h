@@ -27,9 +27,13 @@ struct seq_file;
 
 #define UHOOK_EVENT_SYSTEM	"uhooks"
 
+/* The field of what a program records that no argument may be named like */
+#define FIELD_STRING_TIME	"time"
+
 /**
  * struct trace_uhook_place - an instruction of a file, or the return of a function
  * @text: how it is shown, PATH:OFFSET[%return][(REF_CTR_OFFSET)]
+ * @at: how much of its word is before it, for the caret
  * @path: of the file, held
  * @offset: of the instruction in the file, in bytes
  * @ref_ctr_offset: of the counter of its users (USDT's semaphore), or 0
@@ -37,6 +41,7 @@ struct seq_file;
  */
 struct trace_uhook_place {
 	char		*text;
+	int		at;
 	struct path	path;
 	unsigned long	offset;
 	unsigned long	ref_ctr_offset;
@@ -88,7 +93,7 @@ static inline bool trace_uhook_records(const struct trace_uhook *tuh)
 	return tuh->ops.user == UHOOK_USER_NONE || tuh->ops.user == UHOOK_USER_RECORD;
 }
 
-int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word);
+int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word, int at);
 void trace_uhook_put_place(struct trace_uhook_place *place);
 
 void trace_uhook_init(struct trace_uhook *tuh);

@@ -100,7 +100,10 @@ static void detach(struct trace_probe *tp)
 	tuh->past.missed += last.missed;
 }
 
-/* The hooks of an event are meant for others than when they were registered. */
+/*
+ * The hooks of an event are meant for others than when they were registered. An error
+ * is that of one place at least; all are tried.
+ */
 static int reapply_event(struct trace_probe *event)
 {
 	struct trace_probe *tp;
@@ -128,8 +131,9 @@ static int disable_event(struct trace_event_call *call, struct trace_event_file 
 	if (uhook_of_probe(tp)->ops.user == UHOOK_USER_RECORD)
 		uhook_flush();
 	ret = trace_hook_disable(&trace_uhook_type, call, file);
+	/* What cannot be taken away is hit, finds that it is not meant, and goes on. */
 	if (!ret && file && is_perfs(tp))
-		ret = reapply_event(tp);
+		reapply_event(tp);
 	return ret;
 }
 

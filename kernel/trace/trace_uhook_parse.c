@@ -98,14 +98,14 @@ static int parse_head(struct uhook_def *def, const char *head)
 					   def->group_buf, 2);
 }
 
-static int parse_function(struct uhook_def *def, const char *name)
+static int parse_function(struct uhook_def *def, const char *name, int pos)
 {
-	int ret = trace_uhook_parse_place(&def->function, name);
+	int ret = trace_uhook_parse_place(&def->function, name, pos);
 
 	if (ret)
 		return ret;
 	if (def->function.is_return || def->function.ref_ctr_offset) {
-		trace_probe_log_err(0, UHOOK_USER);
+		trace_probe_log_err(pos, UHOOK_USER);
 		return -EINVAL;
 	}
 	def->user = UHOOK_USER_FUNCTION;
@@ -123,7 +123,7 @@ static int parse_user(struct uhook_def *def, const char *name, int pos)
 		return -EINVAL;
 	}
 	if (strchr(name, ':'))
-		return parse_function(def, name);
+		return parse_function(def, name, pos);
 	def->user = find_user_kind(name);
 	if (def->user == UHOOK_USER_NONE) {
 		trace_probe_log_err(pos, UHOOK_USER);
@@ -334,9 +334,21 @@ static int parse_fetch_arg(struct trace_uhook *tuh, int i, const char *arg)
 	}
 	ret = traceprobe_parse_probe_arg(&tuh->tp, i, arg, &ctx);
 	traceprobe_finish_parse(&ctx);
-	if (!ret && tuh->ops.user == UHOOK_USER_RECORD)
-		ret = choose_registers(tuh, i);
-	return ret;
+	if (ret || tuh->ops.user != UHOOK_USER_RECORD)
+		return ret;
+	/* Records have a field of this name. */
+	if (!strcmp(tuh->tp.args[i].name, FIELD_STRING_TIME)) {
+		trace_probe_log_err(0, USED_ARG_NAME);
+		return -EINVAL;
+	}
+	return choose_registers(tuh, i);
+}
+
+static enum probe_print_type print_type(const struct trace_uhook *tuh)
+{
+	if (tuh->ops.user == UHOOK_USER_RECORD)
+		return PROBE_PRINT_TIMED;
+	return tuh->place.is_return ? PROBE_PRINT_RETURN : PROBE_PRINT_NORMAL;
 }
 
 /* The first of them is the word at @first. */
@@ -350,8 +362,7 @@ static int parse_fetch_args(struct trace_uhook *tuh, int first, const char *argv
 		if (ret)
 			return ret;
 	}
-	return traceprobe_set_print_fmt(&tuh->tp, tuh->place.is_return ? PROBE_PRINT_RETURN :
-									 PROBE_PRINT_NORMAL);
+	return traceprobe_set_print_fmt(&tuh->tp, print_type(tuh));
 }
 
 /* What there is no sentence for yet */
@@ -405,7 +416,7 @@ static int parse_words(struct uhook_def *def, int argc, const char *argv[])
 	if (ret)
 		return ret;
 	trace_probe_log_set_index(WORD_PLACE);
-	ret = trace_uhook_parse_place(&def->place, argv[WORD_PLACE]);
+	ret = trace_uhook_parse_place(&def->place, argv[WORD_PLACE], 0);
 	if (ret)
 		return ret;
 	name_event(def);

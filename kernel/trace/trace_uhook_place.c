@@ -147,7 +147,7 @@ static int check_format(const struct trace_uhook_place *place, int pos)
 
 	file = dentry_open(&place->path, O_RDONLY | O_LARGEFILE, current_cred());
 	if (IS_ERR(file)) {
-		trace_probe_log_err(0, UHOOK_UNREADABLE);
+		trace_probe_log_err(place->at, UHOOK_UNREADABLE);
 		return PTR_ERR(file);
 	}
 	if (is_elf(file))
@@ -168,7 +168,7 @@ static int check_offset(const struct trace_uhook_place *place, int pos)
 	struct inode *inode = d_real_inode(place->path.dentry);
 
 	if (!has_pages(inode)) {
-		trace_probe_log_err(0, UHOOK_UNREADABLE);
+		trace_probe_log_err(place->at, UHOOK_UNREADABLE);
 		return -EIO;
 	}
 	if (place->offset >= i_size_read(inode)) {
@@ -198,18 +198,18 @@ static int parse_ref_ctr(struct trace_uhook_place *place, const char *word, char
 	char *close = strchr(open, ')');
 
 	if (!close) {
-		trace_probe_log_err(strlen(word), REFCNT_OPEN_BRACE);
+		trace_probe_log_err(place->at + strlen(word), REFCNT_OPEN_BRACE);
 		return -EINVAL;
 	}
 	if (close[1]) {
-		trace_probe_log_err(close + 1 - word, BAD_REFCNT_SUFFIX);
+		trace_probe_log_err(place->at + close + 1 - word, BAD_REFCNT_SUFFIX);
 		return -EINVAL;
 	}
 
 	*open = '\0';
 	*close = '\0';
 	if (kstrtoul(open + 1, 0, &place->ref_ctr_offset) || !is_good_ref_ctr(place)) {
-		trace_probe_log_err(open + 1 - word, BAD_REFCNT);
+		trace_probe_log_err(place->at + open + 1 - word, BAD_REFCNT);
 		return -EINVAL;
 	}
 
@@ -231,7 +231,7 @@ static int parse_offset(struct trace_uhook_place *place, const char *word, char 
 	suffix = strchr(text, '%');
 	if (suffix) {
 		if (strcmp(suffix, "%return")) {
-			trace_probe_log_err(suffix - word, BAD_ADDR_SUFFIX);
+			trace_probe_log_err(place->at + suffix - word, BAD_ADDR_SUFFIX);
 			return -EINVAL;
 		}
 		place->is_return = true;
@@ -240,11 +240,11 @@ static int parse_offset(struct trace_uhook_place *place, const char *word, char 
 
 	ret = kstrtoul(text, 0, &place->offset);
 	if (ret) {
-		trace_probe_log_err(text - word, BAD_UPROBE_OFFS);
+		trace_probe_log_err(place->at + text - word, BAD_UPROBE_OFFS);
 		return ret;
 	}
 
-	return check_offset(place, text - word);
+	return check_offset(place, place->at + text - word);
 }
 
 static int find_file(struct trace_uhook_place *place, const char *name)
@@ -252,11 +252,11 @@ static int find_file(struct trace_uhook_place *place, const char *name)
 	int ret = kern_path(name, LOOKUP_FOLLOW, &place->path);
 
 	if (ret) {
-		trace_probe_log_err(0, FILE_NOT_FOUND);
+		trace_probe_log_err(place->at, FILE_NOT_FOUND);
 		return ret;
 	}
 	if (!d_is_reg(place->path.dentry)) {
-		trace_probe_log_err(0, NO_REGULAR_FILE);
+		trace_probe_log_err(place->at, NO_REGULAR_FILE);
 		return -EINVAL;
 	}
 
@@ -271,7 +271,7 @@ static int parse_word(struct trace_uhook_place *place, char *word)
 	int ret;
 
 	if (!colon) {
-		trace_probe_log_err(strlen(word), UHOOK_NO_OFFSET);
+		trace_probe_log_err(place->at + strlen(word), UHOOK_NO_OFFSET);
 		return -EINVAL;
 	}
 	*colon = '\0';
@@ -294,20 +294,22 @@ static int parse_word(struct trace_uhook_place *place, char *word)
 /**
  * trace_uhook_parse_place() - look up the place that is meant by a word
  * @place: the place, all zero; to be given to trace_uhook_put_place() in any case
- * @word: the word, on which the index of trace_probe's log is
+ * @word: the word, on which the index of trace_probe's log is, or its end
+ * @at: how much of the word is before that
  *
  * May sleep.
  *
  * Return: 0, or a negative error, with the reason in error_log unless it is
  * -ENOMEM.
  */
-int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word)
+int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word, int at)
 {
 	char *copy = kstrdup(word, GFP_KERNEL);
 	int ret;
 
 	if (!copy)
 		return -ENOMEM;
+	place->at = at;
 	ret = parse_word(place, copy);
 	kfree(copy);
 

@@ -143,7 +143,10 @@ static void perf_hit(const struct hit *hit)
 	void *record;
 	int size, rctx;
 
+	/* perf frees its list once it has cleared the flag, and waited for this. */
 	guard(preempt)();
+	if (!trace_probe_test_flag(&hit->tuh->tp, TP_FLAG_PROFILE))
+		return;
 	head = this_cpu_ptr(call->perf_events);
 	if (hlist_empty(head))
 		return;
@@ -321,7 +324,7 @@ static int define_recorded(struct trace_event_call *event_call)
 	int ret;
 
 	DEFINE_FIELD(unsigned long, ip, FIELD_STRING_IP, 0);
-	DEFINE_FIELD(u64, time, "time", 0);
+	DEFINE_FIELD(u64, time, FIELD_STRING_TIME, 0);
 
 	return 0;
 }

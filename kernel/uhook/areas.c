@@ -345,6 +345,7 @@ int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
 	}
 	to->functions = from->functions;
 	to->breaks = from->breaks;
+	to->before_rseq = READ_ONCE(from->before_rseq);
 	if (uhook_has_jumps(to))
 		uhook_start_counting(to);
 

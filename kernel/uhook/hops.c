@@ -12,7 +12,7 @@
  *
  * A hop is written before anybody jumps to it. Where there is room for only one, and
  * its site has another body by now, the page is replaced by a copy in which it leads
- * there; nobody jumps to it then, and who has just come to it goes either way. A child
+ * there; who comes to it meanwhile goes either way. A child
  * has its parent's; nothing is added to a block that several have, or changed.
  *
  * Blocks are found by address without a lock, by tasks that run in the address

@@ -141,6 +141,8 @@ struct uhook_who {
  * @blocks: those
  * @functions: whether a body calls a function of a file
  * @breaks: whether one begins with a breakpoint
+ * @before_rseq: whether jumps were written by a thread that had not registered for
+ *	restartable sequences, and so could not know where they are
  * @node: in the list of those that count
  * @mm: the address space
  * @payer: the parent's while this one is made, which has no task on whose account
@@ -167,6 +169,7 @@ struct uhook_mm {
 	struct uhook_stubs	*blocks[UHOOK_MAX_BLOCKS];
 	bool			functions;
 	bool			breaks;
+	bool			before_rseq;
 	struct list_head	node;
 	struct mm_struct	*mm;
 	struct mm_struct	*payer;
@@ -371,12 +374,14 @@ struct uhook_set {
  * @before: what the file has at the site
  * @before_len: how much of it a jump takes the place of
  * @hop: where a hop was made that leads here, in one of those who have it; or 0
+ * @fetched: no CPU has fetched anything else from where it is
  */
 struct uhook_body {
 	struct uhook_set	*set;
 	u8			before[UHOOK_JUMP_MAX];
 	u8			before_len;
 	unsigned long		hop;
+	bool			fetched;
 };
 
 /**

@@ -196,6 +196,11 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	enum uhook_bar bar;
 	long target;
 
+	if (!has_rseq(current)) {
+		WRITE_ONCE(um->before_rseq, true);
+		/* Pairs with that in uhook_rseq_begins(). */
+		smp_mb();
+	}
 	bar = find_bar(uprobe, vma, site, body);
 	if (bar)
 		return bar;
@@ -221,8 +226,9 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 		return UHOOK_BAR_ERROR;
 
 	/* What other CPUs have fetched of the body before it was written. */
-	if (!IS_ENABLED(CONFIG_X86))
+	if (!IS_ENABLED(CONFIG_X86) && !body->fetched)
 		kick_all_cpus_sync();
+	body->fetched = true;
 	with_breakpoint(text, expected);
 	if (uprobe_write_text(vma->vm_mm, vma->vm_mm, site, expected, jump.bytes, jump.len,
 			      __GFP_NORETRY | __GFP_NOWARN))
@@ -363,6 +369,33 @@ int uhook_demote_all(struct task_struct *task)
 		}
 	}
 	mmput(mm);
+
+	return ret;
+}
+
+/**
+ * uhook_rseq_begins - current has registered for restartable sequences
+ *
+ * Until now it could not be learnt from it what is a critical section, in which no
+ * jump may be.
+ *
+ * Context: task; sleeps.
+ * Return: 0, or an error: some jumps are still there.
+ */
+int uhook_rseq_begins(void)
+{
+	struct uhook_mm *um;
+	int ret;
+
+	/* Either this is seen by who writes a jump, or that by us. */
+	smp_mb();
+	um = uhook_mm_of(current->mm);
+	if (likely(!um || !READ_ONCE(um->before_rseq)))
+		return 0;
+
+	ret = uhook_demote_all(current);
+	if (!ret)
+		WRITE_ONCE(um->before_rseq, false);
 
 	return ret;
 }

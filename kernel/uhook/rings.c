@@ -92,7 +92,7 @@ static void find_process(struct uhook_mm *um)
 	/* It is current that has used it last, and has another one by now, or none. */
 	if ((current->flags & PF_EXITING && !current->mm) ||
 	    (current->in_execve && !atomic_read(&um->mm->mm_users))) {
-		um->tgid = um->tgid ?: task_tgid_nr(current);
+		um->tgid = task_tgid_nr(current);
 		return;
 	}
 	if (!um->tgid || !is_process_of(um))

@@ -20,6 +20,7 @@
  * samples/livepatch/livepatch-sample.c does the same with a live patch.
  */
 #include <linux/fhook_redirect.h>
+#include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -62,7 +63,7 @@ static void __exit redirect_exit(void)
 {
 	/* Its code goes: try until no task is in the way. */
 	while (fhook_restore(&patch))
-		cond_resched();
+		msleep(100);
 }
 
 module_init(redirect_init);

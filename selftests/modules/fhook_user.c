@@ -120,10 +120,17 @@ static int __init user_init(void)
 	return err;
 }
 
+/* One that comes when the module goes, which is refused. */
+static struct fhook_ops late_ops = {
+	.name	= "fhook_user",
+	.entry	= user_entry,
+};
+
 static void __exit user_exit(void)
 {
 	if (!leave)
 		unregister_all();
+	WARN_ON(fhook_register(&late_ops, func, not) != -ENODEV);
 }
 
 module_init(user_init);

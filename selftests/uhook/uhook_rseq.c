@@ -6,6 +6,8 @@
  *	uhook_rseq busy ROUNDS	threads that run all the time, and ones that preempt them
  *	uhook_rseq signals ROUNDS
  *				handlers of signals count as well
+ *	uhook_rseq late ROUNDS	with signals, and as often before it registers for
+ *				restartable sequences; the C library must not
  *
  * A sequence that is disturbed and not aborted loses what others have counted
  * meanwhile.  How many were aborted is printed.
@@ -19,7 +21,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "uhook_rseq.h"
 #include "uhook_test.h"
@@ -32,10 +36,16 @@ static unsigned long counters[MAX_CPUS][COUNTER_SIZE / sizeof(long)];
 static atomic_ulong counted, aborted, preempted, signals;
 static atomic_uint busy;
 static unsigned long rounds;
-static bool with_signals;
+static bool with_signals, is_late;
+
+/* What a thread has that registers by itself */
+static struct rseq late;
 
 static struct rseq *own_rseq(void)
 {
+	if (is_late)
+		return &late;
+
 	return (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
 }
 
@@ -101,6 +111,24 @@ static void *send_signals(void *threads)
 	return NULL;
 }
 
+/* Until it has registered nobody else counts, and nothing is a critical section. */
+static void run_late(void)
+{
+	const struct itimerval often = { { .tv_usec = 300 }, { .tv_usec = 300 } };
+	struct sigaction sa = { .sa_handler = on_signal };
+	unsigned long i;
+
+	for (i = 0; i < rounds; i++)
+		count();
+	check(!syscall(__NR_rseq, &late, sizeof(late), 0, RSEQ_SIG),
+	      "it cannot register for restartable sequences");
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (i = 0; i < rounds || signals < 100; i++)
+		count();
+	setitimer(ITIMER_REAL, &(struct itimerval){}, NULL);
+}
+
 static unsigned long sum_of_counters(void)
 {
 	unsigned long sum = 0;
@@ -144,11 +172,16 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	check(argc == 3, "it wants a mode and a number");
-	check(__rseq_size, "the C library has not registered for restartable sequences");
+	is_late = !strcmp(argv[1], "late");
+	check(!__rseq_size == is_late, "the C library has%s registered for restartable sequences",
+	      is_late ? "" : " not");
 
 	with_signals = !strcmp(argv[1], "signals");
 	rounds = strtoul(argv[2], NULL, 0);
-	run();
+	if (is_late)
+		run_late();
+	else
+		run();
 
 	fprintf(stderr, "%lu counted, %lu preempted, %lu signals\n", counted, preempted, signals);
 	check(sum_of_counters() == counted, "%lu counted, but the counters say %lu", counted,

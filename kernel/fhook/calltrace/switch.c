@@ -261,7 +261,8 @@ void calltrace_off(void)
  * @table: the table of its site
  * @site: the index of its site
  *
- * Return: true if it is.
+ * Return: true if it is, or if its slot, which somebody else has overwritten, may
+ * lead to its stub again.
  */
 bool calltrace_has(struct fhook_table *table, u32 site)
 {

@@ -33,16 +33,18 @@
 
 /**
  * struct chosen_file - functions that are being written
+ * @lock: of the rest, for two who write at once; outside of fhook_mutex
  * @text: all that this open has written
  * @len: how much that is, in bytes
  * @done: how much of it is in force
  * @replace: it takes the place of what was in force when it was opened
  */
 struct chosen_file {
-	char	*text;
-	size_t	len;
-	size_t	done;
-	bool	replace;
+	struct mutex	lock;	/* those who write at once */
+	char		*text;
+	size_t		len;
+	size_t		done;
+	bool		replace;
 };
 
 static int locked_down(void)
@@ -125,6 +127,7 @@ static int functions_open(struct inode *inode, struct file *file)
 	chosen = kzalloc(sizeof(*chosen), GFP_KERNEL);
 	if (!chosen)
 		return -ENOMEM;
+	mutex_init(&chosen->lock);
 	chosen->replace = !(file->f_flags & O_APPEND);
 	file->private_data = chosen;
 
@@ -139,20 +142,23 @@ static int too_long(void)
 	return -E2BIG;
 }
 
-/* What is in force, and behind it what is written. */
-static char *joined(const char *old, const char *new)
+/* What is in force, and behind it, at @begin, what is written. */
+static char *joined(const char *old, const char *new, size_t *begin)
 {
-	size_t old_len = old ? strlen(old) : 0, new_len = strlen(new);
+	size_t new_len = strlen(new);
 	char *text;
 
-	if (old_len + new_len > MAX_TEXT)
+	*begin = old ? strlen(old) + 1 : 0;
+	if (*begin + new_len > MAX_TEXT)
 		return ERR_PTR(too_long());
-	text = kvmalloc(old_len + new_len + 2, GFP_KERNEL);
+	text = kvmalloc(*begin + new_len + 1, GFP_KERNEL);
 	if (!text)
 		return ERR_PTR(-ENOMEM);
-	memcpy(text, old, old_len);
-	text[old_len] = '\n';
-	memcpy(text + old_len + 1, new, new_len + 1);
+	if (old) {
+		memcpy(text, old, *begin - 1);
+		text[*begin - 1] = '\n';
+	}
+	memcpy(text + *begin, new, new_len + 1);
 
 	return text;
 }
@@ -164,6 +170,7 @@ static int choose(struct chosen_file *chosen, size_t len)
 	struct calltrace_choice *choice;
 	char behind = chosen->text[len];
 	const char *from;
+	size_t begin;
 	char *text;
 	int err;
 
@@ -173,14 +180,16 @@ static int choose(struct chosen_file *chosen, size_t len)
 	/* What was written before is in force, and so it is with what was there. */
 	from = chosen->text + chosen->done;
 	text = joined(choice && !(chosen->replace && !chosen->done) ?
-		      choice->text : NULL, from);
+		      choice->text : NULL, from, &begin);
 	chosen->text[len] = behind;
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 
 	err = calltrace_choose(text, &report);
 	if (err) {
-		trace_fhook_log_error("fhook_calltrace", text, &report);
+		/* What concerns all of it concerns what has been written. */
+		trace_fhook_log_error("fhook_calltrace",
+				      report.offset ? text : text + begin, &report);
 		pr_err("%s\n", report.text);
 	} else {
 		chosen->done = len;
@@ -212,10 +221,12 @@ static ssize_t functions_write(struct file *file, const char __user *buf,
 			       size_t count, loff_t *pos)
 {
 	struct chosen_file *chosen = file->private_data;
-	size_t len = chosen->len;
+	size_t len;
 	char *text;
 	int err;
 
+	guard(mutex)(&chosen->lock);
+	len = chosen->len;
 	if (len + count > MAX_TEXT)
 		return too_long();
 
