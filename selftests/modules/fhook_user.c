@@ -120,10 +120,12 @@ static int __init user_init(void)
 	return err;
 }
 
-/* One that comes when the module goes, which is refused. */
+/* One that comes when the module goes, which is refused, and not for the log. */
+static struct fhook_report late_report;
 static struct fhook_ops late_ops = {
 	.name	= "fhook_user",
 	.entry	= user_entry,
+	.report	= &late_report,
 };
 
 static void __exit user_exit(void)
