@@ -6,7 +6,7 @@
  * called is printed in the end, or before it. other() is called by children alone.
  *
  * Usage: decode-ends kill | exec | exit | join | cancel | leave | limit | chdir | user |
- *		       size | forks | clone
+ *		       size | much | forks | clone | unlink
  *        decode-ends close FILE
  */
 #include <fcntl.h>
@@ -239,6 +239,15 @@ PLAIN int main(int argc, char **argv)
 
 		setrlimit(RLIMIT_FSIZE, &little);
 		walk(4);
+	} else if (!strcmp(how, "much")) {
+		const struct rlimit little = { 100000, 100000 };
+
+		setrlimit(RLIMIT_FSIZE, &little);
+		walk(200000);
+	} else if (!strcmp(how, "unlink")) {
+		walk(10);
+		if (unlink(argv[0]))
+			return 1;
 	} else if (!strcmp(how, "forks")) {
 		if (forks())
 			return 1;

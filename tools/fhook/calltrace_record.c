@@ -21,6 +21,9 @@
 #include "recording.h"
 #include "words.h"
 
+/* The buffer for each CPU, unless something else is said. */
+#define KERNEL_BUFFER_KB	4096
+
 enum { KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE, KEY_TRACEFS, KEY_PMU };
 
 /* What belongs to --kernel. */
@@ -125,7 +128,7 @@ static void parse_arguments(int argc, char **argv, struct record *record)
 		  "This function, or those that match; ! leaves out, :mod:NAME is a module's", 1 },
 		{ "functions", 'f', "LIST", 0, "Those of this file, one pattern a line", 1 },
 		{ "buffer", 'b', "KIB", 0,
-		  "The buffer for each CPU (default: 4096)", 1 },
+		  "The buffer for each CPU (default: 4096), or of perf for a program", 1 },
 		{ "tracefs", KEY_TRACEFS, "DIRECTORY", 0,
 		  "The kernel's files (default: where tracefs is mounted)", 1 },
 		{ "pmu", KEY_PMU, "DIRECTORY", 0,
@@ -154,7 +157,8 @@ static char *find_program(const char *name)
 	while (search && *search) {
 		const int length = strcspn(search, ":");
 
-		if (asprintf(&path, "%.*s/%s", length, search, name) < 0)
+		/* Nothing between two colons is the directory where one is. */
+		if (asprintf(&path, "%.*s/%s", length ?: 1, length ? search : ".", name) < 0)
 			return NULL;
 		if (!access(path, X_OK))
 			return path;
@@ -334,12 +338,14 @@ static int record_program(struct record *record, struct fault *fault)
 int calltrace_record(int argc, char **argv, struct fault *fault)
 {
 	struct record record = {
-		.profile = "target", .buffer_kb = 4096,
+		.profile = "target",
 		.pmu = "/sys/bus/event_source/devices/intel_pt",
 	};
 	int result;
 
 	parse_arguments(argc, argv, &record);
+	if (record.kernel && !record.buffer_kb)
+		record.buffer_kb = KERNEL_BUFFER_KB;
 	/* Who has started this may not care how its children end; here, somebody does. */
 	signal(SIGCHLD, SIG_DFL);
 	record.program = find_program(record.argv[0]);

@@ -47,7 +47,7 @@ static const char *const texts_arm64[] = TEXTS(ARM64);
 /* With side effects, calls of a function cannot be moved or left out as those of a sum can. */
 static const char *const pure_attributes[] = {
 	"readnone", "readonly", "writeonly", "argmemonly", "inaccessiblememonly",
-	"inaccessiblemem_or_argmemonly", "speculatable",
+	"inaccessiblemem_or_argmemonly", "speculatable", "memory",
 };
 
 static struct {

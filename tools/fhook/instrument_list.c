@@ -124,7 +124,8 @@ static void remember(struct list *list, const char *symbol)
 
 enum list_answer list_wants(struct list *list, const char *symbol)
 {
-	char *full = __cxa_demangle(symbol, NULL, NULL, NULL);
+	/* It takes names of types as well: a function of C that is called i is no int. */
+	char *full = strncmp(symbol, "_Z", 2) ? NULL : __cxa_demangle(symbol, NULL, NULL, NULL);
 	char *brief = full ? brief_name(full) : NULL;
 	enum list_answer answer = LIST_NO;
 	struct list_pattern *pattern;

@@ -55,7 +55,8 @@ struct perf_auxtrace_info {
 
 /* What Intel PT's info says, by its place in the list of values. */
 enum {
-	INFO_TIME_SHIFT = 1,
+	INFO_PMU_TYPE,
+	INFO_TIME_SHIFT,
 	INFO_TIME_MULT = 2,
 	INFO_MTC_FREQ_BITS = 11,
 	INFO_TSC_CTC_N = 12,
@@ -174,6 +175,31 @@ static void read_features(struct import *import)
 	}
 }
 
+/*
+ * How often the trace has the time of the crystal clock: in the event's own options, of
+ * which the info says where they are.
+ */
+static u32 find_mtc_freq(const struct import *import, u64 pmu, u64 bits)
+{
+	const struct perf_header *header = import->header;
+	struct perf_event_attr attr;
+	const void *data;
+	u64 offset;
+
+	if (!bits || header->attr_size < PERF_ATTR_SIZE_VER0)
+		return 0;
+	for (offset = 0; offset + header->attr_size <= header->attrs.size;
+	     offset += header->attr_size) {
+		data = part(import, header->attrs.offset + offset, PERF_ATTR_SIZE_VER0);
+		if (!data)
+			return 0;
+		memcpy(&attr, data, PERF_ATTR_SIZE_VER0);
+		if (attr.type == pmu)
+			return (attr.config & bits) >> __builtin_ctzll(bits);
+	}
+	return 0;
+}
+
 static int read_info(struct import *import, const struct perf_auxtrace_info *info)
 {
 	struct recording *recording = &import->recording;
@@ -195,6 +221,8 @@ static int read_info(struct import *import, const struct perf_auxtrace_info *inf
 	if (values[INFO_TSC_CTC_N] && values[INFO_TSC_CTC_D]) {
 		recording->mtc_ebx = values[INFO_TSC_CTC_N];
 		recording->mtc_eax = values[INFO_TSC_CTC_D];
+		recording->mtc_freq = find_mtc_freq(import, values[INFO_PMU_TYPE],
+						    values[INFO_MTC_FREQ_BITS]);
 	}
 	return 0;
 }
@@ -448,12 +476,13 @@ static int finish(struct import *import, int result)
 {
 	const bool lost = import->losses.trace || import->losses.records;
 	struct recording *recording = &import->recording;
+	u32 i;
 
 	if (close_streams(import) && !result)
 		result = cannot_write(import);
-	/* Records that are missing may have said that trace is: how much, nobody knows. */
-	if (!result && lost)
-		recording_add_lost(recording, 0, 0);
+	/* Records that are missing may have said that trace is: how much, and whose, nobody knows. */
+	for (i = 0; !result && lost && i < recording->nr_streams; i++)
+		recording_add_lost(recording, i, 0);
 	if (!result)
 		result = recording_write(recording, import->fault);
 	if (result && import->created)

@@ -32,7 +32,8 @@ enum record_how {
  * @tracefs: where the kernel's files are; NULL: where tracefs is mounted
  * @pmu: what the kernel says of the processor's trace
  * @port: the one on which QEMU's plugin listens, or NULL
- * @buffer_kb: of the buffer for each CPU, when the kernel is recorded
+ * @buffer_kb: of the buffer for each CPU, when the kernel is recorded, or of perf's; 0
+ *	for perf's own choice
  */
 struct record {
 	const char *directory, *map, *profile;

@@ -61,6 +61,9 @@ struct before {
 	int cancelled;
 };
 
+/* This thread has the lock: what it calls meanwhile, malloc() say, may call record(). */
+static __thread bool has_lock;
+
 /* A thread that is cancelled, or left by a signal handler, would keep it for ever. */
 static void take_lock(struct before *before)
 {
@@ -70,10 +73,12 @@ static void take_lock(struct before *before)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before->signals);
 	pthread_mutex_lock(&lock);
+	has_lock = true;
 }
 
 static void drop_lock(const struct before *before)
 {
+	has_lock = false;
 	pthread_mutex_unlock(&lock);
 	pthread_sigmask(SIG_SETMASK, &before->signals, NULL);
 	pthread_setcancelstate(before->cancelled, NULL);
@@ -145,7 +150,6 @@ static void write_map(void)
 {
 	struct fault fault;
 
-	recording.nr_loads = 0;
 	if (record_write_map(&recording, &fault))
 		fault_print("libfhook-record", &fault);
 	update();
@@ -274,6 +278,8 @@ static void record(u64 address)
 	struct software_record event = { .address = address };
 	struct recorder *recorder = own;
 
+	if (has_lock)
+		return;
 	if (is_child()) {
 		forked();
 		recorder = NULL;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "build_id.h"
 #include "record_cyg.h"
 
@@ -14,12 +15,13 @@
  * @file: the map
  * @next_id: the number of the next object
  * @first: no object was looked at yet: the first one is the program
+ * @has_program: the program is in it
  */
 struct writer {
 	struct recording *recording;
 	FILE *file;
 	u32 next_id;
-	bool first;
+	bool first, has_program;
 };
 
 static void write_blocks(const struct writer *writer, const struct elf_image *image)
@@ -95,6 +97,7 @@ static int write_object(struct dl_phdr_info *info, size_t size __unused, void *d
 		return 0;
 	real = realpath(path, name);
 	if (real && !strpbrk(name, " \t\n") && (program || calls_recorder(&image))) {
+		writer->has_program |= program;
 		build_id_text(&image, build_id);
 		fprintf(writer->file, "object %u %s %s\n", writer->next_id, build_id, name);
 		write_blocks(writer, &image);
@@ -107,23 +110,48 @@ static int write_object(struct dl_phdr_info *info, size_t size __unused, void *d
 	return 0;
 }
 
+/* Returns whether all of it is there. */
+static bool write_file(struct writer *writer, const char *path)
+{
+	writer->file = fopen(path, "w");
+	if (!writer->file)
+		return false;
+	fputs("# calltrace map 1\n", writer->file);
+	dl_iterate_phdr(write_object, writer);
+	return !(ferror(writer->file) | fclose(writer->file));
+}
+
+/* A map that is there stays until there is a better one, and so do the loads with it. */
 int record_write_map(struct recording *recording, struct fault *fault)
 {
 	struct writer writer = { .recording = recording, .first = true };
-	char *path = recording_path(recording, "map");
-	int result = 0;
+	char *path = recording_path(recording, "map"), *new_path = NULL;
+	const struct recording before = *recording;
+	bool done, keep;
+	int error;
 
-	writer.file = path ? fopen(path, "w") : NULL;
-	if (!writer.file) {
-		free(path);
-		return fault_say(fault, "%s: the map cannot be written: %s", recording->directory,
-				 strerror(errno));
+	if (path && asprintf(&new_path, "%s.new", path) < 0)
+		new_path = NULL;
+	recording->loads = NULL;
+	recording->nr_loads = 0;
+	recording->room_loads = 0;
+	done = new_path && write_file(&writer, new_path);
+	/* A program that has been replaced by another one is not found any more. */
+	keep = done && !writer.has_program && !access(path, F_OK);
+	done = done && (keep || !rename(new_path, path));
+	error = errno;
+	if (!done || keep) {
+		if (new_path)
+			unlink(new_path);
+		free(recording->loads);
+		recording->loads = before.loads;
+		recording->nr_loads = before.nr_loads;
+		recording->room_loads = before.room_loads;
+	} else {
+		free(before.loads);
 	}
-	fputs("# calltrace map 1\n", writer.file);
-	dl_iterate_phdr(write_object, &writer);
-	if (ferror(writer.file) | fclose(writer.file))
-		result = fault_say(fault, "%s: the map cannot be written: %s", path,
-				   strerror(errno));
+	free(new_path);
 	free(path);
-	return result;
+	return done ? 0 : fault_say(fault, "%s: the map cannot be written: %s",
+				    recording->directory, strerror(error));
 }

@@ -71,15 +71,16 @@ static int make_filter(const char *map_path, char **filter, struct fault *fault)
 static int take_over(const struct record *record, const char *data, int result,
 		     struct fault *fault)
 {
+	const struct fault first = *fault;
 	struct perf_losses losses;
-	struct fault second;
 	struct stat status;
 
 	if (stat(data, &status) || !status.st_size)
 		return result;
-	if (perf_data_import(data, record->map, record->directory, &losses,
-			     result ? &second : fault))
+	/* That there is no recording is the worse of two faults. */
+	if (perf_data_import(data, record->map, record->directory, &losses, fault))
 		return -1;
+	*fault = first;
 	perf_losses_print(&losses);
 	return result;
 }
@@ -87,14 +88,18 @@ static int take_over(const struct record *record, const char *data, int result,
 /* Run perf, which writes to a file of our own beside the directory. */
 static int run_perf(struct record *record, char *data, char *filter, struct fault *fault)
 {
+	/* Perf's own buffer is what somebody who is not root may have. */
+	char buffer[40] = "-q";
 	char *const perf[] = {
-		"perf", "record", "-q", "--per-thread", "-e",
+		"perf", "record", "-q", buffer, "--per-thread", "-e",
 		strcmp(record->profile, "cycles") ? "intel_pt//u" : "intel_pt/cyc/u",
 		"--filter", filter, "-o", data, "--",
 	};
 	int count = 0, result, fd;
 	char **argv;
 
+	if (record->buffer_kb)
+		snprintf(buffer, sizeof(buffer), "--mmap-pages=,%lluK", record->buffer_kb);
 	while (record->argv[count])
 		count++;
 	argv = calloc(ARRAY_SIZE(perf) + count + 1, sizeof(*argv));

@@ -23,6 +23,8 @@ static const char *why_not(const struct rewrite *rw, const struct elf_symbol *sy
 	if (rw->at_run_time && rw->image.header->e_machine == EM_AARCH64 &&
 	    !strncmp(symbol->name, "_dl_tlsdesc", strlen("_dl_tlsdesc")))
 		return "it is called in a way of its own";
+	if (strpbrk(symbol->name, " \t\n"))
+		return "a map takes no blanks in names";
 	if (symbol->type == STT_GNU_IFUNC)
 		return "it is chosen when the program is loaded (IFUNC)";
 	if (!symbol->size)

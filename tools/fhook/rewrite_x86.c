@@ -43,9 +43,9 @@ static uint64_t address_of(uint64_t address)
 	for (i = 0; i < x86->op_count; i++) {
 		const cs_x86_op *op = &x86->operands[i];
 
-		if (op->type == X86_OP_MEM && op->mem.base == X86_REG_RIP)
-			return decoded->id == X86_INS_LEA ?
-				address + decoded->size + op->mem.disp : 0;
+		if (op->type == X86_OP_MEM && op->mem.base == X86_REG_RIP &&
+		    decoded->id == X86_INS_LEA)
+			return address + decoded->size + op->mem.disp;
 		if (op->type == X86_OP_IMM && op->imm > 0)
 			return op->imm;
 	}

@@ -110,7 +110,8 @@ static size_t write_buffer(struct trace_file *file)
 	const int fd = descriptor(file);
 	size_t done = 0;
 
-	while (fd >= 0 && done < file->used) {
+	/* Beyond the limit of a file's size there is a signal, which kills. */
+	while (fd >= 0 && done < file->used && may_be_long(file->written + done + 1)) {
 		ssize_t result = pwrite(fd, file->buffer + done, file->used - done,
 					file->written + done);
 

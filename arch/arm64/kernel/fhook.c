@@ -659,7 +659,9 @@ void *fhook_arch_text_alloc(unsigned long first, unsigned long last,
 	unsigned long start = max(last - reach, MODULES_VADDR);
 	unsigned long end = min(first + reach, VMALLOC_END);
 
-	void *text = __vmalloc_node_range(size, PAGE_SIZE, start, end, GFP_KERNEL,
+	/* That there is none is said by who wants it, and may be tried elsewhere. */
+	void *text = __vmalloc_node_range(size, PAGE_SIZE, start, end,
+					  GFP_KERNEL | __GFP_NOWARN,
 					  PAGE_KERNEL, 0, NUMA_NO_NODE,
 					  __builtin_return_address(0));
 

@@ -359,9 +359,9 @@ SYM_CODE_END(fhook_regs_caller)
 NOKPROBE(fhook_regs_caller)
 
 /* What a skipped function is replaced by. */
-SYM_CODE_START(fhook_just_return)
+SYM_FUNC_START(fhook_just_return)
 	ret
-SYM_CODE_END(fhook_just_return)
+SYM_FUNC_END(fhook_just_return)
 EXPORT_SYMBOL_GPL(fhook_just_return)
 
 /*

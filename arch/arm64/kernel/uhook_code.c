@@ -212,9 +212,19 @@ static bool is_exclusive(u32 insn)
 	return (insn & 0x3e800000) == 0x08000000 && (insn & 0x80200000) != 0x00200000;
 }
 
+/* MOVPRFX is one with the instruction behind it, in whose place no branch may be. */
+static bool is_prefix(u32 insn)
+{
+	return (insn & 0xff3ee000) == 0x04102000 || (insn & 0xfffffc00) == 0x0420bc00;
+}
+
 bool uhook_is_atomic(const void *before, unsigned int len)
 {
 	u32 insn;
+
+	if (len >= AARCH64_INSN_SIZE &&
+	    is_prefix(get_unaligned_le32(before + len - AARCH64_INSN_SIZE)))
+		return true;
 
 	for (; len >= AARCH64_INSN_SIZE; len -= AARCH64_INSN_SIZE) {
 		insn = get_unaligned_le32(before + len - AARCH64_INSN_SIZE);
