@@ -480,7 +480,7 @@ static int finish(struct import *import, int result)
 
 	if (close_streams(import) && !result)
 		result = cannot_write(import);
-	/* Records that are missing may have said that trace is: how much, and whose, nobody knows. */
+	/* Records that are missing may have said that trace is, but not whose */
 	for (i = 0; !result && lost && i < recording->nr_streams; i++)
 		recording_add_lost(recording, i, 0);
 	if (!result)
