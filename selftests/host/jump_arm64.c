@@ -616,6 +616,10 @@ static void check_count(void)
 #define CASP	0x48207c82
 #define LDR	0xf9400000
 #define NOP	0xd503201f
+#define MOVPRFX	0x0420bc20	/* z0, z1 */
+#define MOVPRFX_M	0x04912445	/* z5.s, p1/m, z2.s */
+#define MOVPRFX_Z	0x04d03fe5	/* z5.d, p7/z, z31.d */
+#define SVE_ADD	0x04a10000
 
 static void check_atomic(void)
 {
@@ -640,6 +644,11 @@ static void check_atomic(void)
 		{ "CASA", { NOP, CASA, CASPA, NOP }, false },
 		{ "LDXR, STLR", { LDXR, STLR, NOP, NOP }, true },
 		{ "LDXR, CAS", { LDXR, CAS, CASP, NOP }, true },
+		{ "MOVPRFX last", { NOP, NOP, NOP, MOVPRFX }, true },
+		{ "MOVPRFX, merging", { NOP, NOP, NOP, MOVPRFX_M }, true },
+		{ "MOVPRFX, zeroing", { NOP, NOP, NOP, MOVPRFX_Z }, true },
+		{ "MOVPRFX of another", { NOP, MOVPRFX, SVE_ADD, NOP }, false },
+		{ "ADD of vectors", { NOP, NOP, NOP, SVE_ADD }, false },
 	};
 	unsigned int i;
 
