@@ -165,8 +165,12 @@ void fhook_fork(struct task_struct *task)
 }
 
 /**
- * fhook_task_restart() - an idle task will begin at its beginning again
- * @task: the task, whose CPU is down
+ * fhook_task_restart() - an idle task begins at its beginning again
+ * @task: current, on a CPU that comes back
+ *
+ * What it was in when the CPU went away is forgotten by the CPU itself, before it calls
+ * anything that can be hooked: the others learn that it goes while it still returns
+ * from there.
  */
 void fhook_task_restart(struct task_struct *task)
 {

@@ -44,7 +44,6 @@ enum trace_fhook_kind {
  *	never changes
  * @is_plain: the arguments are values in registers, or were that at the entry,
  *	so that fetching them cannot fail; set before @ops is registered
- * @can_cut: what is dynamic in a record can be cut off; set with @is_plain
  * @retiring: @ops was unregistered without waiting, so that a callback may
  *	still run; under event_mutex
  * @tp: fetch arguments, and the event, which several probes may share; must be
@@ -60,7 +59,6 @@ struct trace_fhook {
 	char			*name;
 	unsigned int		head_size;
 	bool			is_plain;
-	bool			can_cut;
 	bool			retiring;
 	struct trace_probe	tp;
 };
@@ -79,7 +77,7 @@ static inline struct trace_fhook *to_trace_fhook(struct dyn_event *ev)
 }
 
 void trace_fhook_init(struct trace_fhook *tfh);
-int trace_fhook_add(struct trace_fhook *tfh);
+int trace_fhook_add(struct trace_fhook *tfh, const struct trace_hook_words *words);
 bool trace_fhook_is_busy(struct dyn_event *ev);
 int trace_fhook_remove(struct trace_fhook *tfh);
 

@@ -152,15 +152,15 @@ bool trace_fhook_is_busy(struct dyn_event *ev)
 /**
  * trace_fhook_add() - make a probe known, as a new event or as part of one
  * @tfh: the probe
+ * @words: where its arguments come from, for the caret
  *
  * Return: 0, or a negative error: -EEXIST with the reason in error_log.
  */
-int trace_fhook_add(struct trace_fhook *tfh)
+int trace_fhook_add(struct trace_fhook *tfh, const struct trace_hook_words *words)
 {
 	guard(mutex)(&event_mutex);
 
-	/* Behind "h" and the pattern */
-	return trace_hook_add(&trace_fhook_type, &tfh->devent, 2);
+	return trace_hook_add(&trace_fhook_type, &tfh->devent, words);
 }
 
 /**

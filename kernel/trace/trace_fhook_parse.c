@@ -161,7 +161,6 @@ static int parse_fetch_arg(struct trace_fhook *tfh, int i, const char *arg,
 	const char *symbol = strchr(arg, '@');
 	int ret;
 
-	trace_probe_log_set_index(WORD_ARGS + i);
 	ctx->offset = 0;
 	ret = traceprobe_parse_probe_arg(&tfh->tp, i, arg, ctx);
 	if (ret)
@@ -187,11 +186,13 @@ static int parse_fetch_arg(struct trace_fhook *tfh, int i, const char *arg,
 
 static int parse_fetch_args(struct trace_fhook *tfh, int argc,
 			    const char *argv[],
+			    const struct trace_hook_words *words,
 			    struct traceprobe_parse_context *ctx)
 {
 	int i, ret;
 
 	for (i = 0; i < argc; i++) {
+		trace_probe_log_set_index(trace_hook_word(words, i));
 		ret = parse_fetch_arg(tfh, i, argv[i], ctx);
 		if (ret)
 			return ret;
@@ -200,13 +201,14 @@ static int parse_fetch_args(struct trace_fhook *tfh, int argc,
 }
 
 static int add_probe(const struct fhook_def *def, int argc, const char *argv[],
+		     const struct trace_hook_words *words,
 		     struct traceprobe_parse_context *ctx)
 {
 	struct trace_fhook *tfh;
 	int ret;
 
 	if (argc > MAX_TRACE_ARGS) {
-		trace_probe_log_set_index(WORD_ARGS + MAX_TRACE_ARGS);
+		trace_probe_log_set_index(trace_hook_word(words, MAX_TRACE_ARGS));
 		trace_probe_log_err(0, TOO_MANY_ARGS);
 		return -E2BIG;
 	}
@@ -215,9 +217,9 @@ static int add_probe(const struct fhook_def *def, int argc, const char *argv[],
 	if (!tfh)
 		return -ENOMEM;
 
-	ret = parse_fetch_args(tfh, argc, argv, ctx);
+	ret = parse_fetch_args(tfh, argc, argv, words, ctx);
 	if (!ret) {
-		ret = trace_fhook_add(tfh);
+		ret = trace_fhook_add(tfh, words);
 		/* -EEXIST has been explained. */
 		if (ret && ret != -EEXIST && ret != -ENOMEM) {
 			trace_probe_log_set_index(WORD_PATTERN);
@@ -239,6 +241,7 @@ static int expand_and_add(const struct fhook_def *def, int argc,
 			 (def->kind == TRACE_FHOOK_ENTRY ? TPARG_FL_FENTRY :
 							   TPARG_FL_RETURN),
 	};
+	struct trace_hook_words words = { .first = WORD_ARGS };
 	char names[MAX_BTF_ARGS_LEN];
 	const char **expanded;
 	char *dentries = NULL;
@@ -251,13 +254,16 @@ static int expand_and_add(const struct fhook_def *def, int argc,
 		goto out;
 	}
 	if (expanded) {
+		words.grown = new_argc - argc;
+		while (words.meta < argc && strcmp(argv[words.meta], "$arg*"))
+			words.meta++;
 		argc = new_argc;
 		argv = expanded;
 	}
 
 	ret = traceprobe_expand_dentry_args(argc, argv, &dentries);
 	if (!ret)
-		ret = add_probe(def, argc, argv, &ctx);
+		ret = add_probe(def, argc, argv, &words, &ctx);
 	kfree(dentries);
 	kfree(expanded);
 out:

@@ -166,7 +166,7 @@ static int dynamic_size(struct trace_fhook *tfh, const struct hit *hit)
 	if (tfh->is_plain)
 		return 0;
 	size = __get_data_size(&tfh->tp, hit->fregs, hit->edata);
-	return tfh->can_cut ? min(size, max(room, 0)) : size;
+	return min(size, max(room, 0));
 }
 
 /* With registers, a stack trace begins at the hooked function. */
@@ -320,17 +320,6 @@ static bool is_plain(const struct probe_arg *arg)
 	}
 }
 
-/* The name of a symbol is written whole, whatever room there is. */
-static bool can_cut(const struct probe_arg *arg)
-{
-	const struct fetch_insn *code;
-
-	for (code = arg->code; code->op != FETCH_OP_END; code++)
-		if (code->op == FETCH_OP_ST_SYMSTR)
-			return false;
-	return true;
-}
-
 /**
  * trace_fhook_data_size() - how much travels from the entry of a call to its return
  * @tfh: the probe, with its arguments
@@ -356,11 +345,8 @@ void trace_fhook_set_callbacks(struct trace_fhook *tfh)
 	int i;
 
 	tfh->is_plain = true;
-	tfh->can_cut = true;
-	for (i = 0; i < tfh->tp.nr_args; i++) {
+	for (i = 0; i < tfh->tp.nr_args; i++)
 		tfh->is_plain &= is_plain(&tfh->tp.args[i]);
-		tfh->can_cut &= can_cut(&tfh->tp.args[i]);
-	}
 
 	if (tfh->kind == TRACE_FHOOK_ENTRY) {
 		tfh->ops.entry = on_entry;

@@ -11,6 +11,7 @@
 #define _TRACE_HOOK_H
 
 #include <linux/ctype.h>
+#include <linux/minmax.h>
 
 #include "trace_dynevent.h"
 #include "trace_probe.h"
@@ -46,12 +47,31 @@ struct trace_hook_type {
 	void				(*detach)(struct trace_probe *tp);
 };
 
+/**
+ * struct trace_hook_words - which words of a definition its arguments come from
+ * @first: the word that is the first argument
+ * @meta: the argument with which those begin that $arg* has become, if it has
+ * @grown: how many more there are than words
+ */
+struct trace_hook_words {
+	int	first;
+	int	meta;
+	int	grown;
+};
+
+/* The word of argument @i, counted from 0, for the caret. */
+static inline int trace_hook_word(const struct trace_hook_words *words, int i)
+{
+	return words->first + (i < words->meta ? i : max(i - words->grown, words->meta));
+}
+
 int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_call *call,
 		      struct trace_event_file *file);
 int trace_hook_disable(const struct trace_hook_type *type, struct trace_event_call *call,
 		       struct trace_event_file *file);
 bool trace_hook_is_busy(struct trace_probe *tp);
-int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev, int first_arg);
+int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev,
+		   const struct trace_hook_words *words);
 int trace_hook_remove(struct dyn_event *ev, struct trace_probe *tp);
 
 int trace_hook_run_command(const struct trace_hook_type *type, const char *command);

@@ -12,6 +12,7 @@
 #include <linux/trace_events.h>
 
 #include "trace_hook.h"
+#include "trace_output.h"
 
 /* All probes of the event, or none. */
 static int attach_event(const struct trace_hook_type *type, struct trace_probe *event)
@@ -102,10 +103,13 @@ int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_cal
 	ret = attach_event(type, tp);
 	if (!ret)
 		return 0;
-	if (file)
+	if (file) {
 		trace_probe_remove_file(tp, file);
-	else
+	} else {
 		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
+		/* The first of several may have been hit, and perf frees what it has. */
+		tracepoint_synchronize_unregister();
+	}
 	return ret;
 }
 
@@ -154,7 +158,7 @@ static bool is_same_probe(const struct trace_hook_type *type, struct trace_probe
 
 /* May @tp become a probe of the event that @to has? */
 static int check_append(const struct trace_hook_type *type, struct trace_probe *tp,
-			int first_arg, struct trace_probe *to)
+			const struct trace_hook_words *words, struct trace_probe *to)
 {
 	struct trace_probe *pos;
 	int ret;
@@ -167,7 +171,7 @@ static int check_append(const struct trace_hook_type *type, struct trace_probe *
 	ret = trace_probe_compare_arg_type(tp, to);
 	if (ret) {
 		/* It counts arguments from 1. */
-		trace_probe_log_set_index(first_arg + ret - 1);
+		trace_probe_log_set_index(trace_hook_word(words, ret - 1));
 		trace_probe_log_err(0, DIFF_ARG_TYPE);
 		return -EEXIST;
 	}
@@ -182,12 +186,12 @@ static int check_append(const struct trace_hook_type *type, struct trace_probe *
 }
 
 static int append_probe(const struct trace_hook_type *type, struct dyn_event *ev,
-			int first_arg, struct trace_probe *to)
+			const struct trace_hook_words *words, struct trace_probe *to)
 {
 	struct trace_probe *tp = type->probe(ev);
 	int ret;
 
-	ret = check_append(type, tp, first_arg, to);
+	ret = check_append(type, tp, words, to);
 	if (ret)
 		return ret;
 
@@ -208,20 +212,21 @@ static int append_probe(const struct trace_hook_type *type, struct dyn_event *ev
  * trace_hook_add() - make a probe known, as a new event or as part of one
  * @type: its type
  * @ev: its place in the list of dynamic events
- * @first_arg: which word of its definition is the first argument, for the caret
+ * @words: where its arguments come from, for the caret
  *
  * Under event_mutex.
  *
  * Return: 0, or a negative error: -EEXIST with the reason in error_log.
  */
-int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev, int first_arg)
+int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev,
+		   const struct trace_hook_words *words)
 {
 	struct trace_probe *tp = type->probe(ev);
 	struct trace_probe *old = find_event(type, tp);
 	int ret;
 
 	if (old)
-		return append_probe(type, ev, first_arg, old);
+		return append_probe(type, ev, words, old);
 
 	ret = trace_probe_register_event_call(tp);
 	if (ret == -EEXIST) {
@@ -246,6 +251,9 @@ int trace_hook_remove(struct dyn_event *ev, struct trace_probe *tp)
 		return -EBUSY;
 
 	dyn_event_remove(ev);
+	/* Who prints a record looks at the first probe of its event. */
+	down_write(&trace_event_sem);
 	trace_probe_unlink(tp);
+	up_write(&trace_event_sem);
 	return 0;
 }

@@ -97,7 +97,7 @@ int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word, i
 void trace_uhook_put_place(struct trace_uhook_place *place);
 
 void trace_uhook_init(struct trace_uhook *tuh);
-int trace_uhook_add(struct trace_uhook *tuh, int first_arg);
+int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *words);
 bool trace_uhook_is_busy(struct dyn_event *ev);
 int trace_uhook_remove(struct trace_uhook *tuh);
 

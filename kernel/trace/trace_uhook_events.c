@@ -221,14 +221,20 @@ static bool is_same_kind(struct trace_probe *a, struct trace_probe *b)
 	       uhook_of_probe(a)->place.is_return == uhook_of_probe(b)->place.is_return;
 }
 
+static bool is_one_place(struct trace_uhook_place *here, struct trace_uhook_place *there)
+{
+	return d_real_inode(here->path.dentry) == d_real_inode(there->path.dentry) &&
+	       here->offset == there->offset;
+}
+
+/* And what is called there is the same as well, if something is. */
 static bool is_same_place(struct trace_probe *a, struct trace_probe *b)
 {
-	struct trace_uhook_place *here = &uhook_of_probe(a)->place;
-	struct trace_uhook_place *there = &uhook_of_probe(b)->place;
+	struct trace_uhook *here = uhook_of_probe(a), *there = uhook_of_probe(b);
 
-	return d_real_inode(here->path.dentry) == d_real_inode(there->path.dentry) &&
-	       here->offset == there->offset &&
-	       uhook_of_probe(a)->pid == uhook_of_probe(b)->pid;
+	return here->pid == there->pid && is_one_place(&here->place, &there->place) &&
+	       (here->ops.user != UHOOK_USER_FUNCTION ||
+		is_one_place(&here->function, &there->function));
 }
 
 static int run_command(const char *command)
@@ -281,17 +287,17 @@ bool trace_uhook_is_busy(struct dyn_event *ev)
 /**
  * trace_uhook_add() - make a probe known, as a new event or as part of one
  * @tuh: the probe
- * @first_arg: which word of its definition is the first argument, for the caret
+ * @words: where its arguments come from, for the caret
  *
  * Return: 0, or a negative error: -EEXIST with the reason in error_log.
  */
-int trace_uhook_add(struct trace_uhook *tuh, int first_arg)
+int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *words)
 {
 	int ret;
 
 	guard(mutex)(&event_mutex);
 
-	ret = trace_hook_add(&trace_uhook_type, &tuh->devent, first_arg);
+	ret = trace_hook_add(&trace_uhook_type, &tuh->devent, words);
 	if (ret || trace_uhook_records(tuh))
 		return ret;
 	ret = attach(&tuh->tp);

@@ -384,6 +384,7 @@ static void log_failure(int error)
 
 static int add_probe(struct uhook_def *def, int first, int argc, const char *argv[])
 {
+	const struct trace_hook_words words = { .first = first };
 	struct trace_uhook *tuh;
 	int ret;
 
@@ -399,7 +400,7 @@ static int add_probe(struct uhook_def *def, int first, int argc, const char *arg
 
 	ret = parse_fetch_args(tuh, first, argv);
 	if (!ret) {
-		ret = trace_uhook_add(tuh, first);
+		ret = trace_uhook_add(tuh, &words);
 		if (ret)
 			log_failure(ret);
 	}

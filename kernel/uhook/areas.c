@@ -177,7 +177,7 @@ static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct u
 	if (IS_ERR_VALUE(area->vaddr))
 		return area->vaddr;
 
-	ret = uhook_has_bodies(area->kind) ? uhook_add_data(um, um->nr_areas) : 0;
+	ret = uhook_has_bodies(area->kind) ? uhook_add_data(um, um->nr_areas, GFP_UHOOK) : 0;
 	ret = ret ?: install_mappings(mm, area);
 	if (ret)
 		return ret;
@@ -327,7 +327,8 @@ int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
 		struct uhook_area *area = from->areas[i];
 
 		if (uhook_has_bodies(area->kind)) {
-			if (uhook_add_data(to, i))
+			/* Of a fork, which is not to fail for what it can wait for */
+			if (uhook_add_data(to, i, GFP_KERNEL_ACCOUNT))
 				return -ENOMEM;
 			if (area->kind == UHOOK_LONG_BODIES &&
 			    uhook_copy_stacks(from->data[i], to->data[i]))

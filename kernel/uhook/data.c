@@ -42,17 +42,18 @@ static u64 run_before, run_live;
  * uhook_add_data - data for an area of bodies
  * @um: whose
  * @area: the number of the area
+ * @gfp: how much is done for the memory
  *
  * Return: 0, also if there are some already, or -ENOMEM.
  */
-int uhook_add_data(struct uhook_mm *um, unsigned int area)
+int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp)
 {
 	struct uhook_data *data;
 
 	if (um->data[area])
 		return 0;
 
-	data = kvzalloc(sizeof(*data), GFP_UHOOK);
+	data = kvzalloc(sizeof(*data), gfp);
 	if (!data)
 		return -ENOMEM;
 	data->stuck = U64_MAX;

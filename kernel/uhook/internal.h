@@ -561,7 +561,7 @@ enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
 int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to);
 
 /* data.c */
-int uhook_add_data(struct uhook_mm *um, unsigned int area);
+int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp);
 int uhook_map_data(unsigned long addr, unsigned long size);
 void *uhook_data_at(const struct uhook_data *data, unsigned long at);
 void uhook_start_counting(struct uhook_mm *um);

@@ -400,8 +400,11 @@ int uhook_rseq_begins(void)
 	return ret;
 }
 
-/* The jumps of an area whose hooks may not be meant for a child. */
-static int demote_filtered(struct mm_struct *mm, const struct uhook_mm *um,
+/*
+ * The jumps of an area whose hooks may not be meant for a child, or whose functions it may
+ * not have: MADV_DONTFORK.
+ */
+static int demote_doubtful(struct mm_struct *mm, const struct uhook_mm *um,
 			   const struct uhook_area *area)
 {
 	unsigned int nr;
@@ -410,7 +413,7 @@ static int demote_filtered(struct mm_struct *mm, const struct uhook_mm *um,
 	for (nr = 0; nr < area->used && !ret; nr++) {
 		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
 
-		if (set && set->filtered)
+		if (set && (set->filtered || set->functions))
 			ret = uhook_demote_site(mm, um, uhook_slot_nr(area, nr)->site);
 	}
 
@@ -422,7 +425,8 @@ static int demote_filtered(struct mm_struct *mm, const struct uhook_mm *um,
  * @mm: the child's address space
  *
  * With the jumps in it. Hooks that are not meant for all processes may not be
- * meant for this one: they get a breakpoint, which asks.
+ * meant for this one, and functions that are called may not be there: these get
+ * a breakpoint, which asks.
  *
  * Context: task, with the mmap lock held for writing.
  * Return: 0, or an error: some are still there.
@@ -435,7 +439,7 @@ int uhook_dup_mmap_end(struct mm_struct *mm)
 
 	for (i = 0; um && i < um->nr_areas && !ret; i++) {
 		if (uhook_has_bodies(um->areas[i]->kind))
-			ret = demote_filtered(mm, um, um->areas[i]);
+			ret = demote_doubtful(mm, um, um->areas[i]);
 	}
 	if (um)
 		um->payer = NULL;

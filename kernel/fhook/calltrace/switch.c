@@ -224,13 +224,23 @@ static void pin(struct calltrace_choice *choice, unsigned long addr)
 	choice->pinned = true;
 }
 
+/* A breakpoint that a debugger has put there, it takes away again. */
+static bool entry_is_lost(const struct calltrace_function *f)
+{
+	const struct fhook_set *set = xa_load(&f->table->used, f->site);
+
+	return calltrace_has(f->table, f->site) ||
+	       !fhook_arch_site_has(fhook_site_addr(f->table, f->site),
+				    fhook_set_state(set), fhook_set_dest(set));
+}
+
 static void look_for_lost(struct calltrace_choice *choice)
 {
 	const struct calltrace_function *f = choice->functions;
 	const struct calltrace_exit *exit = choice->exits;
 
 	for (; f < choice->functions + choice->num_functions; f++) {
-		if (!f->reason && f->table && calltrace_has(f->table, f->site))
+		if (!f->reason && f->table && entry_is_lost(f))
 			pin(choice, f->func);
 	}
 	for (; exit < choice->exits + choice->num_exits; exit++) {
