@@ -239,6 +239,9 @@ static void look_for_lost(struct calltrace_choice *choice)
 	const struct calltrace_function *f = choice->functions;
 	const struct calltrace_exit *exit = choice->exits;
 
+	/* Nobody is half-way through writing something there. */
+	guard(mutex)(&text_mutex);
+
 	for (; f < choice->functions + choice->num_functions; f++) {
 		if (!f->reason && f->table && entry_is_lost(f))
 			pin(choice, f->func);
