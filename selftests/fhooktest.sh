@@ -4,6 +4,7 @@
 # The tests of fhook are written for ftrace's runner and use its functions:
 # run that on them. Their modules are beside them, where modprobe does not
 # look, unless they have been installed: for those, another one comes first.
+# With FHOOK_LONG=y in the environment, storms and the like go on for longer.
 
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(mktemp -d) || exit 1
