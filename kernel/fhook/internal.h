@@ -32,6 +32,7 @@
 #define _FHOOK_INTERNAL_H
 
 #include <linux/fhook.h>
+#include <linux/fhook_calltrace.h>
 #include <linux/fhook_redirect.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -552,8 +553,6 @@ bool calltrace_has(struct fhook_table *table, u32 site);
 void calltrace_off(void);
 void calltrace_forget(const struct fhook_table *table);
 bool calltrace_text_reserved(unsigned long start, unsigned long end);
-bool calltrace_is_stub(unsigned long addr);
-unsigned long calltrace_goes_on(unsigned long addr);
 int calltrace_address_lookup(unsigned long addr, unsigned long *size,
 			     unsigned long *offset, char *name);
 bool calltrace_get_kallsym(unsigned int num, unsigned long *value, char *name);
@@ -571,16 +570,6 @@ static inline bool
 calltrace_text_reserved(unsigned long start, unsigned long end)
 {
 	return false;
-}
-
-static inline bool calltrace_is_stub(unsigned long addr)
-{
-	return false;
-}
-
-static inline unsigned long calltrace_goes_on(unsigned long addr)
-{
-	return addr;
 }
 
 static inline int

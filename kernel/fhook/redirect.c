@@ -536,7 +536,7 @@ static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
  *
  * Return: 0; or, with all functions still replaced, -EINVAL if the patch is not in
  * force; -EBUSY if it has %FHOOK_PATCH_CONSISTENT and a task is always in the way;
- * -ENOMEM.
+ * -ENOMEM or -ENOSPC.
  */
 int fhook_restore(struct fhook_patch *patch)
 {

@@ -86,6 +86,9 @@ static struct fhook_tracer *tracer_of(struct trace_array *tr)
 	return tr->flags & TRACE_ARRAY_FL_GLOBAL ? &top_tracer : tr->fhook;
 }
 
+/* As much of a line as a terminal shows, for it may have megabytes. */
+#define MAX_LOGGED	1024
+
 /* Log an error with the line of @text that @pos is in. */
 static void log_error(struct trace_array *tr, const char *where,
 		      const char *text, size_t pos, int error)
@@ -93,9 +96,9 @@ static void log_error(struct trace_array *tr, const char *where,
 	const char *line = text + pos;
 	char *command;
 
-	while (line > text && line[-1] != '\n')
+	while (line > text && line[-1] != '\n' && text + pos - line < MAX_LOGGED / 2)
 		line--;
-	command = kmemdup_nul(line, strcspn(line, "\n"), GFP_KERNEL);
+	command = kmemdup_nul(line, min(strcspn(line, "\n"), MAX_LOGGED), GFP_KERNEL);
 	if (!command)
 		return;
 	tracing_log_err(tr, where, command, (const char **)fhook_errors, error,

@@ -2,7 +2,8 @@
 /*
  * How events of probes in programs get at the registers and the memory of the
  * task that was hit: what trace_probe_tmpl.h, which is to be included after this,
- * wants of its users. May sleep.
+ * wants of its users. May sleep. Moved here from trace_uprobe.c, so that both it and
+ * the events of uhook have it.
  */
 #ifndef __TRACE_PROBE_USER_H_
 #define __TRACE_PROBE_USER_H_

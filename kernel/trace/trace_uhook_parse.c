@@ -165,7 +165,7 @@ static int parse_pid(struct uhook_def *def, const char *number, int pos)
 
 static int parse_vectors(struct uhook_def *def, const char *value, int pos)
 {
-	if (def->user != UHOOK_USER_FUNCTION || strcmp(value, "0")) {
+	if (strcmp(value, "0")) {
 		trace_probe_log_err(0, UHOOK_VECTORS);
 		return -EINVAL;
 	}
@@ -198,8 +198,8 @@ static unsigned int find_option(const char *word)
 static int parse_options(struct uhook_def *def, int argc, const char *argv[])
 {
 	unsigned int which;
+	int i, ret, vectors = 0;
 	size_t len;
-	int i, ret;
 
 	for (i = WORD_OPTIONS; i < argc; i++) {
 		which = find_option(argv[i]);
@@ -210,6 +210,13 @@ static int parse_options(struct uhook_def *def, int argc, const char *argv[])
 		ret = options[which].parse(def, argv[i] + len, len);
 		if (ret)
 			return ret;
+		if (def->no_vectors && !vectors)
+			vectors = i;
+	}
+	if (vectors && def->user != UHOOK_USER_FUNCTION) {
+		trace_probe_log_set_index(vectors);
+		trace_probe_log_err(0, UHOOK_VECTORS);
+		return -EINVAL;
 	}
 	if (i < argc && def->user != UHOOK_USER_NONE && def->user != UHOOK_USER_RECORD) {
 		trace_probe_log_set_index(i);

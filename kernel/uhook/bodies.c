@@ -143,6 +143,20 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 	smp_store_release(&site->body, addr);
 }
 
+/* From a tenth of a second on, half as often each time: some bars never pass. */
+#define FIRST_PAUSE	(HZ / 10)
+#define MAX_DOUBLED	6
+
+static unsigned long pause_of(struct uhook_site *site)
+{
+	unsigned int tries = READ_ONCE(site->tries);
+
+	if (tries < MAX_DOUBLED)
+		WRITE_ONCE(site->tries, tries + 1);
+
+	return FIRST_PAUSE << tries;
+}
+
 /* Not at each hit. */
 static bool looked_lately(const struct uhook_site *site)
 {
@@ -165,7 +179,7 @@ static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
 	/* Who was hit while another one made it has waited, and has it now. */
 	if (!looked_lately(site) && !mmap_write_lock_killable(current->mm)) {
 		make_body(um, site, uprobe, auprobe);
-		WRITE_ONCE(site->again, jiffies + HZ / 10);
+		WRITE_ONCE(site->again, jiffies + pause_of(site));
 		mmap_write_unlock(current->mm);
 	}
 	mutex_unlock(&um->lock);

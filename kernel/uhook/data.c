@@ -35,6 +35,9 @@ DEFINE_MUTEX(uhook_counts_lock);
 /* The address spaces that have bodies. */
 static LIST_HEAD(counting);
 
+/* Each look at all rings has a number: uhook_visit_data_apart(). */
+static u64 drain_round;
+
 /* How often bodies have run that count for nobody any more, and how often others. */
 static u64 run_before, run_live;
 
@@ -380,6 +383,44 @@ void uhook_visit_data(uhook_data_fn *fn)
 
 	list_for_each_entry(um, &counting, node)
 		visit_areas(um, fn);
+}
+
+/* Of one process for which this look has not been made; false if there is none. */
+static bool drain_next(u64 round, uhook_data_fn *fn)
+{
+	struct uhook_mm *um;
+
+	guard(mutex)(&uhook_counts_lock);
+	um = list_first_entry_or_null(&counting, struct uhook_mm, node);
+	if (!um || um->drained >= round)
+		return false;
+
+	um->drained = round;
+	list_move_tail(&um->node, &counting);
+	visit_areas(um, fn);
+
+	return true;
+}
+
+/**
+ * uhook_visit_data_apart - look at what bodies have written, one process at a time
+ * @fn: called for each area of each process, with uhook_counts_lock held
+ *
+ * Others who need the lock, for their process to fork, exec or exit, wait for one
+ * process and not for all. Those that have begun to count meanwhile are left out.
+ *
+ * Context: task, without uhook_counts_lock; sleeps.
+ */
+void uhook_visit_data_apart(uhook_data_fn *fn)
+{
+	u64 round;
+
+	mutex_lock(&uhook_counts_lock);
+	round = ++drain_round;
+	mutex_unlock(&uhook_counts_lock);
+
+	while (drain_next(round, fn))
+		cond_resched();
 }
 
 /**

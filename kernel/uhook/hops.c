@@ -139,12 +139,18 @@ bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size
 	return !next || vm_start_gap(next) >= end;
 }
 
+/* What the limit of the address space (RLIMIT_AS) still has to allow with the mapping. */
+#define ROOM_LEFT	SZ_4M
+
 static int map_pages(struct mm_struct *mm, unsigned long start, unsigned long size)
 {
 	struct vm_area_struct *vma;
 
 	if (!uhook_is_free(mm, start, size))
 		return -EEXIST;
+	/* It counts as the program's, which is to have some left. */
+	if (!may_expand_vm(mm, VM_READ | VM_EXEC, (size + ROOM_LEFT) >> PAGE_SHIFT))
+		return -ENOMEM;
 
 	vma = _install_special_mapping(mm, start, size, VM_READ | VM_EXEC | VM_MAYREAD |
 				       VM_MAYEXEC | VM_SEALED, &hop_mapping);

@@ -144,6 +144,7 @@ struct uhook_who {
  * @before_rseq: whether jumps were written by a thread that had not registered for
  *	restartable sequences, and so could not know where they are
  * @node: in the list of those that count
+ * @drained: the number of the last look at its rings
  * @mm: the address space
  * @payer: the parent's while this one is made, which has no task on whose account
  *	memory could be; otherwise NULL
@@ -171,6 +172,7 @@ struct uhook_mm {
 	bool			breaks;
 	bool			before_rseq;
 	struct list_head	node;
+	u64			drained;
 	struct mm_struct	*mm;
 	struct mm_struct	*payer;
 	pid_t			tgid;
@@ -265,6 +267,7 @@ enum uhook_bar {
  *	with the mmap lock held
  * @body_verdict: why it has none
  * @again: when it is worth looking for a body again, in jiffies
+ * @tries: how often that has been done since something changed
  * @bar: why the breakpoint is still there, if it has one
  * @rcu: freed after a grace period of RCU tasks trace
  */
@@ -279,6 +282,7 @@ struct uhook_site {
 	unsigned long		body;
 	enum uhook_verdict	body_verdict;
 	unsigned long		again;
+	unsigned int		tries;
 	enum uhook_bar		bar;
 	struct rcu_head		rcu;
 };
@@ -572,12 +576,12 @@ u64 uhook_bodies_run(void);
 typedef void uhook_data_fn(struct uhook_mm *um, struct uhook_area *area,
 			   struct uhook_data *data);
 void uhook_visit_data(uhook_data_fn *fn);
+void uhook_visit_data_apart(uhook_data_fn *fn);
 extern struct mutex uhook_counts_lock;
 
 /* rings.c */
 void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data,
 		      bool last);
-void uhook_drain_all(void);
 void uhook_begin_reading(struct uhook_mm *um);
 void uhook_start_draining(void);
 void uhook_stop_draining(void);

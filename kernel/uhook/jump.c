@@ -84,24 +84,30 @@ static bool fits_page(unsigned long site)
 /* What arm64 needs to know of what comes before an instruction. */
 #define BYTES_BEFORE	64
 
-static bool is_in_atomic(unsigned long site)
+/* Returns an error if that cannot be learnt. */
+static int is_in_atomic(struct mm_struct *mm, unsigned long site)
 {
-	unsigned int len = BYTES_BEFORE;
+	unsigned int len = min_t(unsigned int, offset_in_page(site), BYTES_BEFORE);
+	unsigned int more = BYTES_BEFORE - len;
 	u8 before[BYTES_BEFORE];
+	int ret;
 
+	/* The program itself may not be able to read it: PROT_EXEC alone. */
+	ret = uprobe_read_text(mm, site - len, before + more, len);
+	if (ret)
+		return ret;
 	/* What is before the page may be something else, or not there. */
-	if (copy_from_user_nofault(before, (void __user *)(site - len), len)) {
-		len = min_t(unsigned int, offset_in_page(site), BYTES_BEFORE);
-		if (copy_from_user_nofault(before, (void __user *)(site - len), len))
-			return true;
-	}
+	if (copy_from_user_nofault(before, (void __user *)(site - BYTES_BEFORE), more))
+		return uhook_is_atomic(before + more, len);
 
-	return uhook_is_atomic(before, len);
+	return uhook_is_atomic(before, BYTES_BEFORE);
 }
 
 static enum uhook_bar find_bar(struct uprobe *uprobe, struct vm_area_struct *vma,
 			       unsigned long site, const struct uhook_body *body)
 {
+	int atomic;
+
 	/* The first of all: who comes and goes meanwhile does not say so here. */
 	if (vma->vm_flags & VM_WRITE)
 		return UHOOK_BAR_WRITABLE;
@@ -113,10 +119,12 @@ static enum uhook_bar find_bar(struct uprobe *uprobe, struct vm_area_struct *vma
 		return UHOOK_BAR_PAGE;
 	if (arch_uhook_is_landing(vma, body->before))
 		return UHOOK_BAR_LANDING;
-	if (is_in_atomic(site))
-		return UHOOK_BAR_ATOMIC;
 
-	return bar_of_process(body->set->records);
+	atomic = is_in_atomic(vma->vm_mm, site);
+	if (atomic)
+		return atomic < 0 ? UHOOK_BAR_ERROR : UHOOK_BAR_ATOMIC;
+
+	return UHOOK_NO_BAR;
 }
 
 /* What a site looks like with its breakpoint. */
@@ -173,19 +181,9 @@ static unsigned long own_body(const struct uhook_mm *um, unsigned long site, con
 	return hop ?: target;
 }
 
-/**
- * uhook_jump_to - make a jump of a breakpoint
- * @um: current's
- * @uprobe: whose breakpoint it is
- * @vma: of the text
- * @addr: the address of the body
- *
- * Context: task, with @um->lock and the mmap lock for writing held, between
- * rcu_read_lock_trace() and rcu_read_unlock_trace().
- * Return: 0, or why the breakpoint stays.
- */
-enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
-			     struct vm_area_struct *vma, unsigned long addr)
+/* What uhook_jump_to() does, once it has been noted for whom. */
+static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
+			      struct vm_area_struct *vma, unsigned long addr)
 {
 	const struct uhook_slot *slot;
 	struct uhook_body *body = uhook_body_at(um, addr, &slot);
@@ -196,17 +194,12 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	enum uhook_bar bar;
 	long target;
 
-	if (!has_rseq(current)) {
-		WRITE_ONCE(um->before_rseq, true);
-		/* Pairs with that in uhook_rseq_begins(). */
-		smp_mb();
-	}
 	bar = find_bar(uprobe, vma, site, body);
 	if (bar)
 		return bar;
 
 	/* The bytes behind the instruction are what they are now. */
-	if (copy_from_user_nofault(text, (void __user *)site, sizeof(text)))
+	if (uprobe_read_text(vma->vm_mm, site, text, sizeof(text)))
 		return UHOOK_BAR_ERROR;
 	/* It is one already, which a task has come through to a breakpoint. */
 	if (own_body(um, site, text) == addr)
@@ -225,6 +218,11 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	if (jump.len != body->before_len)
 		return UHOOK_BAR_ERROR;
 
+	/* The last of all, because there may be very many. */
+	bar = bar_of_process(body->set->records);
+	if (bar)
+		return bar;
+
 	/* What other CPUs have fetched of the body before it was written. */
 	if (!IS_ENABLED(CONFIG_X86) && !body->fetched)
 		kick_all_cpus_sync();
@@ -235,6 +233,37 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 		return UHOOK_BAR_ERROR;
 
 	return UHOOK_NO_BAR;
+}
+
+/**
+ * uhook_jump_to - make a jump of a breakpoint
+ * @um: current's
+ * @uprobe: whose breakpoint it is
+ * @vma: of the text
+ * @addr: the address of the body
+ *
+ * Context: task, with @um->lock and the mmap lock for writing held, between
+ * rcu_read_lock_trace() and rcu_read_unlock_trace().
+ * Return: 0, or why the breakpoint stays.
+ */
+enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
+			     struct vm_area_struct *vma, unsigned long addr)
+{
+	bool before = um->before_rseq;
+	enum uhook_bar bar;
+
+	if (!has_rseq(current)) {
+		WRITE_ONCE(um->before_rseq, true);
+		/* Pairs with that in uhook_rseq_begins(). */
+		smp_mb();
+	}
+
+	bar = jump_to(um, uprobe, vma, addr);
+	/* A thread that registers need not undo what has not been done. */
+	if (bar && !before)
+		WRITE_ONCE(um->before_rseq, false);
+
+	return bar;
 }
 
 /**

@@ -228,8 +228,9 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
  * Context: task; sleeps.
  * Return: 0; -EBUSY if it is registered; -EINVAL if there is nothing to do, no
  * point, an offset behind the end of the file, a register that cannot be
- * recorded, or stubs where they cannot be; or why uprobes refuse a point,
- * -ENOTSUPP above all for an instruction that cannot be probed.
+ * recorded, stubs where they cannot be, or code that makes no sense; -EOPNOTSUPP if
+ * code is not for this processor; -ENOMEM; -EINTR if the task is being killed; or why
+ * uprobes refuse a point, -ENOTSUPP above all for an instruction that cannot be probed.
  */
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr)
 {

@@ -323,25 +323,13 @@ static void drain_one(struct uhook_mm *um, struct uhook_area *area, struct uhook
 }
 
 /**
- * uhook_drain_all - read what all programs have recorded
- *
- * Context: task, with uhook_counts_lock held; sleeps.
- */
-void uhook_drain_all(void)
-{
-	uhook_visit_data(drain_one);
-}
-
-/**
  * uhook_flush - hand over what has been recorded by now
  *
  * Context: task; sleeps.
  */
 void uhook_flush(void)
 {
-	mutex_lock(&uhook_counts_lock);
-	uhook_drain_all();
-	mutex_unlock(&uhook_counts_lock);
+	uhook_visit_data_apart(drain_one);
 }
 
 static void drain_work(struct work_struct *work);
@@ -352,10 +340,11 @@ static unsigned int recording;
 
 static void drain_work(struct work_struct *work)
 {
+	uhook_visit_data_apart(drain_one);
+
 	mutex_lock(&uhook_counts_lock);
-	uhook_drain_all();
 	if (recording)
-		schedule_delayed_work(&drainer, DRAIN_INTERVAL);
+		queue_delayed_work(system_unbound_wq, &drainer, DRAIN_INTERVAL);
 	mutex_unlock(&uhook_counts_lock);
 }
 
@@ -363,13 +352,13 @@ static void drain_work(struct work_struct *work)
 void uhook_start_draining(void)
 {
 	if (!recording++)
-		schedule_delayed_work(&drainer, DRAIN_INTERVAL);
+		queue_delayed_work(system_unbound_wq, &drainer, DRAIN_INTERVAL);
 }
 
 /* One less; with uhook_counts_lock held. */
 void uhook_stop_draining(void)
 {
-	uhook_drain_all();
+	uhook_visit_data(drain_one);
 	recording--;
 }
 

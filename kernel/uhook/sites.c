@@ -309,6 +309,7 @@ void uhook_forget_body(const struct uhook_mm *um, unsigned long vaddr)
 	if (site) {
 		WRITE_ONCE(site->body_verdict, UHOOK_UNDECIDED);
 		WRITE_ONCE(site->again, jiffies);
+		WRITE_ONCE(site->tries, 0);
 		WRITE_ONCE(site->body, 0);
 	}
 	rcu_read_unlock();
@@ -381,7 +382,7 @@ static const char * const no_body[UHOOK_VERDICTS] = {
 	[UHOOK_FULL]		= "the process has as many bodies as it may have",
 	[UHOOK_NO_MEMORY]	= "there was no memory for a body",
 	[UHOOK_IN_RSEQ]		= "it is in a restartable sequence",
-	[UHOOK_NO_CLOCK]	= "the task may not read the clock",
+	[UHOOK_NO_CLOCK]	= "the task may not read the clock or its thread register",
 	[UHOOK_NO_FUNCTION]	= "the file of the handler is not mapped",
 	[UHOOK_NO_VECTORS]	= "the handler may use vector registers, which are not kept here",
 	[UHOOK_TOO_LONG]	= "there are more handlers than there is room for",
@@ -399,7 +400,7 @@ static const char * const bars[UHOOK_BARS] = {
 	[UHOOK_BAR_TAKEN]	= "something is where a jump could lead",
 	[UHOOK_BAR_FULL]	= "the process has as many pages for hops as it may have",
 	[UHOOK_BAR_SHARED]	= "the page for its hop is another process's, too",
-	[UHOOK_BAR_CLOCK]	= "a thread may not read the clock",
+	[UHOOK_BAR_CLOCK]	= "a thread may not read the clock or its thread register",
 	[UHOOK_BAR_RSEQ]	= "a thread may be in a restartable sequence there",
 	[UHOOK_BAR_ERROR]	= "the text could not be written",
 };

@@ -6,6 +6,7 @@
  *	uhook_guard offsets		the probe point
  *	uhook_guard calls TIMES		call it
  *	uhook_guard guarded TIMES	the same after its page has been guarded
+ *	uhook_guard hidden TIMES	call it when it can be executed, but not read
  *
  * Printed is how often it was called; a second line says "guarded" where text can be.
  */
@@ -79,6 +80,10 @@ int main(int argc, char **argv)
 	check(!madvise((void *)uhook_guard_pad, PAGE, MADV_DONTDUMP), "madvise: %s",
 	      strerror(errno));
 	times = strtoul(argv[2], NULL, 0);
+	/* Where the processor cannot do that, it can be read, which is as well. */
+	if (!strcmp(argv[1], "hidden"))
+		check(!mprotect((void *)uhook_guard_pad, PAGE, PROT_EXEC), "mprotect: %s",
+		      strerror(errno));
 	calls(times);
 	if (!strcmp(argv[1], "guarded")) {
 		guarded = guard();

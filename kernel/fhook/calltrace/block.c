@@ -370,12 +370,14 @@ static struct found find(unsigned long addr)
  * calltrace_is_stub() - is this address in a trace block?
  * @addr: any address
  *
- * Any context, with preemption disabled.
+ * Any context.
  *
  * Return: true if it is.
  */
 bool calltrace_is_stub(unsigned long addr)
 {
+	guard(preempt_notrace)();
+
 	return find(addr).choice;
 }
 

@@ -167,7 +167,7 @@ static int switch_on(struct calltrace_choice *choice,
 	int err;
 
 	if (fhook_switched_off)
-		return fhook_fail(report, FHOOK_ERR_OFF, -EBUSY, 0,
+		return fhook_fail(report, FHOOK_ERR_OFF, -ENODEV, 0,
 				  "fhook is switched off");
 	if (!choice)
 		return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,

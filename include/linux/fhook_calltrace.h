@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fhook: what unwinders ask about the stubs of call tracing.
+ *
+ * A task that is in the stub of an entry, or has its address on the stack, is on its way
+ * into a function of which nothing is on the stack yet: a call has not been made, as to a
+ * trampoline, but a jump.
+ */
+#ifndef _LINUX_FHOOK_CALLTRACE_H
+#define _LINUX_FHOOK_CALLTRACE_H
+
+#include <linux/types.h>
+
+#ifdef CONFIG_FHOOK_CALLTRACE
+bool calltrace_is_stub(unsigned long addr);
+unsigned long calltrace_goes_on(unsigned long addr);
+#else
+static inline bool calltrace_is_stub(unsigned long addr)
+{
+	return false;
+}
+
+static inline unsigned long calltrace_goes_on(unsigned long addr)
+{
+	return addr;
+}
+#endif
+
+#endif /* _LINUX_FHOOK_CALLTRACE_H */
