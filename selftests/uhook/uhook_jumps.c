@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -326,6 +327,28 @@ static void rewrite(void)
 	run_rounds(&main_thread, 3);
 }
 
+/* The address space may grow by so many KiB; with 0, as far as it likes. */
+static void limit_space(unsigned long more)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	FILE *statm = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+
+	check(statm && fscanf(statm, "%lu", &pages) == 1, "no /proc/self/statm");
+	fclose(statm);
+	if (more)
+		limit.rlim_cur = pages * getpagesize() + more * 1024;
+	check(!setrlimit(RLIMIT_AS, &limit), "setrlimit: %s", strerror(errno));
+}
+
+static void use_space(unsigned long more)
+{
+	void *space = mmap(NULL, more * 1024, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	check(space != MAP_FAILED, "there are no %lu KiB any more", more);
+	munmap(space, more * 1024);
+}
+
 static void steps_command(const char *word, unsigned long number)
 {
 	if (!strcmp(word, "run")) {
@@ -366,6 +389,10 @@ static void steps_command(const char *word, unsigned long number)
 		close(fd);
 	} else if (!strcmp(word, "counts")) {
 		say_counts();
+	} else if (!strcmp(word, "limit")) {
+		limit_space(number);
+	} else if (!strcmp(word, "use")) {
+		use_space(number);
 	} else {
 		fail("'%s' is no command", word);
 	}
