@@ -327,17 +327,16 @@ static void rewrite(void)
 	run_rounds(&main_thread, 3);
 }
 
-/* The address space may grow by so many KiB; with 0, as far as it likes. */
+/* The address space may grow by so many KiB. */
 static void limit_space(unsigned long more)
 {
-	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit limit = { .rlim_max = RLIM_INFINITY };
 	FILE *statm = fopen("/proc/self/statm", "r");
 	unsigned long pages;
 
 	check(statm && fscanf(statm, "%lu", &pages) == 1, "no /proc/self/statm");
 	fclose(statm);
-	if (more)
-		limit.rlim_cur = pages * getpagesize() + more * 1024;
+	limit.rlim_cur = pages * getpagesize() + more * 1024;
 	check(!setrlimit(RLIMIT_AS, &limit), "setrlimit: %s", strerror(errno));
 }
 
