@@ -377,6 +377,21 @@ struct fhook_ranges {
 	struct fhook_range	range[] __counted_by(num);
 };
 
+/* Is an address in one of the functions? */
+static inline bool fhook_in_ranges(const struct fhook_ranges *ranges,
+				   unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < ranges->num; i++) {
+		if (addr >= ranges->range[i].start &&
+		    addr < ranges->range[i].end)
+			return true;
+	}
+
+	return false;
+}
+
 /**
  * struct fhook_txn - changes that happen together or not at all
  * @changes: the sites
@@ -482,6 +497,8 @@ unsigned int fhook_exits_dying(void);
 void fhook_frame_pop(struct fhook_frame *frame);
 void fhook_return_handler(struct fhook_regs *fregs);
 void fhook_regs_return_handler(struct fhook_regs *fregs);
+unsigned long fhook_frames_inside(struct task_struct *task,
+				  const struct fhook_ranges *ranges);
 void fhook_frames_drop(struct fhook_stack *stack);
 
 /* stack.c */

@@ -359,6 +359,8 @@ static int select_module_symbol(void *data, const char *name,
 	const struct fhook_pattern *p = s->filter->patterns;
 	unsigned int i;
 
+	/* Modules have many symbols, and filters may have many patterns. */
+	cond_resched();
 	if (!is_function_name(name))
 		return 0;
 

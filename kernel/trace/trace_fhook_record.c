@@ -237,6 +237,10 @@ static void dispatch(struct trace_fhook *tfh, const struct hit *hit)
 	unsigned int flags = trace_probe_load_flag(&tfh->tp);
 	struct event_file_link *link;
 
+	/* RCU, by which all that follows is freed, does not wait for a CPU that goes. */
+	if (unlikely(!cpu_online(raw_smp_processor_id())))
+		return;
+
 	if (flags & TP_FLAG_TRACE)
 		trace_probe_for_each_link_rcu(link, &tfh->tp)
 			trace_hit(tfh, hit, link->file);
