@@ -215,6 +215,9 @@ struct uhook_hits {
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr);
 int uhook_apply(struct uhook_ops *ops);
 void uhook_unregister(struct uhook_ops *ops, struct uhook_hits *hits);
+void uhook_hold_hits(void);
+void uhook_release_hits(void);
+void uhook_held_hits(const struct uhook_ops *ops, struct uhook_hits *hits);
 void uhook_get_hits(struct uhook_ops *ops, struct uhook_hits *hits);
 void uhook_flush(void);
 void uhook_get_words(struct uhook_ops *ops, u64 words[UHOOK_DATA_WORDS]);
@@ -263,6 +266,7 @@ bool uhook_is_inside(unsigned long ip);
 /* For signals. */
 void uhook_before_signal(void);
 void uhook_before_fault(struct task_struct *task);
+bool uhook_mark_is_gone(struct pt_regs *regs);
 
 #else /* !CONFIG_UHOOK */
 
@@ -331,6 +335,7 @@ static inline unsigned long uhook_task_address(struct task_struct *task, unsigne
 static inline bool uhook_is_inside(unsigned long ip) { return false; }
 static inline void uhook_before_signal(void) { }
 static inline void uhook_before_fault(struct task_struct *task) { }
+static inline bool uhook_mark_is_gone(struct pt_regs *regs) { return false; }
 
 #endif /* CONFIG_UHOOK */
 

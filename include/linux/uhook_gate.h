@@ -17,9 +17,9 @@
  * finds its own word at the next gate, and takes that stack again; not so if the
  * handler is still there, beneath a signal handler with a stack of its own or in a
  * coroutine: then the frame word leads to a mark beside the registers that were
- * saved. When the stack pointer is in the pool a
- * handler has come to a site: nothing is called, nor when no stack is free; then
- * the hit is counted as missed.
+ * saved. Where the stack of who was left is unmapped there is no mark either. When the
+ * stack pointer is in the pool a handler has come to a site: nothing is called, nor
+ * when no stack is free; then the hit is counted as missed.
  *
  * The handler is called as a C function:
  *
@@ -88,6 +88,17 @@ struct uhook_call {
  * it is too long.
  */
 int uhook_gate_code(u8 *code, size_t size, unsigned long at, const struct uhook_gate *gate);
+
+/**
+ * uhook_gate_no_mark - an instruction of a gate has faulted
+ * @code: it, and what follows of the gate
+ * @size: how many bytes those are
+ *
+ * Context: any.
+ * Return: if it looks for the mark of a handler, how many bytes further the gate goes
+ * on when there is none; or 0.
+ */
+unsigned int uhook_gate_no_mark(const u8 *code, size_t size);
 
 /**
  * uhook_call_code - the part of a body that calls a handler

@@ -74,12 +74,12 @@ static int attach(struct trace_probe *tp)
 }
 
 /* Its hits so far */
+/* Behind uhook_hold_hits() */
 static void get_hits(struct trace_uhook *tuh, struct uhook_hits *hits)
 {
-	struct uhook_hits now = {};
+	struct uhook_hits now;
 
-	if (tuh->ops.attachment)
-		uhook_get_hits(&tuh->ops, &now);
+	uhook_held_hits(&tuh->ops, &now);
 	hits->kernel = tuh->past.kernel + now.kernel;
 	hits->user = tuh->past.user + now.user;
 	hits->jumped = tuh->past.jumped + now.jumped;
@@ -364,6 +364,7 @@ void trace_uhook_show_hits(struct seq_file *m)
 	struct dyn_event *pos;
 
 	guard(mutex)(&event_mutex);
+	uhook_hold_hits();
 
 	for_each_dyn_event(pos) {
 		if (pos->ops != &trace_uhook_ops)
@@ -373,6 +374,8 @@ void trace_uhook_show_hits(struct seq_file *m)
 		if (trace_probe_primary_from_call(trace_probe_event_call(tp)) == tp)
 			show_event_hits(m, tp);
 	}
+
+	uhook_release_hits();
 }
 
 /* Before user_events, whose definitions begin alike */

@@ -143,21 +143,6 @@ static u64 total_of(const struct uhook_counter *counter, size_t offset)
 	return sum;
 }
 
-/* A task that the kernel has sent to a body may not have counted yet. */
-static void hits_of(const struct uhook_counter *counter, struct uhook_hits *hits)
-{
-	u64 bodies = counter->dead + counter->live;
-
-	hits->kernel = total_of(counter, offsetof(struct uhook_cpu_hits, kernel));
-	hits->user = total_of(counter, offsetof(struct uhook_cpu_hits, user));
-	hits->jumped = bodies > hits->user ? bodies - hits->user : 0;
-	hits->lost = counter->lost + counter->sum.lost;
-	hits->missed = counter->missed + counter->sum.missed;
-	/* Nor does the kernel call what is the program's. */
-	if (uhook_calls(counter->user))
-		hits->missed += hits->kernel;
-}
-
 static void forget_live(struct uhook_counter *counter)
 {
 	counter->live = 0;
@@ -192,13 +177,24 @@ void uhook_leave_counter(struct uhook_counter *counter)
 	uhook_put_counter(counter);
 }
 
-static void sum_up(void)
+/**
+ * uhook_hold_counts - add up what all have counted, and keep it so
+ *
+ * Context: task; sleeps. Up to uhook_release_counts().
+ */
+void uhook_hold_counts(void)
 {
 	struct uhook_counter *counter;
 
+	mutex_lock(&uhook_counts_lock);
 	list_for_each_entry(counter, &counters, node)
 		forget_live(counter);
 	uhook_sum_data();
+}
+
+void uhook_release_counts(void)
+{
+	mutex_unlock(&uhook_counts_lock);
 }
 
 /**
@@ -206,14 +202,21 @@ static void sum_up(void)
  * @counter: the hook's
  * @hits: receives it
  *
- * Context: task; sleeps.
+ * Context: task, behind uhook_hold_counts().
  */
 void uhook_read_counter(const struct uhook_counter *counter, struct uhook_hits *hits)
 {
-	mutex_lock(&uhook_counts_lock);
-	sum_up();
-	hits_of(counter, hits);
-	mutex_unlock(&uhook_counts_lock);
+	u64 bodies = counter->dead + counter->live;
+
+	/* A task that the kernel has sent to a body may not have counted yet. */
+	hits->kernel = total_of(counter, offsetof(struct uhook_cpu_hits, kernel));
+	hits->user = total_of(counter, offsetof(struct uhook_cpu_hits, user));
+	hits->jumped = bodies > hits->user ? bodies - hits->user : 0;
+	hits->lost = counter->lost + counter->sum.lost;
+	hits->missed = counter->missed + counter->sum.missed;
+	/* Nor does the kernel call what is the program's. */
+	if (uhook_calls(counter->user))
+		hits->missed += hits->kernel;
 }
 
 struct collected {
@@ -355,11 +358,10 @@ void uhook_read_words(const struct uhook_counter *counter, u64 words[UHOOK_DATA_
 {
 	unsigned int i;
 
-	mutex_lock(&uhook_counts_lock);
-	sum_up();
+	uhook_hold_counts();
 	for (i = 0; i < UHOOK_DATA_WORDS; i++)
 		words[i] = counter->words[i] + counter->sum.words[i];
-	mutex_unlock(&uhook_counts_lock);
+	uhook_release_counts();
 }
 
 /**
@@ -400,10 +402,9 @@ u64 uhook_hits_jumped(void)
 	s64 jumped;
 	int cpu;
 
-	mutex_lock(&uhook_counts_lock);
-	sum_up();
+	uhook_hold_counts();
 	jumped = uhook_bodies_run();
-	mutex_unlock(&uhook_counts_lock);
+	uhook_release_counts();
 	jumped -= uhook_hits(UHOOK_USER);
 	for_each_possible_cpu(cpu)
 		jumped += READ_ONCE(per_cpu(uncounted, cpu));

@@ -342,16 +342,16 @@ void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int 
 	}
 }
 
+/* Bodies may come meanwhile, but none changes whom it counts for: adopt(). */
 static void add_area(struct uhook_area *area, const struct uhook_data *data, bool dead)
 {
-	unsigned int nr;
+	/* Pairs with enter_slot(). */
+	unsigned int nr, used = smp_load_acquire(&area->used);
 
-	mutex_lock(&area->lock);
-	for (nr = 0; nr < area->used; nr++) {
+	for (nr = 0; nr < used; nr++) {
 		if (uhook_body_nr(area, nr)->set)
 			add_body(data, uhook_body_nr(area, nr), nr, dead);
 	}
-	mutex_unlock(&area->lock);
 }
 
 static void add_live(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
@@ -381,8 +381,10 @@ void uhook_visit_data(uhook_data_fn *fn)
 {
 	struct uhook_mm *um;
 
-	list_for_each_entry(um, &counting, node)
+	list_for_each_entry(um, &counting, node) {
 		visit_areas(um, fn);
+		cond_resched();
+	}
 }
 
 /* Of one process for which this look has not been made; false if there is none. */

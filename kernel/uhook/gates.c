@@ -14,6 +14,7 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -98,7 +99,7 @@ int uhook_gate_of(struct uhook_area *area, bool vectors, bool make, unsigned lon
 			first = len;
 	}
 	kfree(code);
-	area->gates[vectors] = *addr;
+	WRITE_ONCE(area->gates[vectors], *addr);
 
 	return *addr ? 0 : first;
 }
@@ -168,6 +169,56 @@ int uhook_prepare_calls(struct uhook_area *area, const struct uhook_wanted *w)
 	}
 
 	return err;
+}
+
+/* The gate at an address, in an area; or 0. */
+static unsigned long gate_at(const struct uhook_area *area, unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(area->gates); i++) {
+		unsigned long gate = READ_ONCE(area->gates[i]);
+
+		if (gate && addr - gate < UHOOK_GATE_SIZE)
+			return gate;
+	}
+
+	return 0;
+}
+
+/**
+ * uhook_mark_is_gone - current is to get a signal, for memory that is not there
+ * @regs: its, of the program
+ *
+ * A gate that finds a handler which has not come to its end looks for its mark. If
+ * it was left for good, by a longjmp or because a task of the same address space has
+ * died in it, the stack with the mark may have been unmapped.
+ *
+ * Context: any but NMI.
+ * Return: true if it was that: the gate goes on without the mark, and nobody is to
+ * know.
+ */
+bool uhook_mark_is_gone(struct pt_regs *regs)
+{
+	struct uhook_mm *um = current->mm ? uhook_mm_of(current->mm) : NULL;
+	unsigned long ip = instruction_pointer(regs), gate;
+	struct uhook_area *area;
+	unsigned int by;
+	u8 *code;
+
+	if (likely(!um))
+		return false;
+
+	area = uhook_area_at(um, ip);
+	gate = area ? gate_at(area, ip) : 0;
+	if (!gate)
+		return false;
+
+	code = page_address(area->pages[(ip - area->vaddr) >> PAGE_SHIFT]) + offset_in_page(ip);
+	by = uhook_gate_no_mark(code, gate + UHOOK_GATE_SIZE - ip);
+	instruction_pointer_set(regs, ip + by);
+
+	return by;
 }
 
 /* Where current has an instruction of a file, to execute; or 0. */

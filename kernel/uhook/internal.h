@@ -601,6 +601,8 @@ void uhook_put_counter(struct uhook_counter *counter);
 struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm);
 void uhook_put_set(struct uhook_set *set);
 bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b);
+void uhook_hold_counts(void);
+void uhook_release_counts(void);
 void uhook_read_counter(const struct uhook_counter *counter, struct uhook_hits *hits);
 void uhook_read_words(const struct uhook_counter *counter, u64 words[UHOOK_DATA_WORDS]);
 void uhook_count_user(struct uhook_counter *counter, bool body);

@@ -315,8 +315,11 @@ void uhook_unregister(struct uhook_ops *ops, struct uhook_hits *hits)
 	mutex_lock(&uhook_ops_lock);
 	if (ops->attachment) {
 		detach(ops->attachment);
-		if (hits)
+		if (hits) {
+			uhook_hold_counts();
 			uhook_read_counter(ops->attachment->counter, hits);
+			uhook_release_counts();
+		}
 		free_attachment(ops->attachment);
 		ops->attachment = NULL;
 	}
@@ -346,6 +349,43 @@ void uhook_get_words(struct uhook_ops *ops, u64 words[UHOOK_DATA_WORDS])
 EXPORT_SYMBOL_GPL(uhook_get_words);
 
 /**
+ * uhook_hold_hits - add up what all hooks have counted, and keep it so
+ *
+ * For who wants to know it of many: all programs are looked at once.
+ *
+ * Context: task; sleeps. Up to uhook_release_hits() hooks and programs that are
+ * hooked neither come nor go.
+ */
+void uhook_hold_hits(void)
+{
+	mutex_lock(&uhook_ops_lock);
+	uhook_hold_counts();
+}
+
+/**
+ * uhook_release_hits - undo uhook_hold_hits()
+ */
+void uhook_release_hits(void)
+{
+	uhook_release_counts();
+	mutex_unlock(&uhook_ops_lock);
+}
+
+/**
+ * uhook_held_hits - how often a hook was hit
+ * @ops: it
+ * @hits: receives it; zeros when the hook is not registered
+ *
+ * Context: task, behind uhook_hold_hits().
+ */
+void uhook_held_hits(const struct uhook_ops *ops, struct uhook_hits *hits)
+{
+	memset(hits, 0, sizeof(*hits));
+	if (ops->attachment)
+		uhook_read_counter(ops->attachment->counter, hits);
+}
+
+/**
  * uhook_get_hits - how often a hook was hit
  * @ops: it
  * @hits: receives it; zeros when the hook is not registered
@@ -354,11 +394,8 @@ EXPORT_SYMBOL_GPL(uhook_get_words);
  */
 void uhook_get_hits(struct uhook_ops *ops, struct uhook_hits *hits)
 {
-	memset(hits, 0, sizeof(*hits));
-
-	mutex_lock(&uhook_ops_lock);
-	if (ops->attachment)
-		uhook_read_counter(ops->attachment->counter, hits);
-	mutex_unlock(&uhook_ops_lock);
+	uhook_hold_hits();
+	uhook_held_hits(ops, hits);
+	uhook_release_hits();
 }
 EXPORT_SYMBOL_GPL(uhook_get_hits);

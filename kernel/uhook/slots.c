@@ -370,14 +370,18 @@ static long take_slot(struct uhook_mm *um, struct uhook_area *area, const struct
 {
 	long ret;
 
-	/* Whom a body counts for changes with it. */
+	/*
+	 * Whom a body counts for changes with it. But a process that waits for memory,
+	 * of which it may have no more, does not let all others wait.
+	 */
 	if (w->set)
 		mutex_lock(&uhook_counts_lock);
 	mutex_lock(&area->lock);
-	ret = find_slot(um, area, w) ?: new_slot(area, w);
-	mutex_unlock(&area->lock);
+	ret = find_slot(um, area, w);
 	if (w->set)
 		mutex_unlock(&uhook_counts_lock);
+	ret = ret ?: new_slot(area, w);
+	mutex_unlock(&area->lock);
 
 	return ret;
 }

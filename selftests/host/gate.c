@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include "gate.h"
 
@@ -358,6 +359,65 @@ static void leave_often(bool alternate, size_t deep)
 	check_free("left");
 }
 
+static unsigned int looks;
+
+/* What the kernel does for a program. */
+static void skip_look(int signal, siginfo_t *info, void *context)
+{
+	unsigned long *ip = gate_ip(context);
+	const unsigned long rest = gate_at(true) + UHOOK_GATE_SIZE - *ip;
+	const unsigned int by = rest <= UHOOK_GATE_SIZE ?
+				uhook_gate_no_mark((const u8 *)*ip, rest) : 0;
+
+	if (!by) {
+		complain("signal %d for %p, at %#lx", signal, info->si_addr, *ip);
+		_exit(1);
+	}
+	*ip += by;
+	looks++;
+}
+
+static void call_it(void)
+{
+	site(1);
+}
+
+/* A handler is left on another stack, which is unmapped then. */
+static void test_lost_mark(void)
+{
+	const struct sigaction action = { .sa_sigaction = skip_look, .sa_flags = SA_SIGINFO };
+	const size_t size = 1 << 16;
+	ucontext_t other, here;
+	struct sigaction old;
+	void *stack;
+
+	put_site(be_left);
+	set_signal(SIGUSR1, go_home, true);
+	sigaction(SIGSEGV, &action, &old);
+	stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack == MAP_FAILED || getcontext(&other))
+		exit(2);
+	other.uc_stack.ss_sp = stack;
+	other.uc_stack.ss_size = size;
+	makecontext(&other, call_it, 0);
+	leaves = true;
+	if (!sigsetjmp(home, 1))
+		swapcontext(&here, &other);
+	leaves = false;
+	munmap(stack, size);
+
+	if (gate_owned() != 1)
+		complain("%u stacks are owned by who was left", gate_owned());
+	looks = 0;
+	if (site(5) != 5 + ADDED || gate_missed || gate_owned())
+		complain("a site behind a stack that has gone");
+	/* Before the frame word is changed, and behind it. */
+	if (looks != 2)
+		complain("%u looks for a mark", looks);
+	check_free("behind a stack that has gone");
+	sigaction(SIGSEGV, &old, NULL);
+}
+
 static unsigned int inner_stack;
 static volatile bool nested;
 
@@ -593,6 +653,7 @@ void gate_test(void)
 	leave_often(true, 0);
 	leave_often(false, 8192);
 	leave_often(true, 8192);
+	test_lost_mark();
 	test_threads();
 	/* They seldom come to the same stack at the very moment. */
 	for (i = 0; i < 20; i++)

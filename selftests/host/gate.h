@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <ucontext.h>
 #include <linux/compiler.h>
 #include <linux/types.h>
 #include <linux/uhook_code.h>
@@ -26,6 +27,16 @@ static inline __u64 *gate_arg(struct uhook_user_regs *regs)
 	return &regs->rdi;
 #else
 	return &regs->x[0];
+#endif
+}
+
+/* Where a signal has found the program. */
+static inline unsigned long *gate_ip(ucontext_t *context)
+{
+#ifdef __x86_64__
+	return (unsigned long *)&context->uc_mcontext.gregs[REG_RIP];
+#else
+	return (unsigned long *)&context->uc_mcontext.pc;
 #endif
 }
 

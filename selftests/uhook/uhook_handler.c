@@ -12,6 +12,8 @@
  *					stack, and another such signal comes
  *	uhook_handler outer N		it is called N times in a function of a thread whose
  *					stack is below all that hooks have
+ *	uhook_handler deaths N		children that share the memory die in it, N times,
+ *					and their stacks are unmapped
  *
  * The handler looks at the registers that it is given, adds up the arguments in the
  * words that it is given, and makes the argument of "work" odd.  It prints
@@ -19,6 +21,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -79,6 +82,8 @@ static __thread sigjmp_buf left;
 /* What the handler writes to, if there is something, and a signal it makes come. */
 static volatile char *memory;
 static volatile sig_atomic_t raising;
+/* A process that is to die in it. */
+static volatile pid_t doomed;
 
 /* Nothing here calls it: hooks do, by its offset. */
 NO_VECTORS __attribute__((used, noinline))
@@ -100,6 +105,8 @@ static void handler(struct uhook_user_regs *regs, __u64 *data)
 		memory[0]++;
 	if (raising)
 		raise(raising);
+	if (doomed && doomed == getpid())
+		kill(doomed, SIGKILL);
 	inside = 1;
 	for (i = 0; leaving && i < 2000; i++)
 		asm volatile("" : : : "memory");
@@ -317,6 +324,37 @@ static void below(long times)
 	printf("odd %ld\n", (long)odd);
 }
 
+static int die(void *unused)
+{
+	(void)unused;
+	doomed = getpid();
+	handler_work(4);
+	return 0;
+}
+
+/* As posix_spawn() has them: with the thread pointer of the parent. */
+static void deaths(long times)
+{
+	const size_t size = 0x10000;
+	long i, odd = 0, died = 0;
+	int status;
+
+	for (i = 0; i < times; i++) {
+		char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		pid_t pid;
+
+		check(stack != MAP_FAILED, "no stack");
+		pid = clone(die, stack + size, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+		check(pid > 0 && waitpid(pid, &status, 0) == pid, "no child");
+		died += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+		doomed = 0;
+		munmap(stack, size);
+		odd += handler_work(6) & 1;
+	}
+	printf("died %ld odd %ld\n", died, odd);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "offsets")) {
@@ -336,8 +374,10 @@ int main(int argc, char **argv)
 		nested(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "outer")) {
 		below(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "deaths")) {
+		deaths(atol(argv[2]));
 	} else {
-		fail("usage: %s offsets | {work | jumps | faults | forks | nested | outer} N",
+		fail("usage: %s offsets | {work|jumps|faults|forks|nested|outer|deaths} N",
 		     argv[0]);
 	}
 	check(!wrong, "the handler was given something else %ld times", wrong);

@@ -36,6 +36,7 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/uhook_gate.h>
+#include <linux/unaligned.h>
 #include <asm/insn.h>
 #include "uhook_code.h"
 
@@ -172,6 +173,10 @@ static const u32 take[] = {
 };
 
 #define TAKE_LEAVE	59	/* which word is the branch to the end */
+
+/* In that, twice: a mark is read, and if it is another one, it goes on behind a b.eq. */
+#define LOOK		0xf85f01cf	/* ldur	x15, [x14, #mark] */
+#define LOOK_SIZE	(3 * AARCH64_INSN_SIZE)
 
 #define ADD_SP_X9_PAGES	0x9140013f	/* add sp, x9, #0, lsl #12 */
 
@@ -316,6 +321,11 @@ int uhook_gate_code(u8 *code, size_t size, unsigned long at, const struct uhook_
 	set_jump(&w, jump);
 	add(&w, leave, ARRAY_SIZE(leave));
 	return w.error ?: (int)w.words.len;
+}
+
+unsigned int uhook_gate_no_mark(const u8 *code, size_t size)
+{
+	return size >= LOOK_SIZE && get_unaligned_le32(code) == LOOK ? LOOK_SIZE : 0;
 }
 
 static void add_data(struct writer *w, u64 value)

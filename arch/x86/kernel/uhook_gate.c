@@ -179,6 +179,13 @@ static const u8 take_code[] = {
 	0x48, 0x8d, 0xa4, 0x06, 0, 0, 0, 0,		/* lea top(%rsi,%rax),%rsp */
 };
 
+/* In that, twice: a mark is read, and if it is another one, it goes on behind a je. */
+static const u8 look_code[] = {
+	0x48, 0x39, 0x50, MARK,				/* cmp %rdx,mark(%rax) */
+};
+
+#define LOOK_SIZE	(sizeof(look_code) + 2)
+
 /* XSAVE does not write all of the header, and XRSTOR wants zeroes in the rest. */
 static const u8 clear_code[] = {
 	0x48, 0x8d, 0xbc, 0x24, 0, 0x02, 0, 0,		/* lea 0x200(%rsp),%rdi */
@@ -286,6 +293,11 @@ int uhook_gate_code(u8 *code, size_t size, unsigned long at, const struct uhook_
 	    put_relative(code + ENTER_POOL, at + ENTER_POOL, gate->pool))
 		return -ERANGE;
 	return w.len;
+}
+
+unsigned int uhook_gate_no_mark(const u8 *code, size_t size)
+{
+	return size >= LOOK_SIZE && !memcmp(code, look_code, sizeof(look_code)) ? LOOK_SIZE : 0;
 }
 
 int uhook_call_code(u8 *code, size_t size, unsigned long at, const struct uhook_call *call)
