@@ -22,9 +22,24 @@ static noinline __noclone __used int fhook_mod_hit(int arg)
 	return arg + 1;
 }
 
-/* Nobody calls this one. */
+#ifdef CONFIG_X86
+#define BRANCH	"jmp"
+#else
+#define BRANCH	"b"
+#endif
+
+/*
+ * Nobody calls this one, of which an instruction has been moved aside, as linkers do
+ * for an erratum of Cortex-A53.
+ */
 static noinline __noclone __used int fhook_mod_idle(int arg)
 {
+	asm volatile(BRANCH " fhook_mod_moved\n"
+		     "1:\n"
+		     ".pushsection .text.moved, \"ax\"\n"
+		     "fhook_mod_moved: nop\n"
+		     BRANCH " 1b\n"
+		     ".popsection\n");
 	return arg + 2;
 }
 

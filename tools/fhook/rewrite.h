@@ -41,16 +41,21 @@ struct range {
 
 #define RANGES_MAX	8
 
+/* The most instructions that are moved aside into a veneer. */
+#define VENEER_INSNS	2
+
 /**
  * struct function - one of the list
  * @symbol: its
  * @ranges: its code: the first is where its symbol is, others are its cold parts
+ * @scattered: it has more of them
  * @refused: it cannot be done
  */
 struct function {
 	const struct elf_symbol *symbol;
 	struct range ranges[RANGES_MAX];
 	size_t nr_ranges;
+	bool scattered;
 	bool refused;
 };
 
@@ -176,6 +181,7 @@ int code_read(struct rewrite *rw, struct fault *fault);
 size_t code_find(const struct code *code, u64 address);
 bool code_is_code(const struct elf_image *image, u64 address);
 void code_mark(struct code *code, u64 address, unsigned int mark);
+bool code_comes_back(const struct code *code, const struct rewrite_insn *jump);
 const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn);
 
 /* rewrite_targets.c: what data leads to */

@@ -14,14 +14,31 @@ static int refuse(struct rewrite *rw, const struct elf_symbol *symbol, const cha
 	return instrument_refuse(&rw->run, "%s cannot be done: %s.", symbol->name, why);
 }
 
+/*
+ * Of arm64's dynamic linker: what keeps all registers, where one was needed to come
+ * there, and what is told something in that one.
+ */
+static bool is_called_oddly(const char *name)
+{
+	static const char *const begins[] = {
+		"_dl_tlsdesc", "_dl_runtime_resolve", "_dl_runtime_profile",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(begins); i++) {
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	}
+	return false;
+}
+
 static const char *why_not(const struct rewrite *rw, const struct elf_symbol *symbol)
 {
 	const struct elf_symbol *end = rw->image.symbols + rw->image.nr_symbols;
 	const struct elf_symbol *next = symbol + 1;
 
-	/* They keep all registers; one was needed to come there. */
 	if (rw->at_run_time && rw->image.header->e_machine == EM_AARCH64 &&
-	    !strncmp(symbol->name, "_dl_tlsdesc", strlen("_dl_tlsdesc")))
+	    is_called_oddly(symbol->name))
 		return "it is called in a way of its own";
 	if (strpbrk(symbol->name, " \t\n"))
 		return "a map takes no blanks in names";
@@ -40,8 +57,12 @@ static const char *why_not(const struct rewrite *rw, const struct elf_symbol *sy
 
 static void add_range(struct function *function, u64 start, u64 end)
 {
-	if (function->nr_ranges == RANGES_MAX || function_has(function, start))
+	if (function_has(function, start))
 		return;
+	if (function->nr_ranges == RANGES_MAX) {
+		function->scattered = true;
+		return;
+	}
 	function->ranges[function->nr_ranges].start = start;
 	function->ranges[function->nr_ranges++].end = end;
 }
@@ -142,7 +163,9 @@ static void add_nameless_parts(const struct rewrite *rw, struct function *functi
 
 			if ((code->insns[i].kind != INSN_JUMP &&
 			     code->insns[i].kind != INSN_CONDITIONAL) ||
-			    function_has(function, target) || elf_symbol_of(&rw->image, target))
+			    function_has(function, target) || elf_symbol_of(&rw->image, target) ||
+			    (code->insns[i].kind == INSN_JUMP &&
+			     code_comes_back(code, code->insns + i)))
 				continue;
 			start = code_find(code, target);
 			if (start == NO_INSN)
@@ -153,6 +176,7 @@ static void add_nameless_parts(const struct rewrite *rw, struct function *functi
 			     !(code->insns[high].marks & MARK_REGION); high++)
 				;
 			if (high < code->nr_insns &&
+			    !elf_symbol_of(&rw->image, code->insns[low].address) &&
 			    is_only_from(code, function, code->insns[low].address,
 					 code->insns[high].address))
 				add_range(function, code->insns[low].address,
@@ -170,6 +194,8 @@ static int add_function(struct rewrite *rw, const struct elf_symbol *symbol)
 		return refuse(rw, symbol,
 			      "others have its name, and nobody knows whose a cold part is");
 	add_nameless_parts(rw, &function);
+	if (function.scattered)
+		return refuse(rw, symbol, "it is in too many parts");
 	if (grow(&rw->functions, &rw->room_functions, rw->nr_functions, sizeof(function)))
 		return -1;
 	rw->functions[rw->nr_functions++] = function;

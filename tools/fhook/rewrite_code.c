@@ -70,6 +70,23 @@ void code_mark(struct code *code, u64 address, unsigned int mark)
 		code->insns[i].marks |= MARK_FIXED | MARK_TARGET;
 }
 
+/*
+ * Does a jump lead to a veneer, where linkers have moved an instruction or two aside,
+ * which are followed by the way back? (Erratum 843419 of Cortex-A53.)
+ */
+bool code_comes_back(const struct code *code, const struct rewrite_insn *jump)
+{
+	size_t first = code_find(code, jump->target), i;
+
+	for (i = first; i < code->nr_insns && i - first <= VENEER_INSNS; i++) {
+		if (code->insns[i].kind == INSN_JUMP)
+			return i > first && code->insns[i].target == jump->address + jump->size;
+		if (code->insns[i].kind != INSN_PLAIN)
+			return false;
+	}
+	return false;
+}
+
 static int compare_addresses(const void *a, const void *b)
 {
 	u64 x = *(const u64 *)a, y = *(const u64 *)b;

@@ -236,6 +236,17 @@ static const struct elf_symbol *symbol_at(const struct elf_image *image, u64 add
 	return symbol && symbol->address == address ? symbol : NULL;
 }
 
+/* A jump to another place: to another function, or to what was only moved aside. */
+static int add_tail(struct rewrite *rw, size_t f, size_t i)
+{
+	const struct rewrite_insn *insn = rw->code.insns + i;
+
+	if (insn->kind == INSN_JUMP && code_comes_back(&rw->code, insn) &&
+	    function_has(rw->functions + f, insn->address + insn->size))
+		return 0;
+	return add_point(rw, i, FHOOK_STUB_TAIL, symbol_at(&rw->image, insn->target));
+}
+
 /**
  * struct inside - what may lead from a function into its midst
  * @taken: data or computations have an address there
@@ -276,8 +287,7 @@ static int add_exits(struct rewrite *rw, size_t f, const struct inside *inside)
 					     insn->address);
 			else if ((insn->kind == INSN_JUMP || insn->kind == INSN_CONDITIONAL) &&
 				 !function_has(function, insn->target))
-				ret = add_point(rw, i, FHOOK_STUB_TAIL,
-						symbol_at(&rw->image, insn->target));
+				ret = add_tail(rw, f, i);
 			else if (goes_out(insn, inside))
 				ret = add_point(rw, i, FHOOK_STUB_TAIL, NULL);
 			else if (insn->kind == INSN_MEMORY || insn->kind == INSN_INDIRECT)

@@ -11,6 +11,8 @@
 #include <string.h>
 #include "rewrite.h"
 
+#define SEQUENCE_SIZE	32
+
 static void mark_branches(struct code *code)
 {
 	struct rewrite_insn *insn, *end = code->insns + code->nr_insns;
@@ -48,6 +50,54 @@ static void mark_words(struct rewrite *rw, const Elf64_Shdr *section)
 		memcpy(&word, data + at, sizeof(word));
 		if (word)
 			code_mark(&rw->code, word, MARK_TARGET | MARK_TAKEN);
+	}
+}
+
+/* What a word of data will be when the program is loaded. */
+static u64 loaded_word(const struct rewrite *rw, u64 address)
+{
+	const struct elf_image *image = &rw->image;
+	const Elf64_Shdr *section = image->sections, *end = section + image->nr_sections;
+	const u8 *data = elf_at(image, address, sizeof(u64));
+	const size_t size = sizeof(Elf64_Rela);
+	Elf64_Rela relocation;
+	u64 word = 0;
+	size_t at;
+
+	if (data)
+		memcpy(&word, data, sizeof(word));
+	for (; section < end; section++) {
+		if (section->sh_type != SHT_RELA || !(section->sh_flags & SHF_ALLOC))
+			continue;
+		data = elf_section_data(image, section);
+		for (at = 0; at + size <= section->sh_size; at += size) {
+			memcpy(&relocation, data + at, size);
+			if (relocation.r_offset == address && !ELF64_R_SYM(relocation.r_info))
+				return relocation.r_addend;
+		}
+	}
+	return word;
+}
+
+/*
+ * Restartable sequences: the kernel sees by the address that a thread is in one, so that
+ * none of their instructions may run elsewhere. A sequence is a record of two numbers,
+ * where it begins, how long it is, and where it goes when it was interrupted.
+ */
+static void fix_sequences(struct rewrite *rw)
+{
+	const Elf64_Shdr *section = elf_section(&rw->image, "__rseq_cs");
+	u64 at, start, length;
+	size_t i;
+
+	for (at = 0; section && at + SEQUENCE_SIZE <= section->sh_size; at += SEQUENCE_SIZE) {
+		start = loaded_word(rw, section->sh_addr + at + 8);
+		length = loaded_word(rw, section->sh_addr + at + 16);
+		for (i = code_find(&rw->code, start); i < rw->code.nr_insns &&
+		     rw->code.insns[i].address - start < length; i++)
+			rw->code.insns[i].marks |= MARK_FIXED;
+		code_mark(&rw->code, loaded_word(rw, section->sh_addr + at + 24),
+			  MARK_FIXED | MARK_TARGET);
 	}
 }
 
@@ -142,6 +192,7 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 		     section->sh_type == SHT_FINI_ARRAY))
 			mark_words(rw, section);
 	}
+	fix_sequences(rw);
 	if (find_setjmps(rw))
 		return fault_say(fault, "There is no memory.");
 	for (i = 0; i < rw->nr_pads; i++)
@@ -149,18 +200,35 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 	return 0;
 }
 
-/* A table of 32-bit distances from itself; returns how many lead into code. */
-static size_t mark_table(struct rewrite *rw, u64 table)
+/* Where clang lets the cases lead that never are. */
+static bool is_end_of(const struct function *function, u64 address)
 {
+	size_t r;
+
+	for (r = 0; r < function->nr_ranges; r++) {
+		if (function->ranges[r].end == address)
+			return true;
+	}
+	return false;
+}
+
+/* A table of 32-bit distances from itself; returns how many lead into code. */
+static size_t mark_table(struct rewrite *rw, const struct function *function, u64 table)
+{
+	u64 at, target;
 	size_t count = 0;
 	const u8 *entry;
 	s32 by;
 
-	for (; (entry = elf_at(&rw->image, table + count * sizeof(by), sizeof(by))); count++) {
+	for (at = table; (entry = elf_at(&rw->image, at, sizeof(by))); at += sizeof(by)) {
 		memcpy(&by, entry, sizeof(by));
-		if (code_find(&rw->code, table + by) == NO_INSN)
+		target = table + by;
+		if (code_find(&rw->code, target) != NO_INSN) {
+			code_mark(&rw->code, target, MARK_TARGET);
+			count++;
+		} else if (!is_end_of(function, target)) {
 			break;
-		code_mark(&rw->code, table + by, MARK_TARGET);
+		}
 	}
 	return count;
 }
@@ -180,7 +248,7 @@ size_t targets_of_tables(struct rewrite *rw, const struct function *function)
 
 			if (insn->kind == INSN_PLAIN && insn->target &&
 			    !code_is_code(&rw->image, insn->target) &&
-			    mark_table(rw, insn->target))
+			    mark_table(rw, function, insn->target))
 				tables++;
 		}
 	}

@@ -28,6 +28,9 @@
 /* More than a function has in practice: its own, and what was put aside. */
 #define MAX_PARTS	8
 
+/* The most that is moved aside into a veneer. */
+#define VENEER_INSNS	2
+
 /**
  * struct label - an instruction that is patched between jump, call and no-op
  * @code: its address
@@ -241,6 +244,29 @@ static bool is_inside(struct scan *scan, unsigned long target)
 	       (is_cold(target) && add_part(scan, target));
 }
 
+/*
+ * Does a jump lead to a veneer, an instruction or two that linkers move aside and that
+ * are followed by the way back? (Erratum 843419 of Cortex-A53.) No call leads there.
+ */
+static bool comes_back(const struct scan *scan, unsigned long target, unsigned long back)
+{
+	struct calltrace_insn insn;
+	unsigned int i;
+
+	if (!in_parts(scan, back))
+		return false;
+
+	for (i = 0; i <= VENEER_INSNS && kernel_text_address(target); i++, target += insn.len) {
+		calltrace_arch_decode(target, back, &insn);
+		if (insn.flow == CALLTRACE_JUMP)
+			return i && insn.target == back;
+		if (insn.flow != CALLTRACE_ON)
+			return false;
+	}
+
+	return false;
+}
+
 /* The first that is at or behind an address. */
 static const struct label *label_from(unsigned long addr)
 {
@@ -372,7 +398,8 @@ static int scan_insn(struct scan *scan, unsigned long addr,
 	case CALLTRACE_LEAVE:
 		return add_exit(scan, addr, CALLTRACE_TAIL, insn);
 	case CALLTRACE_JUMP:
-		if (is_inside(scan, insn->target))
+		if (is_inside(scan, insn->target) ||
+		    comes_back(scan, insn->target, addr + insn->len))
 			return 0;
 		return add_exit(scan, addr, CALLTRACE_TAIL, insn);
 	case CALLTRACE_BRANCH:
