@@ -682,7 +682,7 @@ static struct kunit_case fhook_x86_cases[] = {
 	KUNIT_CASE(test_unwind_each_instruction),
 	KUNIT_CASE(test_unwind_each_instruction_exit),
 	KUNIT_CASE(test_unwind_each_instruction_redirected),
-	KUNIT_CASE(test_hidden_stack),
+	KUNIT_CASE_SLOW(test_hidden_stack),
 	{}
 };
 
