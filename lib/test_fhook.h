@@ -7,7 +7,8 @@
  *	test_fhook_context.c	contexts, other CPUs, unregistering, unwinding
  *	test_fhook_exit.c	exit callbacks, and functions that are skipped
  *	test_fhook_redirect.c	functions that are replaced
- *	test_fhook_x86.c	registers, and every instruction of a trampoline
+ *	test_fhook_x86.c	registers, every instruction of a trampoline, and
+ *				stacks that cannot be unwound
  *	test_fhook_arm64.c	registers, and interrupts in a trampoline
  *	test_fhook_targets.c	what is hooked, the only file with slots
  *	test_fhook_kernel.c	always built in: what modules cannot reach

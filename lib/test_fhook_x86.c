@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of fhook on x86_64: every register through both trampolines, and
- * every instruction of a trampoline under the eyes of the unwinder.
+ * KUnit tests of fhook on x86_64: every register through both trampolines, every
+ * instruction of a trampoline under the eyes of the unwinder, and tasks of which that
+ * sees nothing.
  */
 #include <linux/completion.h>
 #include <linux/fhook_redirect.h>

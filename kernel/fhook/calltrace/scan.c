@@ -250,14 +250,17 @@ static bool is_inside(struct scan *scan, unsigned long target)
  */
 static bool comes_back(const struct scan *scan, unsigned long target, unsigned long back)
 {
+	unsigned long size, offset, end;
 	struct calltrace_insn insn;
 	unsigned int i;
 
-	if (!in_parts(scan, back))
+	if (!in_parts(scan, back) ||
+	    !kallsyms_lookup_size_offset(target, &size, &offset))
 		return false;
 
-	for (i = 0; i <= VENEER_INSNS && kernel_text_address(target); i++, target += insn.len) {
-		calltrace_arch_decode(target, back, &insn);
+	end = target - offset + size;
+	for (i = 0; i <= VENEER_INSNS && target < end; i++, target += insn.len) {
+		calltrace_arch_decode(target, end, &insn);
 		if (insn.flow == CALLTRACE_JUMP)
 			return i && insn.target == back;
 		if (insn.flow != CALLTRACE_ON)
