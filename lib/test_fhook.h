@@ -91,6 +91,12 @@ unsigned long fhook_test_slot(struct kunit *test, u32 (*func)(u32 value));
 #define FHOOK_CHANGED_ARGS	3456789
 #endif
 
+/* test_fhook_redirect.c */
+u32 fhook_stay(u32 value);
+struct task_struct *fhook_stay_begin(struct kunit *test, int (*fn)(void *data),
+				     void *data);
+void fhook_stay_end(struct task_struct *task);
+
 /* test_fhook_targets.c */
 u32 fhook_target_a(u32 value);
 u32 fhook_target_b(u32 value);

@@ -498,8 +498,8 @@ static void test_modules(struct kunit *test)
 static DECLARE_COMPLETION(task_in);
 static DECLARE_COMPLETION(task_out);
 
-/* Called through a target, which is then on the stack. */
-static u32 stay(u32 value)
+/* Called through a target, which is then on the stack, until fhook_stay_end(). */
+u32 fhook_stay(u32 value)
 {
 	complete(&task_in);
 	wait_for_completion(&task_out);
@@ -520,27 +520,29 @@ static noinline u32 other_nest(u32 value, u32 (*nest)(u32 value))
 
 static int stay_fn(void *result)
 {
-	*(u32 *)result = fhook_target_nest(1, stay);
+	*(u32 *)result = fhook_target_nest(1, fhook_stay);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
 
 	return 0;
 }
 
-static struct task_struct *stay_begin(struct kunit *test, u32 *result)
+/* A task that calls @fn with @data, and is in fhook_stay() by now. */
+struct task_struct *fhook_stay_begin(struct kunit *test, int (*fn)(void *data),
+				     void *data)
 {
 	struct task_struct *task;
 
 	reinit_completion(&task_in);
 	reinit_completion(&task_out);
-	task = kthread_run(stay_fn, result, "fhook_stays");
+	task = kthread_run(fn, data, "fhook_stays");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	wait_for_completion(&task_in);
 
 	return task;
 }
 
-static void stay_end(struct task_struct *task)
+void fhook_stay_end(struct task_struct *task)
 {
 	complete(&task_out);
 	kthread_stop(task);
@@ -563,10 +565,10 @@ static void test_task_inside(struct kunit *test)
 	struct task_struct *task;
 	u32 result = 0;
 
-	task = stay_begin(test, &result);
+	task = fhook_stay_begin(test, stay_fn, &result);
 	expect_applied(r);
 	KUNIT_EXPECT_EQ(test, 101, fhook_target_nest(1, do_not_stay));
-	stay_end(task);
+	fhook_stay_end(task);
 	KUNIT_EXPECT_EQ(test, 3, result);
 	expect_restored(r);
 }
@@ -596,7 +598,7 @@ static void test_restore_waits(struct kunit *test)
 		kunit_skip(test, "no reliable stack traces here");
 
 	expect_applied(r);
-	task = stay_begin(test, &result);
+	task = fhook_stay_begin(test, stay_fn, &result);
 	r->in_force = false;
 	restored = false;
 	restorer = kthread_run(restore_fn, r, "fhook_restores");
@@ -607,7 +609,7 @@ static void test_restore_waits(struct kunit *test)
 	schedule_timeout_interruptible(HZ / 2);
 	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(result));
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(restored));
-	stay_end(task);
+	fhook_stay_end(task);
 	KUNIT_EXPECT_EQ(test, 101, result);
 	KUNIT_EXPECT_EQ(test, 0, kthread_stop(restorer));
 }
@@ -624,7 +626,7 @@ static void test_moment(struct kunit *test)
 		return;
 	}
 
-	task = stay_begin(test, &result);
+	task = fhook_stay_begin(test, stay_fn, &result);
 	KUNIT_EXPECT_EQ(test, -EBUSY, apply(r));
 	KUNIT_EXPECT_EQ(test, FHOOK_ERR_TASK, r->report.error);
 	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(r->report.text, "fhook_stays"),
@@ -633,16 +635,16 @@ static void test_moment(struct kunit *test)
 					       "in fhook_target_nest"),
 				  "%s", r->report.text);
 	KUNIT_EXPECT_EQ(test, 3, fhook_target_nest(1, do_not_stay));
-	stay_end(task);
+	fhook_stay_end(task);
 
 	expect_applied(r);
 	KUNIT_EXPECT_EQ(test, 101, fhook_target_nest(1, do_not_stay));
-	task = stay_begin(test, &result);
+	task = fhook_stay_begin(test, stay_fn, &result);
 	KUNIT_EXPECT_EQ(test, -EBUSY, fhook_restore(&r->patch));
 	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(r->report.text, "in other_nest"),
 				  "%s", r->report.text);
 	KUNIT_EXPECT_EQ(test, 101, fhook_target_nest(1, do_not_stay));
-	stay_end(task);
+	fhook_stay_end(task);
 	expect_restored(r);
 	KUNIT_EXPECT_EQ(test, 3, fhook_target_nest(1, do_not_stay));
 }
@@ -703,7 +705,7 @@ static void test_moment_gate(struct kunit *test)
 	add(r, "fhook_target_a", fhook_target_b);
 	add(r, "fhook_target_nest", other_nest);
 	r->patch.flags = FHOOK_PATCH_CONSISTENT;
-	task = stay_begin(test, &result);
+	task = fhook_stay_begin(test, stay_fn, &result);
 	applier = kthread_run(apply_fn, &r->patch, "fhook_tries");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(applier));
 	while (!READ_ONCE(r->report.error)) {
@@ -716,7 +718,7 @@ static void test_moment_gate(struct kunit *test)
 	KUNIT_EXPECT_GT(test, gated, 0);
 	KUNIT_EXPECT_EQ(test, -EBUSY, kthread_stop(applier));
 	KUNIT_EXPECT_TRUE(test, fhook_test_jumps(slot, NULL));
-	stay_end(task);
+	fhook_stay_end(task);
 }
 
 /* What somebody else has written to the slot stays, and nothing is lost. */

@@ -4,7 +4,6 @@
  * instruction of a trampoline under the eyes of the unwinder, and tasks of which that
  * sees nothing.
  */
-#include <linux/completion.h>
 #include <linux/fhook_redirect.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
@@ -578,8 +577,6 @@ asm("	.pushsection .text, \"ax\", @progbits\n"
 	"	.size test_fhook_hide, . - test_fhook_hide\n"
 	"	.popsection\n");
 
-static DECLARE_COMPLETION(beneath_in);
-static DECLARE_COMPLETION(beneath_out);
 static int beneath_reliable;
 
 asmlinkage void test_fhook_beneath(void)
@@ -587,8 +584,7 @@ asmlinkage void test_fhook_beneath(void)
 	unsigned long entries[32];
 
 	beneath_reliable = fhook_test_trace_reliable(entries, ARRAY_SIZE(entries));
-	complete(&beneath_in);
-	wait_for_completion(&beneath_out);
+	fhook_stay(0);
 }
 
 static u32 hidden_nest(u32 value)
@@ -608,25 +604,6 @@ static int hide_fn(void *inside)
 		schedule_timeout_interruptible(1);
 
 	return 0;
-}
-
-static struct task_struct *hide_begin(struct kunit *test, void *inside)
-{
-	struct task_struct *task;
-
-	reinit_completion(&beneath_in);
-	reinit_completion(&beneath_out);
-	task = kthread_run(hide_fn, inside, "fhook_hides");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	wait_for_completion(&beneath_in);
-
-	return task;
-}
-
-static void hide_end(struct task_struct *task)
-{
-	complete(&beneath_out);
-	kthread_stop(task);
 }
 
 static u32 hide_instead(u32 value, u32 (*nest)(u32 value))
@@ -654,16 +631,16 @@ static void try_hidden(struct kunit *test, fhook_exit_t exit)
 
 	probe->ops.exit = exit;
 	fhook_probe_register(probe, "fhook_target_nest");
-	task = hide_begin(test, NULL);
+	task = fhook_stay_begin(test, hide_fn, NULL);
 	if (IS_ENABLED(CONFIG_UNWINDER_ORC))
 		KUNIT_EXPECT_LT(test, beneath_reliable, 0);
 	KUNIT_EXPECT_EQ(test, 0, fhook_redirect(&patch));
 	KUNIT_EXPECT_EQ(test, 0, fhook_restore(&patch));
-	hide_end(task);
+	fhook_stay_end(task);
 
-	task = hide_begin(test, test);
+	task = fhook_stay_begin(test, hide_fn, test);
 	KUNIT_EXPECT_EQ(test, -EBUSY, fhook_redirect(&patch));
-	hide_end(task);
+	fhook_stay_end(task);
 	KUNIT_EXPECT_EQ(test, 0, fhook_redirect(&patch));
 	KUNIT_EXPECT_EQ(test, 0, fhook_restore(&patch));
 	fhook_probe_unregister(probe);
