@@ -631,6 +631,7 @@ int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_hops(struct uhook_mm *um);
 
 /* jump.c */
+void uhook_sync_fetch(struct mm_struct *mm);
 enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 			     struct vm_area_struct *vma, unsigned long addr);
 int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned long site);
