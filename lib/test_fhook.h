@@ -109,6 +109,8 @@ u32 fhook_target_twin(u32 value);
 u32 fhook_target_branch(u32 value);
 u32 fhook_target_static(u32 value);
 void fhook_targets_turn(bool on);
+/* Named as the compiler names a clone */
+u32 fhook_target_cloned(u32 value) __asm__("fhook_target_cloned.isra.0");
 u32 fhook_target_notrace(u32 value);
 u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value));
 u32 fhook_target_tail(u32 value);

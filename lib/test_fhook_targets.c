@@ -60,6 +60,11 @@ noinline u32 fhook_target_twin(u32 value)
 	return fhook_twin(value) + 0;
 }
 
+noinline u32 fhook_target_cloned(u32 value)
+{
+	return FHOOK_A(value) + 2;
+}
+
 /* This one has no slot. */
 noinline notrace u32 fhook_target_notrace(u32 value)
 {

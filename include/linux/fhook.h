@@ -106,7 +106,10 @@ enum fhook_ops_flags {
  * @FHOOK_ERR_BUSY: the ops is registered already, or is still being retired
  * @FHOOK_ERR_NOT_REGISTERED: the ops is not registered
  * @FHOOK_ERR_PATTERN: the pattern is malformed
+ * @FHOOK_ERR_OFFSET: the pattern names a function and an offset in it
  * @FHOOK_ERR_NO_FUNCTION: no function has this name or matches this glob
+ * @FHOOK_ERR_CLONES: no function has this name, but the compiler's clones or parts
+ *	of it do, with a suffix
  * @FHOOK_ERR_NO_SLOT: the function exists, but has no slot (notrace, noinstr,
  *	assembly, or part of fhook itself)
  * @FHOOK_ERR_BYTES: the site does not hold what fhook left there
@@ -124,7 +127,9 @@ enum fhook_error {
 	FHOOK_ERR_BUSY,
 	FHOOK_ERR_NOT_REGISTERED,
 	FHOOK_ERR_PATTERN,
+	FHOOK_ERR_OFFSET,
 	FHOOK_ERR_NO_FUNCTION,
+	FHOOK_ERR_CLONES,
 	FHOOK_ERR_NO_SLOT,
 	FHOOK_ERR_BYTES,
 	FHOOK_ERR_NO_MEMORY,
@@ -139,8 +144,8 @@ enum fhook_error {
  * struct fhook_report - where a failed call says what failed, and where
  * @error: what, for a program
  * @offset: where in the filter string (or, if that is at fault, in the notfilter
- *	string), in bytes, for %FHOOK_ERR_PATTERN,
- *	%FHOOK_ERR_NO_FUNCTION and %FHOOK_ERR_NO_SLOT
+ *	string), in bytes, for %FHOOK_ERR_PATTERN, %FHOOK_ERR_OFFSET,
+ *	%FHOOK_ERR_NO_FUNCTION, %FHOOK_ERR_CLONES and %FHOOK_ERR_NO_SLOT
  * @addr: the site or function, if it is about one, else 0
  * @text: a sentence for a person, without a newline
  */

@@ -35,6 +35,10 @@ static int parse_func(struct fhook_pattern *p, char *func,
 	char *wild = strpbrk(func, "*?[");
 	char *bad;
 
+	if (strchr(func, '+'))
+		return fhook_fail(report, FHOOK_ERR_OFFSET, -EINVAL, 0,
+				  "'%s' has an offset: functions are hooked at their entry",
+				  func);
 	for (bad = func; *bad; bad++) {
 		if (bad_char(*bad))
 			return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
@@ -449,6 +453,59 @@ static bool is_waiting(const struct fhook_pattern *p)
 	return !mod || mod->state != MODULE_STATE_LIVE;
 }
 
+/* The pattern that found nothing, and the clone of its function that was found */
+struct clone_search {
+	const struct fhook_pattern	*pattern;
+	char				name[KSYM_NAME_LEN];
+};
+
+static int match_clone(void *data, const char *name, unsigned long addr)
+{
+	struct clone_search *search = data;
+	const struct fhook_pattern *p = search->pattern;
+
+	if (strncmp(name, p->func, p->len) || name[p->len] != '.')
+		return 0;
+
+	strscpy(search->name, name);
+
+	return 1;
+}
+
+/* Compilers rename functions that they change: NAME.isra.0, NAME.constprop.0 ... */
+static bool find_clone(struct clone_search *search)
+{
+	const struct fhook_pattern *p = search->pattern;
+
+	if (p->kind != FHOOK_MATCH_NAME)
+		return false;
+
+	return p->mod ? module_kallsyms_on_each_symbol(p->mod, match_clone, search) :
+			kallsyms_on_each_prefix_symbol(match_clone, p->func, p->len, search);
+}
+
+static int fail_name(const struct fhook_pattern *p, struct fhook_report *report)
+{
+	struct clone_search *search = kzalloc(sizeof(*search), GFP_KERNEL);
+	const char *where = p->mod ? " in module " : "";
+	const char *name = p->mod ?: "";
+	int err;
+
+	if (search)
+		search->pattern = p;
+	if (search && find_clone(search))
+		err = fhook_fail(report, FHOOK_ERR_CLONES, -ENOENT, 0,
+				 "no function is named '%s'%s%s, but '%s' exists: '%s.*' takes all clones",
+				 p->func, where, name, search->name, p->func);
+	else
+		err = fhook_fail(report, FHOOK_ERR_NO_FUNCTION, -ENOENT, 0,
+				 "no function is named or matches '%s'%s%s",
+				 p->func, where, name);
+	kfree(search);
+
+	return err;
+}
+
 static int fail_pattern(const struct fhook_pattern *p,
 			struct fhook_report *report)
 {
@@ -461,9 +518,7 @@ static int fail_pattern(const struct fhook_pattern *p,
 				 "'%s'%s%s has no slot (notrace, noinstr, not C, or freed init code)",
 				 p->func, where, name);
 	else
-		err = fhook_fail(report, FHOOK_ERR_NO_FUNCTION, -ENOENT, 0,
-				 "no function is named or matches '%s'%s%s",
-				 p->func, where, name);
+		err = fail_name(p, report);
 	report->offset = p->offset;
 
 	return err;

@@ -102,8 +102,12 @@ static inline int trace_fhook_error(enum fhook_error error)
 		return TP_ERR_FHOOK_OFF;
 	case FHOOK_ERR_PATTERN:
 		return TP_ERR_FHOOK_PATTERN;
+	case FHOOK_ERR_OFFSET:
+		return TP_ERR_FHOOK_OFFSET;
 	case FHOOK_ERR_NO_FUNCTION:
 		return TP_ERR_FHOOK_NO_FUNC;
+	case FHOOK_ERR_CLONES:
+		return TP_ERR_FHOOK_CLONES;
 	case FHOOK_ERR_NO_SLOT:
 		return TP_ERR_FHOOK_NO_SLOT;
 	case FHOOK_ERR_BYTES:

@@ -155,12 +155,27 @@ static struct trace_fhook *alloc_probe(const struct fhook_def *def, int nargs)
 	return tfh;
 }
 
+/* The registers of a hook are reached as arguments, and by no other name. */
+static int check_registers(const char *arg)
+{
+	const char *reg = strchr(arg, '%');
+
+	if (!reg || strchr(arg, '"') || (reg > arg && !strchr("=(", reg[-1])))
+		return 0;
+
+	trace_probe_log_err(reg - arg, FHOOK_REGISTER);
+	return -EINVAL;
+}
+
 static int parse_fetch_arg(struct trace_fhook *tfh, int i, const char *arg,
 			   struct traceprobe_parse_context *ctx)
 {
 	const char *symbol = strchr(arg, '@');
 	int ret;
 
+	ret = check_registers(arg);
+	if (ret)
+		return ret;
 	ctx->offset = 0;
 	ret = traceprobe_parse_probe_arg(&tfh->tp, i, arg, ctx);
 	if (ret)
@@ -193,7 +208,8 @@ static int parse_fetch_args(struct trace_fhook *tfh, int argc,
 
 	for (i = 0; i < argc; i++) {
 		trace_probe_log_set_index(trace_hook_word(words, i));
-		ret = parse_fetch_arg(tfh, i, argv[i], ctx);
+		ret = trace_hook_check_arg(argv[i]) ?:
+		      parse_fetch_arg(tfh, i, argv[i], ctx);
 		if (ret)
 			return ret;
 	}

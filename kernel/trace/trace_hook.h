@@ -74,6 +74,8 @@ int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev,
 		   const struct trace_hook_words *words);
 int trace_hook_remove(struct dyn_event *ev, struct trace_probe *tp);
 
+int trace_hook_check_arg(const char *arg);
+
 int trace_hook_run_command(const struct trace_hook_type *type, const char *command);
 void trace_hook_create_file(const struct trace_hook_type *type);
 

@@ -14,6 +14,27 @@
 #include "trace_hook.h"
 #include "trace_output.h"
 
+/**
+ * trace_hook_check_arg() - refuse words that are no arguments but are meant to be
+ * something else
+ * @arg: a word of a definition, on which the index of trace_probe's log is
+ *
+ * Return: 0, or -EINVAL with the reason in error_log.
+ */
+int trace_hook_check_arg(const char *arg)
+{
+	if (!strcmp(arg, "%return") || !strcmp(arg, "%span")) {
+		trace_probe_log_err(0, HOOK_SUFFIX);
+		return -EINVAL;
+	}
+	if (!strcmp(arg, "if")) {
+		trace_probe_log_err(0, HOOK_CONDITION);
+		return -EINVAL;
+	}
+
+	return 0;
+}
+
 /* All probes of the event, or none. */
 static int attach_event(const struct trace_hook_type *type, struct trace_probe *event)
 {
@@ -228,6 +249,12 @@ int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev,
 	if (old)
 		return append_probe(type, ev, words, old);
 
+	/* A name that was made of the function's */
+	if (trace_event_name_reserved(trace_probe_name(tp))) {
+		trace_probe_log_set_index(0);
+		trace_probe_log_err(0, RESERVED_NAME);
+		return -EEXIST;
+	}
 	ret = trace_probe_register_event_call(tp);
 	if (ret == -EEXIST) {
 		trace_probe_log_set_index(0);

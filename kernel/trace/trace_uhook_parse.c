@@ -365,7 +365,8 @@ static int parse_fetch_args(struct trace_uhook *tuh, int first, const char *argv
 
 	for (i = 0; i < tuh->tp.nr_args; i++) {
 		trace_probe_log_set_index(first + i);
-		ret = parse_fetch_arg(tuh, i, argv[first + i]);
+		ret = trace_hook_check_arg(argv[first + i]) ?:
+		      parse_fetch_arg(tuh, i, argv[first + i]);
 		if (ret)
 			return ret;
 	}

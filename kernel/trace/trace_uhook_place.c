@@ -240,7 +240,7 @@ static int parse_offset(struct trace_uhook_place *place, const char *word, char 
 
 	ret = kstrtoul(text, 0, &place->offset);
 	if (ret) {
-		trace_probe_log_err(place->at + text - word, BAD_UPROBE_OFFS);
+		trace_probe_log_err(place->at + text - word, UHOOK_NO_NUMBER);
 		return ret;
 	}
 
