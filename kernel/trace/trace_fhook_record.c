@@ -237,8 +237,8 @@ static void dispatch(struct trace_fhook *tfh, const struct hit *hit)
 	unsigned int flags = trace_probe_load_flag(&tfh->tp);
 	struct event_file_link *link;
 
-	/* RCU, by which all that follows is freed, does not wait for a CPU that goes. */
-	if (unlikely(!cpu_online(raw_smp_processor_id())))
+	/* RCU frees all that follows, and waits for no CPU that is idle or going offline. */
+	if (unlikely(!rcu_is_watching() || !cpu_online(raw_smp_processor_id())))
 		return;
 
 	if (flags & TP_FLAG_TRACE)
