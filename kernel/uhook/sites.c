@@ -134,7 +134,7 @@ static struct uhook_mm *make_uhook_mm(struct mm_struct *mm, gfp_t gfp)
 		return NULL;
 	}
 	mutex_init(&um->lock);
-	xa_init(&um->hops);
+	xa_init_flags(&um->hops, XA_FLAGS_ACCOUNT);
 	um->mm = mm;
 	INIT_LIST_HEAD(&um->node);
 
