@@ -136,8 +136,9 @@ struct map_block *map_find_block(struct map *map, u64 address);
 static inline const struct map_stub *map_find(struct map *map, u64 address)
 {
 	struct map_block *block = map->recent;
-	const struct map_stub *stub, *end = map->stubs + map->nr_stubs;
 	u64 offset = address - block->memory;
+	const struct map_stub *stub;
+	size_t i;
 
 	if (offset >= block->size) {
 		block = map_find_block(map, address);
@@ -146,7 +147,8 @@ static inline const struct map_stub *map_find(struct map *map, u64 address)
 		offset = address - block->memory;
 	}
 	address = block->start + offset;
-	for (stub = map->stubs + block->lines[offset / MAP_LINE]; stub < end; stub++) {
+	for (i = block->lines[offset / MAP_LINE]; i < map->nr_stubs; i++) {
+		stub = &map->stubs[i];
 		if (stub->object != block->object || address < stub->address)
 			return NULL;
 		if (address - stub->address < stub->size)
