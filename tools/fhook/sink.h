@@ -31,7 +31,7 @@ enum leave_how {
  * @lost: bytes that could not be read or were not written
  * @strange: addresses that are no stub's
  * @unmatched: exits of functions that were entered before
- * @otherwise: calls that have no exit
+ * @otherwise: calls that have no exit, with those that are still open at the end
  * @threads: how many there are
  */
 struct totals {

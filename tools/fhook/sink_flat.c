@@ -4,8 +4,6 @@
  *
  * Self is what a call took without what it called. Total has that, too; of calls of
  * a function within itself only the outermost counts, so that nothing counts twice.
- * So each thread counts how many calls of a function it has open; a function takes
- * part in that from its first call on.
  */
 #include <stdlib.h>
 #include "sink.h"
@@ -13,14 +11,6 @@
 struct row {
 	u64 calls, total, self, otherwise;
 	u32 function;
-};
-
-/* Of a thread: open calls of each function, in pieces that are made when needed. */
-#define PIECE	1024
-
-struct open_calls {
-	size_t nr_pieces;
-	u32 *pieces[];
 };
 
 static int begin(struct sink *sink, struct fault *fault)
@@ -36,62 +26,18 @@ static int begin(struct sink *sink, struct fault *fault)
 	return 0;
 }
 
-/* Where a thread counts open calls of a function, or NULL without memory. */
-static u32 *open_calls(struct sink *sink, struct thread *thread, u32 function)
-{
-	const size_t nr = sink->map->nr_functions / PIECE + 1;
-	struct open_calls *calls = thread->sink;
-	u32 **piece;
-
-	if (!calls) {
-		calls = calloc(1, sizeof(*calls) + nr * sizeof(*calls->pieces));
-		if (!calls)
-			return NULL;
-		calls->nr_pieces = nr;
-		thread->sink = calls;
-	}
-	piece = &calls->pieces[function / PIECE];
-	if (!*piece)
-		*piece = calloc(PIECE, sizeof(**piece));
-	return *piece ? *piece + function % PIECE : NULL;
-}
-
-static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
-{
-	u32 *open = open_calls(sink, thread, frame->function);
-
-	if (open)
-		++*open;
-	else
-		sink->no_memory = true;
-}
-
 static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
 		  enum leave_how how)
 {
 	struct row *row = &((struct row *)sink->data)[frame->function];
 	const u64 time = thread->now - frame->entered;
-	u32 *open = open_calls(sink, thread, frame->function);
 
 	row->calls++;
-	row->otherwise += how == LEFT_OTHERWISE || how == LEFT_LOST;
+	row->otherwise += how == LEFT_OTHERWISE || how == LEFT_LOST || how == LEFT_OPEN;
 	if (time > frame->below)
 		row->self += time - frame->below;
-	if (open && *open && !--*open)
+	if (!frame->nested)
 		row->total += time;
-}
-
-static void ended(struct sink *sink __unused, struct thread *thread)
-{
-	struct open_calls *calls = thread->sink;
-	size_t i;
-
-	if (!calls)
-		return;
-	for (i = 0; i < calls->nr_pieces; i++)
-		free(calls->pieces[i]);
-	free(calls);
-	thread->sink = NULL;
 }
 
 static int compare(const void *one, const void *other)
@@ -126,8 +72,6 @@ static void end(struct sink *sink)
 
 const struct sink_ops sink_flat = {
 	.begin = begin,
-	.enter = enter,
 	.leave = leave,
-	.ended = ended,
 	.end = end,
 };

@@ -3,23 +3,30 @@
  * Stacks of names with the time that was spent in them: what makes flame graphs
  *
  * One line a stack: "thread;main;f;g TIME". What is kept is one node for each stack
- * that occurs, however often it does, in a table by its caller and function.
+ * that occurs, however often it does, in a table by its caller and function. Of a stack
+ * that is too deep, the inner calls are one node, "[deeper]".
  */
 #include <stdlib.h>
 #include "sink.h"
 
 #define ROOT	0xffffffffu
+#define DEEPER	0xfffffffeu
+
+/* More calls are not in a line: lines as long as stacks are deep would fill the disk. */
+#define MAX_DEPTH	256
 
 /**
  * struct node - a stack that occurs
  * @self: the time that was spent in it
  * @caller: the node below, or ROOT
- * @function: index of the function; of a thread, its label
+ * @function: index of the function, or DEEPER; of a thread, its label
+ * @depth: how many calls it has
  */
 struct node {
 	u64 self;
 	u32 caller;
 	u32 function;
+	u32 depth;
 };
 
 struct folded {
@@ -77,6 +84,7 @@ static u32 get_node(struct folded *folded, u32 caller, u32 function)
 		return ROOT;
 	folded->nodes[folded->nr_nodes] = (struct node){
 		.caller = caller, .function = function,
+		.depth = caller == ROOT ? 0 : folded->nodes[caller].depth + 1,
 	};
 	folded->table[slot] = ++folded->nr_nodes;
 	return folded->nr_nodes - 1;
@@ -106,13 +114,23 @@ static u32 get_thread(struct folded *folded, struct thread *thread)
 	return (u32)(unsigned long)thread->sink - 1;
 }
 
+/* The node of a call; ROOT when there is no memory. */
+static u32 get_call(struct folded *folded, u32 caller, u32 function)
+{
+	if (caller == ROOT || folded->nodes[caller].function == DEEPER)
+		return caller;
+	if (folded->nodes[caller].depth == MAX_DEPTH)
+		function = DEEPER;
+	return get_node(folded, caller, function);
+}
+
 static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
 {
 	struct folded *folded = sink->data;
 	u32 caller;
 
 	caller = thread->nr_frames > 1 ? frame[-1].mark : get_thread(folded, thread);
-	frame->mark = caller == ROOT ? ROOT : get_node(folded, caller, frame->function);
+	frame->mark = get_call(folded, caller, frame->function);
 	sink->no_memory |= frame->mark == ROOT;
 }
 
@@ -126,32 +144,33 @@ static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
 		folded->nodes[frame->mark].self += time - frame->below;
 }
 
-/* The outermost call first, for which PATH has room for as many nodes as there are. */
-static void print_stack(const struct sink *sink, const struct folded *folded, u32 index, u32 *path)
+/* The outermost call first. */
+static void print_stack(const struct sink *sink, const struct folded *folded, u32 index)
 {
 	const struct node *nodes = folded->nodes;
+	u32 path[MAX_DEPTH + 1], function;
 	size_t depth = 0;
 
 	for (; nodes[index].caller != ROOT; index = nodes[index].caller)
 		path[depth++] = index;
 	fputs(folded->labels[nodes[index].function], sink->out);
-	while (depth--)
-		fprintf(sink->out, ";%s", map_name(sink->map, nodes[path[depth]].function));
+	while (depth--) {
+		function = nodes[path[depth]].function;
+		fprintf(sink->out, ";%s",
+			function == DEEPER ? "[deeper]" : map_name(sink->map, function));
+	}
 }
 
 static void end(struct sink *sink)
 {
 	struct folded *folded = sink->data;
-	u32 *path = calloc(folded->nr_nodes + 1, sizeof(*path));
 	size_t i;
 
-	sink->no_memory |= !path;
-	for (i = 0; path && i < folded->nr_nodes; i++)
+	for (i = 0; i < folded->nr_nodes; i++)
 		if (folded->nodes[i].self && folded->nodes[i].caller != ROOT) {
-			print_stack(sink, folded, i, path);
+			print_stack(sink, folded, i);
 			fprintf(sink->out, " %llu\n", folded->nodes[i].self);
 		}
-	free(path);
 	for (i = 0; i < folded->nr_labels; i++)
 		free(folded->labels[i]);
 	free(folded->labels);

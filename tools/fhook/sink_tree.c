@@ -3,7 +3,8 @@
  * Calls as an indented text
  *
  * A call that calls nothing is one line; its line is held back until it is known.
- * Where another thread goes on, a line says which.
+ * Where another thread goes on, a line says which. The indentation has an end: deeper
+ * calls have their depth before them, so that a line never grows with the stack.
  */
 #include <stdlib.h>
 #include "sink.h"
@@ -28,9 +29,15 @@ static const char *const comments[] = {
 	[LEFT_OPEN] = " not over when its trace ends",
 };
 
+/* As many calls are shown one in the other. */
+#define MAX_INDENT	64
+
 static void indent(const struct sink *sink, u64 time, size_t depth)
 {
-	fprintf(sink->out, "%12llu | %*s", time, (int)(depth * 2), "");
+	if (depth <= MAX_INDENT)
+		fprintf(sink->out, "%12llu | %*s", time, (int)(depth * 2), "");
+	else
+		fprintf(sink->out, "%12llu | %*s[%zu] ", time, MAX_INDENT * 2, "", depth);
 }
 
 /* The call that was held back has callees, or something else comes before its end. */

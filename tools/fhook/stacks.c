@@ -7,6 +7,58 @@
 /* A loop of tails would fill the memory: from here on, a tail is an exit. */
 #define MAX_CHAIN	64
 
+/* Rooms of a thread that has had its first call. Tasks may be many, and most are small. */
+#define FIRST_FRAMES	8
+#define FIRST_OPEN	8
+
+/* The slot of a function, or the free one where it would be. */
+static struct open_calls *find_open(struct open_calls *open, size_t room, u32 function)
+{
+	const u64 hash = function * 0x9e3779b97f4a7c15ULL;
+	size_t slot = (hash >> 32) & (room - 1);
+
+	while (open[slot].used && open[slot].function != function)
+		slot = (slot + 1) & (room - 1);
+	return &open[slot];
+}
+
+/* The slot of a function, which is made when it is not there; NULL without memory. */
+static struct open_calls *get_open(struct thread *thread, u32 function)
+{
+	const size_t room = thread->room_open ? thread->room_open * 2 : FIRST_OPEN;
+	struct open_calls *open;
+	size_t i;
+
+	if (thread->nr_open * 2 >= thread->room_open) {
+		open = calloc(room, sizeof(*open));
+		if (!open)
+			return NULL;
+		thread->nr_open = 0;
+		for (i = 0; i < thread->room_open; i++) {
+			if (!thread->open[i].count)
+				continue;
+			*find_open(open, room, thread->open[i].function) = thread->open[i];
+			thread->nr_open++;
+		}
+		free(thread->open);
+		thread->open = open;
+		thread->room_open = room;
+	}
+	open = find_open(thread->open, thread->room_open, function);
+	if (!open->used) {
+		open->used = true;
+		open->function = function;
+		thread->nr_open++;
+	}
+	return open;
+}
+
+/* The innermost call of its function does not run any more. */
+static void stop_running(struct thread *thread, const struct frame *frame)
+{
+	find_open(thread->open, thread->room_open, frame->function)->depth = frame->before;
+}
+
 static struct frame *top_of(struct thread *thread)
 {
 	return thread->nr_frames ? &thread->frames[thread->nr_frames - 1] : NULL;
@@ -40,8 +92,11 @@ static void pop_one(struct stacks *stacks, struct thread *thread, enum leave_how
 
 	if (sink->ops->leave)
 		sink->ops->leave(sink, thread, frame, how);
-	if (how == LEFT_OTHERWISE || how == LEFT_LOST)
+	if (how == LEFT_OTHERWISE || how == LEFT_LOST || how == LEFT_OPEN)
 		stacks->totals->otherwise++;
+	if (frame->state == FRAME_RUNS)
+		stop_running(thread, frame);
+	find_open(thread->open, thread->room_open, frame->function)->count--;
 	thread->nr_frames--;
 	if (thread->uncertain > thread->nr_frames)
 		thread->uncertain = thread->nr_frames;
@@ -73,12 +128,9 @@ static void pop_above(struct stacks *stacks, struct thread *thread, size_t depth
 /* The depth of the innermost call of a function that has not left; 0: none. */
 static size_t find(const struct thread *thread, u32 function)
 {
-	size_t depth = thread->nr_frames;
-
-	while (depth && (thread->frames[depth - 1].function != function ||
-			 thread->frames[depth - 1].state != FRAME_RUNS))
-		depth--;
-	return depth;
+	if (!thread->room_open)
+		return 0;
+	return find_open(thread->open, thread->room_open, function)->depth;
 }
 
 /* The caller is told how many tails led to what it calls. */
@@ -98,21 +150,40 @@ static u16 follow_tail(struct stacks *stacks, struct thread *thread, u32 functio
 	return chain + 1;
 }
 
+/* A frame on top, and the slot of its function; NULL when there is no memory. */
+static struct frame *push(struct thread *thread, u32 function, struct open_calls **open)
+{
+	if (!thread->room_frames) {
+		thread->frames = calloc(FIRST_FRAMES, sizeof(*thread->frames));
+		thread->room_frames = thread->frames ? FIRST_FRAMES : 0;
+		if (!thread->frames)
+			return NULL;
+	}
+	if (thread->nr_frames == 0xffffffff ||
+	    grow(&thread->frames, &thread->room_frames, thread->nr_frames,
+		 sizeof(*thread->frames)))
+		return NULL;
+	*open = get_open(thread, function);
+	return *open ? &thread->frames[thread->nr_frames++] : NULL;
+}
+
 static void enter(struct stacks *stacks, struct thread *thread, u32 function)
 {
 	struct sink *sink = stacks->sink;
 	const u16 chain = follow_tail(stacks, thread, function);
-	struct frame *frame;
+	struct open_calls *open;
+	struct frame *frame = push(thread, function, &open);
 
-	if (grow(&thread->frames, &thread->room_frames, thread->nr_frames,
-		 sizeof(*thread->frames))) {
+	if (!frame) {
 		sink->no_memory = true;
 		return;
 	}
-	frame = &thread->frames[thread->nr_frames++];
 	*frame = (struct frame){
 		.entered = thread->now, .function = function, .chain = chain,
+		.before = open->depth, .nested = open->count,
 	};
+	open->count++;
+	open->depth = thread->nr_frames;
 	if (sink->ops->enter)
 		sink->ops->enter(sink, thread, frame);
 }
@@ -142,6 +213,7 @@ static void leave(struct stacks *stacks, struct thread *thread, const struct map
 		pop(stacks, thread, LEFT_TAIL);
 	} else if (stub->kind == STUB_TAIL) {
 		frame = top_of(thread);
+		stop_running(thread, frame);
 		frame->state = FRAME_WAITS;
 		frame->target = stub->target;
 	}
@@ -205,5 +277,6 @@ void stacks_end_thread(struct stacks *stacks, struct thread *thread)
 	if (sink->ops->ended)
 		sink->ops->ended(sink, thread);
 	free(thread->frames);
+	free(thread->open);
 	free(thread);
 }

@@ -34,6 +34,8 @@ enum frame_state {
  * @state: enum frame_state
  * @chain: how many tails led here one after the other
  * @mark: the sink's
+ * @before: depth of the next outer call of the same function that runs; 0: there is none
+ * @nested: the stack has another call of the same function below this one
  */
 struct frame {
 	u64 entered;
@@ -43,6 +45,22 @@ struct frame {
 	u16 state;
 	u16 chain;
 	u32 mark;
+	u32 before;
+	bool nested;
+};
+
+/**
+ * struct open_calls - the calls of one function that are on a stack
+ * @function: index of the function
+ * @count: number of frames, in any state
+ * @depth: depth of the innermost frame that runs; 0: there is none
+ * @used: the slot is not free
+ */
+struct open_calls {
+	u32 function;
+	u32 count;
+	u32 depth;
+	bool used;
 };
 
 /**
@@ -52,6 +70,9 @@ struct frame {
  * @frames: its stack, the outermost call first
  * @nr_frames: how deep it is
  * @room_frames: for how many there is room
+ * @open: calls on the stack by function: a hash table
+ * @nr_open: how many functions it has, with those that have no calls any more
+ * @room_open: number of slots, a power of two
  * @uncertain: calls below this depth were entered before a gap
  * @now: the time of the last event
  * @gap: there was one: what is not on the stack may have been entered in it
@@ -62,6 +83,8 @@ struct thread {
 	u32 number;
 	struct frame *frames;
 	size_t nr_frames, room_frames;
+	struct open_calls *open;
+	size_t nr_open, room_open;
 	size_t uncertain;
 	u64 now;
 	bool gap;

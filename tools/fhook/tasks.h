@@ -23,7 +23,7 @@ struct task {
 	bool told;
 };
 
-#define TASK_SLOTS	4096
+#define TASK_SLOTS	32768
 
 /* Each CPU has a task of number 0, which stays there: here it is this, plus the CPU. */
 #define TASK_IDLE	0x1000000
