@@ -105,6 +105,32 @@ refuses "cannot be done" $rewrite -F t_goto plain
 refuses "Nothing is written" $rewrite -F 't_*' plain
 "$tools/fhook-rewrite" -F t_fib -o twice plain 2> /dev/null
 refuses "is instrumented already" $rewrite -F t_fib twice
+# damage NAME WHAT: a copy of "plain" whose section of data has the place of the code.
+damage()
+{
+	python3 - plain "$1" "$2" <<-'END'
+		import struct, sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		start, = struct.unpack_from("<Q", data, 40)
+		count, names = struct.unpack_from("<HH", data, 60)
+		heads = [start + 64 * i for i in range(count)]
+		strings, = struct.unpack_from("<Q", data, heads[names] + 24)
+		def called(name):
+		    for head in heads:
+		        at = strings + struct.unpack_from("<I", data, head)[0]
+		        if data[at:data.index(0, at)] == name:
+		            return head
+		text, other = called(b".text"), called(b".data")
+		for field in {"address": [16], "file": [24], "both": [16, 24]}[sys.argv[3]]:
+		    data[other + field:other + field + 8] = data[text + field:text + field + 8]
+		open(sys.argv[2], "wb").write(data)
+	END
+}
+for place in address file both; do
+	damage "overlap.$place" "$place"
+	refuses "overlap" $rewrite -F t_fib "overlap.$place"
+	refuses "overlap" $map "overlap.$place"
+done
 printf '\177ELF\001\001\001' > narrow
 head -c 100 /dev/zero >> narrow
 refuses "is for another architecture" $rewrite -F t_fib narrow

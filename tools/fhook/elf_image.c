@@ -94,12 +94,102 @@ static int check_tables(struct elf_image *image, struct fault *fault)
 	return 0;
 }
 
+static int compare_offsets(const void *a, const void *b)
+{
+	const Elf64_Shdr *x = *(const Elf64_Shdr *const *)a, *y = *(const Elf64_Shdr *const *)b;
+
+	return x->sh_offset < y->sh_offset ? -1 : x->sh_offset > y->sh_offset;
+}
+
+static int compare_section_addresses(const void *a, const void *b)
+{
+	const Elf64_Shdr *x = *(const Elf64_Shdr *const *)a, *y = *(const Elf64_Shdr *const *)b;
+
+	return x->sh_addr < y->sh_addr ? -1 : x->sh_addr > y->sh_addr;
+}
+
+static int compare_loads(const void *a, const void *b)
+{
+	const Elf64_Phdr *x = *(const Elf64_Phdr *const *)a, *y = *(const Elf64_Phdr *const *)b;
+
+	return x->p_vaddr < y->p_vaddr ? -1 : x->p_vaddr > y->p_vaddr;
+}
+
+static int overlap(const struct elf_image *image, const Elf64_Shdr *a, const Elf64_Shdr *b,
+		   struct fault *fault)
+{
+	return fault_say(fault, "%s is damaged: its sections %td and %td overlap.", image->path,
+			 a - image->sections, b - image->sections);
+}
+
+/*
+ * What is read section by section takes as long as the file is large only if no byte is
+ * in two of them, neither in the file nor in memory.
+ */
+static int sort_sections(struct elf_image *image, struct fault *fault)
+{
+	const Elf64_Shdr **sorted = calloc(image->nr_sections + 1, sizeof(*sorted));
+	size_t i, count = 0;
+
+	image->by_address = sorted;
+	if (!sorted)
+		return fault_say(fault, "There is no memory for %s.", image->path);
+	for (i = 1; i < image->nr_sections; i++) {
+		const Elf64_Shdr *section = image->sections + i;
+
+		if (section->sh_type != SHT_NOBITS && section->sh_type != SHT_NULL &&
+		    section->sh_size)
+			sorted[count++] = section;
+	}
+	qsort(sorted, count, sizeof(*sorted), compare_offsets);
+	for (i = 1; i < count; i++) {
+		if (sorted[i]->sh_offset - sorted[i - 1]->sh_offset < sorted[i - 1]->sh_size)
+			return overlap(image, sorted[i - 1], sorted[i], fault);
+	}
+	for (i = 0; i < count; i++) {
+		if (sorted[i]->sh_flags & SHF_ALLOC)
+			sorted[image->nr_by_address++] = sorted[i];
+	}
+	count = image->nr_by_address;
+	qsort(sorted, count, sizeof(*sorted), compare_section_addresses);
+	for (i = 1; i < count; i++) {
+		if (sorted[i]->sh_addr - sorted[i - 1]->sh_addr < sorted[i - 1]->sh_size)
+			return overlap(image, sorted[i - 1], sorted[i], fault);
+	}
+	if (count && sorted[count - 1]->sh_addr + sorted[count - 1]->sh_size <
+	    sorted[count - 1]->sh_addr)
+		return fault_say(fault, "%s is cut off or damaged.", image->path);
+	return 0;
+}
+
+static int sort_loads(struct elf_image *image, struct fault *fault)
+{
+	const Elf64_Phdr **loads = calloc(image->header->e_phnum + 1, sizeof(*loads));
+	size_t i;
+
+	image->loads = loads;
+	if (!loads)
+		return fault_say(fault, "There is no memory for %s.", image->path);
+	for (i = 0; i < image->header->e_phnum; i++) {
+		if (image->segments[i].p_type == PT_LOAD && image->segments[i].p_memsz)
+			loads[image->nr_loads++] = image->segments + i;
+	}
+	qsort(loads, image->nr_loads, sizeof(*loads), compare_loads);
+	for (i = 1; i < image->nr_loads; i++) {
+		if (loads[i]->p_vaddr - loads[i - 1]->p_vaddr < loads[i - 1]->p_memsz)
+			return fault_say(fault, "%s is damaged: its segments %td and %td overlap.",
+					 image->path, loads[i - 1] - image->segments,
+					 loads[i] - image->segments);
+	}
+	return 0;
+}
+
 const char *elf_string(const struct elf_image *image, const Elf64_Shdr *strings, u64 offset)
 {
 	const char *text = elf_section_data(image, strings);
 
-	if (!text || offset >= strings->sh_size ||
-	    !memchr(text + offset, '\0', strings->sh_size - offset))
+	/* A table ends with the end of a string. */
+	if (!text || offset >= strings->sh_size || text[strings->sh_size - 1])
 		return NULL;
 	return text + offset;
 }
@@ -134,16 +224,32 @@ void *elf_section_data(const struct elf_image *image, const Elf64_Shdr *section)
 
 const Elf64_Phdr *elf_segment_of(const struct elf_image *image, u64 address)
 {
-	size_t i;
+	size_t low = 0, high = image->nr_loads, middle;
 
-	for (i = 0; i < image->header->e_phnum; i++) {
-		const Elf64_Phdr *segment = image->segments + i;
-
-		if (segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
-		    address - segment->p_vaddr < segment->p_memsz)
-			return segment;
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (image->loads[middle]->p_vaddr <= address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	return low && address - image->loads[low - 1]->p_vaddr < image->loads[low - 1]->p_memsz ?
+	       image->loads[low - 1] : NULL;
+}
+
+const Elf64_Shdr *elf_section_of(const struct elf_image *image, u64 address)
+{
+	size_t low = 0, high = image->nr_by_address, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (image->by_address[middle]->sh_addr <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address - image->by_address[low - 1]->sh_addr <
+	       image->by_address[low - 1]->sh_size ? image->by_address[low - 1] : NULL;
 }
 
 void *elf_at(const struct elf_image *image, u64 address, size_t size)
@@ -202,6 +308,44 @@ static int read_symbols(struct elf_image *image, const char *table, struct fault
 	return 0;
 }
 
+static int compare_names(const void *a, const void *b, void *data)
+{
+	const struct elf_symbol *symbols = data;
+	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return strcmp(symbols[x].name, symbols[y].name) ?: x < y ? -1 : x > y;
+}
+
+/*
+ * Names that are parts of others are no longer than those: together, they may be longer
+ * than the file, but in a file that somebody has made for it, without an end.
+ */
+#define NAMES_MOST	16
+
+static int sort_symbols(struct elf_image *image, struct fault *fault)
+{
+	size_t i, length = 0;
+
+	for (i = 0; i < image->nr_symbols; i++) {
+		length += strlen(image->symbols[i].name);
+		if (length > NAMES_MOST * image->size)
+			return fault_say(fault,
+					 "%s is damaged: its names are longer than %d times the file.",
+					 image->path, NAMES_MOST);
+	}
+	image->by_name = calloc(image->nr_symbols + 1, sizeof(*image->by_name));
+	if (!image->by_name)
+		return fault_say(fault, "There is no memory for %s.", image->path);
+	if (!image->nr_symbols)
+		return 0;
+	qsort(image->symbols, image->nr_symbols, sizeof(*image->symbols), compare_symbols);
+	for (i = 0; i < image->nr_symbols; i++)
+		image->by_name[i] = i;
+	qsort_r(image->by_name, image->nr_symbols, sizeof(*image->by_name), compare_names,
+		image->symbols);
+	return 0;
+}
+
 static int open_image(struct elf_image *image, const char *path, struct fault *fault)
 {
 	memset(image, 0, sizeof(*image));
@@ -212,15 +356,12 @@ static int open_image(struct elf_image *image, const char *path, struct fault *f
 	image->segments = (void *)(image->data + image->header->e_phoff);
 	image->sections = (void *)(image->data + image->header->e_shoff);
 	image->nr_sections = image->header->e_shnum;
-	if (check_tables(image, fault))
+	if (check_tables(image, fault) || sort_loads(image, fault) || sort_sections(image, fault))
 		return -1;
 	image->stripped = !elf_section(image, ".symtab");
 	if (read_symbols(image, image->stripped ? ".dynsym" : ".symtab", fault))
 		return -1;
-	if (image->nr_symbols)
-		qsort(image->symbols, image->nr_symbols, sizeof(*image->symbols),
-		      compare_symbols);
-	return 0;
+	return sort_symbols(image, fault);
 }
 
 int elf_open(struct elf_image *image, const char *path, struct fault *fault)
@@ -235,30 +376,71 @@ int elf_open(struct elf_image *image, const char *path, struct fault *fault)
 void elf_close(struct elf_image *image)
 {
 	free(image->symbols);
+	free(image->by_name);
+	free(image->loads);
+	free(image->by_address);
 	free(image->data);
 	memset(image, 0, sizeof(*image));
 }
 
-const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address)
+/* The first symbol behind an address, or at it. */
+static size_t symbols_from(const struct elf_image *image, u64 address, bool at)
 {
-	const struct elf_symbol *symbol;
 	size_t low = 0, high = image->nr_symbols, middle;
 
 	while (low < high) {
 		middle = (low + high) / 2;
-		if (image->symbols[middle].address <= address)
+		if (image->symbols[middle].address < address ||
+		    (!at && image->symbols[middle].address == address))
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	return low;
+}
+
+const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address)
+{
+	size_t behind = symbols_from(image, address, false);
+	const struct elf_symbol *symbol;
+
+	if (!behind)
+		return NULL;
 	/* Of those that begin at the same place, the first. */
-	while (low--) {
-		symbol = image->symbols + low;
-		if (low && symbol[-1].address == symbol->address)
-			continue;
-		return address - symbol->address < symbol->size ? symbol : NULL;
+	symbol = image->symbols + symbols_from(image, image->symbols[behind - 1].address, true);
+	return address - symbol->address < symbol->size ? symbol : NULL;
+}
+
+/* How does the name of a symbol compare with one, as far as that is long? */
+static int compare_with(const struct elf_image *image, size_t i, const char *name, size_t length,
+			bool whole)
+{
+	const char *other = image->symbols[image->by_name[i]].name;
+
+	return strncmp(other, name, length) ?: whole && other[length];
+}
+
+size_t elf_named(const struct elf_image *image, const char *name, size_t length, bool whole,
+		 size_t *first)
+{
+	size_t low = 0, high = image->nr_symbols, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (compare_with(image, middle, name, length, whole) < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	*first = low;
+	for (high = image->nr_symbols; low < high;) {
+		middle = (low + high) / 2;
+		if (compare_with(image, middle, name, length, whole) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low - *first;
 }
 
 u8 *elf_find_build_id(u8 *notes, size_t left, size_t *size)

@@ -36,6 +36,10 @@ struct elf_symbol {
  * @segments: header->e_phnum of them
  * @sections: nr_sections of them
  * @symbols: the functions that are defined here, by address
+ * @by_name: indexes of symbols, by name
+ * @loads: the segments of memory, by address; no two overlap
+ * @by_address: sections that are in memory and have bytes in the file, by address; no two
+ *	overlap
  * @stripped: there is no .symtab, the symbols are those for the dynamic linker
  */
 struct elf_image {
@@ -48,6 +52,10 @@ struct elf_image {
 	size_t nr_sections;
 	struct elf_symbol *symbols;
 	size_t nr_symbols, room_symbols;
+	size_t *by_name;
+	const Elf64_Phdr **loads;
+	const Elf64_Shdr **by_address;
+	size_t nr_loads, nr_by_address;
 	bool stripped;
 };
 
@@ -69,6 +77,22 @@ void *elf_at(const struct elf_image *image, u64 address, size_t size);
 
 /* The segment that an address is in, or NULL. */
 const Elf64_Phdr *elf_segment_of(const struct elf_image *image, u64 address);
+
+/* The section with bytes in the file that an address is in, or NULL. */
+const Elf64_Shdr *elf_section_of(const struct elf_image *image, u64 address);
+
+/**
+ * elf_named - functions by name
+ * @image: where
+ * @name: the beginning of the name
+ * @length: its length
+ * @whole: it is all of the name; otherwise more may follow
+ * @first: receives the place of the first one in by_name
+ *
+ * Returns how many there are.
+ */
+size_t elf_named(const struct elf_image *image, const char *name, size_t length, bool whole,
+		 size_t *first);
 
 /* The function that an address is in, or NULL. */
 const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address);

@@ -91,19 +91,14 @@ static u64 jump_target(const struct elf_image *image, const struct elf_record *r
 static int find_named(const struct elf_image *image, const char *name, size_t length,
 		      const struct elf_symbol **found)
 {
-	size_t i;
+	size_t first, count = elf_named(image, name, length, true, &first);
 
-	*found = NULL;
-	for (i = 0; i < image->nr_symbols; i++) {
-		const struct elf_symbol *symbol = image->symbols + i;
-
-		if (strncmp(symbol->name, name, length) || symbol->name[length])
-			continue;
-		if (*found && (*found)->address != symbol->address)
-			return 2;
-		*found = symbol;
-	}
-	return *found ? 1 : 0;
+	*found = count ? image->symbols + image->by_name[first] : NULL;
+	/* They are in the order of their addresses. */
+	if (count > 1 &&
+	    image->symbols[image->by_name[first + count - 1]].address != (*found)->address)
+		return 2;
+	return count ? 1 : 0;
 }
 
 /*

@@ -23,6 +23,7 @@
  * struct code - the instructions of a file
  * @insns: by address
  * @regions: where functions begin, as symbols and unwind information say, sorted
+ * @branches: indexes of the instructions that have a target, sorted by that
  */
 struct code {
 	const struct elf_image *image;
@@ -31,6 +32,16 @@ struct code {
 	size_t nr_insns, room_insns;
 	u64 *regions;
 	size_t nr_regions, room_regions;
+	size_t *branches;
+	size_t nr_branches;
+};
+
+struct relocation;
+
+/* Relocations of one kind, sorted by the word that they change. */
+struct relocations {
+	struct relocation *array;
+	size_t nr, room;
 };
 
 /* A range of addresses that is part of a function. */
@@ -131,7 +142,9 @@ struct patch {
 /**
  * struct rewrite - one file that is rewritten
  * @at_run_time: it is not: the kernel puts stubs where it is mapped
- * @pads: addresses where exceptions land, and longjmp
+ * @words: relocations of words without a symbol
+ * @imports: relocations of words with one
+ * @pads: addresses where exceptions land, and longjmp, sorted
  * @frames: what unwind information there is
  * @block: address of the first stub
  * @stubs: of the block
@@ -154,6 +167,7 @@ struct rewrite {
 	size_t nr_points, room_points;
 	struct window *windows;
 	size_t nr_windows, room_windows;
+	struct relocations words, imports;
 	u64 *pads;
 	size_t nr_pads, room_pads;
 	struct frame *frames;
@@ -183,6 +197,16 @@ bool code_is_code(const struct elf_image *image, u64 address);
 void code_mark(struct code *code, u64 address, unsigned int mark);
 bool code_comes_back(const struct code *code, const struct rewrite_insn *jump);
 const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn);
+
+/* The first of the branches whose target is not before an address. */
+size_t code_branches_to(const struct code *code, u64 address);
+
+/* rewrite_relocations.c: what the loader writes */
+int relocations_read(struct rewrite *rw);
+/* What a word of data will be when the program is loaded. */
+u64 relocations_word(const struct rewrite *rw, u64 address);
+/* The function that a word of data will have the address of, or NULL. */
+const char *relocations_import(const struct rewrite *rw, u64 slot);
 
 /* rewrite_targets.c: what data leads to */
 int targets_mark(struct rewrite *rw, struct fault *fault);

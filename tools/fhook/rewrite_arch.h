@@ -46,6 +46,7 @@ enum rewrite_kind {
  * @size: in bytes
  * @kind: enum rewrite_kind
  * @marks: MARK_...
+ * @window: index of the window that it is in, if it is marked so
  */
 struct rewrite_insn {
 	uint64_t address;
@@ -53,6 +54,7 @@ struct rewrite_insn {
 	uint8_t size;
 	uint8_t kind;
 	uint8_t marks;
+	uint32_t window;
 };
 
 /* Does nothing follow it? */

@@ -5,6 +5,7 @@
  * Names of one place are one function. Its code is what its symbol says, the parts that
  * compilers put elsewhere and name after it, and what has no name and only it comes to.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "rewrite.h"
@@ -67,21 +68,25 @@ static void add_range(struct function *function, u64 start, u64 end)
 	function->ranges[function->nr_ranges++].end = end;
 }
 
-/* Does a function jump to a part? */
-static bool leads_to(const struct code *code, const struct elf_symbol *function,
-		     const struct elf_symbol *part)
+/* The function of this name that an address is in, of COUNT that are so called; or NULL. */
+static const struct elf_symbol *named_at(const struct elf_image *image, size_t first, size_t count,
+					 u64 address)
 {
-	size_t i = code_find(code, function->address);
+	size_t low = first, high = first + count, middle;
+	const struct elf_symbol *symbol;
 
-	for (; i < code->nr_insns &&
-	     code->insns[i].address - function->address < function->size; i++) {
-		const struct rewrite_insn *insn = code->insns + i;
-
-		if ((insn->kind == INSN_JUMP || insn->kind == INSN_CONDITIONAL) &&
-		    insn->target - part->address < part->size)
-			return true;
+	/* They are in the order of their addresses. */
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (image->symbols[image->by_name[middle]].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return false;
+	if (low == first)
+		return NULL;
+	symbol = image->symbols + image->by_name[low - 1];
+	return address - symbol->address < symbol->size ? symbol : NULL;
 }
 
 /*
@@ -91,15 +96,27 @@ static bool leads_to(const struct code *code, const struct elf_symbol *function,
 static const struct elf_symbol *whole_of(const struct rewrite *rw, const char *name,
 					 const struct elf_symbol *part)
 {
-	const struct elf_symbol *symbol = rw->image.symbols, *end = symbol + rw->image.nr_symbols;
-	const struct elf_symbol *whole = NULL;
+	const struct elf_image *image = &rw->image;
+	const struct elf_symbol *whole = NULL, *from;
+	const struct code *code = &rw->code;
+	size_t first, count = elf_named(image, name, strlen(name), true, &first), i;
 	bool several = false;
 
-	for (; symbol < end; symbol++) {
-		if (strcmp(symbol->name, name) || !symbol->size)
+	for (i = code_branches_to(code, part->address); i < code->nr_branches; i++) {
+		const struct rewrite_insn *insn = code->insns + code->branches[i];
+
+		if (insn->target - part->address >= part->size)
+			break;
+		from = insn->kind == INSN_JUMP || insn->kind == INSN_CONDITIONAL ?
+		       named_at(image, first, count, insn->address) : NULL;
+		if (from)
+			return from;
+	}
+	for (i = first; i < first + count; i++) {
+		const struct elf_symbol *symbol = image->symbols + image->by_name[i];
+
+		if (!symbol->size)
 			continue;
-		if (leads_to(&rw->code, symbol, part))
-			return symbol;
 		several |= whole && whole->address != symbol->address;
 		whole = symbol;
 	}
@@ -108,41 +125,48 @@ static const struct elf_symbol *whole_of(const struct rewrite *rw, const char *n
 
 /*
  * The parts that compilers put elsewhere: "NAME.cold", with or without a number.
- * Returns false when there is one of which it is not known whether it is this one's.
+ * Returns 1, 0 when there is one of which it is not known whether it is this one's, or -1.
  */
-static bool add_cold_parts(const struct rewrite *rw, struct function *function)
+static int add_cold_parts(const struct rewrite *rw, struct function *function)
 {
-	const char *name = function->symbol->name;
-	const struct elf_symbol *whole;
-	size_t length = strlen(name), i;
+	const struct elf_symbol *whole, *symbol;
+	size_t first, count, i;
+	char *name;
 
-	for (i = 0; i < rw->image.nr_symbols; i++) {
-		const struct elf_symbol *symbol = rw->image.symbols + i;
-
-		if (strncmp(symbol->name, name, length) || !symbol->size ||
-		    strncmp(symbol->name + length, ".cold", 5))
+	if (asprintf(&name, "%s.cold", function->symbol->name) < 0)
+		return -1;
+	count = elf_named(&rw->image, name, strlen(name), false, &first);
+	free(name);
+	for (i = first; i < first + count; i++) {
+		symbol = rw->image.symbols + rw->image.by_name[i];
+		if (!symbol->size)
 			continue;
-		whole = whole_of(rw, name, symbol);
+		whole = whole_of(rw, function->symbol->name, symbol);
 		if (!whole)
-			return false;
+			return 0;
 		if (whole->address == function->symbol->address)
 			add_range(function, symbol->address, symbol->address + symbol->size);
 	}
-	return true;
+	return 1;
 }
 
 /* Does anybody else come to a range, or is its address known to data? */
 static bool is_only_from(const struct code *code, const struct function *function, u64 start,
 			 u64 end)
 {
-	const struct rewrite_insn *insn = code->insns, *last = insn + code->nr_insns;
+	size_t i;
 
-	for (; insn < last; insn++) {
-		if (insn->address >= start && insn->address < end && (insn->marks & MARK_TAKEN))
+	for (i = code_find(code, start); i < code->nr_insns && code->insns[i].address < end; i++) {
+		if (code->insns[i].marks & MARK_TAKEN)
 			return false;
-		if (insn->target >= start && insn->target < end &&
-		    (insn->kind == INSN_CALL || (!function_has(function, insn->address) &&
-		     (insn->address < start || insn->address >= end))))
+	}
+	for (i = code_branches_to(code, start); i < code->nr_branches; i++) {
+		const struct rewrite_insn *insn = code->insns + code->branches[i];
+
+		if (insn->target >= end)
+			break;
+		if (insn->kind == INSN_CALL || (!function_has(function, insn->address) &&
+		    (insn->address < start || insn->address >= end)))
 			return false;
 	}
 	return true;
@@ -188,9 +212,13 @@ static void add_nameless_parts(const struct rewrite *rw, struct function *functi
 static int add_function(struct rewrite *rw, const struct elf_symbol *symbol)
 {
 	struct function function = { .symbol = symbol };
+	int parts;
 
 	add_range(&function, symbol->address, symbol->address + symbol->size);
-	if (!add_cold_parts(rw, &function))
+	parts = add_cold_parts(rw, &function);
+	if (parts < 0)
+		return -1;
+	if (!parts)
 		return refuse(rw, symbol,
 			      "others have its name, and nobody knows whose a cold part is");
 	add_nameless_parts(rw, &function);

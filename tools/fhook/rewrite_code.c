@@ -19,16 +19,9 @@ static bool is_code_section(const Elf64_Shdr *section)
 
 bool code_is_code(const struct elf_image *image, u64 address)
 {
-	size_t i;
+	const Elf64_Shdr *section = elf_section_of(image, address);
 
-	for (i = 0; i < image->nr_sections; i++) {
-		const Elf64_Shdr *section = image->sections + i;
-
-		if (is_code_section(section) && address >= section->sh_addr &&
-		    address - section->sh_addr < section->sh_size)
-			return true;
-	}
-	return false;
+	return section && is_code_section(section);
 }
 
 /* The first instruction that ends behind an address. */
@@ -137,10 +130,24 @@ static int read_run(struct code *code, u64 start, u64 end)
 	return 0;
 }
 
+static size_t first_region(const struct code *code, u64 address)
+{
+	size_t low = 0, high = code->nr_regions, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (code->regions[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static int read_section(struct code *code, const Elf64_Shdr *section)
 {
 	u64 at = section->sh_addr, end = at + section->sh_size, next;
-	size_t i = 0;
+	size_t i = first_region(code, at);
 
 	while (at < end) {
 		while (i < code->nr_regions && code->regions[i] <= at)
@@ -160,6 +167,48 @@ static int compare_insns(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+static int compare_targets(const void *a, const void *b, void *data)
+{
+	const struct rewrite_insn *insns = data;
+	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	if (insns[x].target != insns[y].target)
+		return insns[x].target < insns[y].target ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int sort_branches(struct code *code)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < code->nr_insns; i++)
+		count += code->insns[i].target != 0;
+	code->branches = calloc(count + 1, sizeof(*code->branches));
+	if (!code->branches)
+		return -1;
+	for (i = 0; i < code->nr_insns; i++) {
+		if (code->insns[i].target)
+			code->branches[code->nr_branches++] = i;
+	}
+	qsort_r(code->branches, code->nr_branches, sizeof(*code->branches), compare_targets,
+		code->insns);
+	return 0;
+}
+
+size_t code_branches_to(const struct code *code, u64 address)
+{
+	size_t low = 0, high = code->nr_branches, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (code->insns[code->branches[middle]].target < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int code_read(struct rewrite *rw, struct fault *fault)
 {
 	struct code *code = &rw->code;
@@ -177,5 +226,7 @@ int code_read(struct rewrite *rw, struct fault *fault)
 	if (!code->nr_insns)
 		return fault_say(fault, "%s has no code.", rw->image.path);
 	qsort(code->insns, code->nr_insns, sizeof(*code->insns), compare_insns);
+	if (sort_branches(code))
+		return fault_say(fault, "There is no memory.");
 	return 0;
 }

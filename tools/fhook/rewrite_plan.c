@@ -11,6 +11,7 @@
  * padding nearby, or behind the jump of another window of the function. It grows forward
  * from an entry or a landing, backward from an exit.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "fhook_calltrace_stub.h"
 #include "rewrite.h"
@@ -101,17 +102,30 @@ static size_t bytes_of(const struct code *code, size_t first, size_t last)
 
 static void mark_window(struct rewrite *rw, struct window *window)
 {
+	const size_t w = window - rw->windows;
 	struct code *code = &rw->code;
 	size_t i, bytes = bytes_of(code, window->first, window->last);
 	u64 end = code->insns[window->first].address + bytes;
 
-	for (i = window->first; i <= window->last; i++)
+	for (i = window->first; i <= window->last; i++) {
 		code->insns[i].marks |= MARK_WINDOW;
+		code->insns[i].window = w;
+	}
 	window->room = bytes;
 	if (bytes >= code->arch->jump_size)
 		return;
 	window->room += padding_behind(code, window->last, code->arch->jump_size - bytes);
 	use_padding(code, end, end - bytes + window->room);
+}
+
+static int keep_window(struct rewrite *rw, const struct window *window)
+{
+	if (rw->nr_windows > 0xffffffff ||
+	    grow(&rw->windows, &rw->room_windows, rw->nr_windows, sizeof(*window)))
+		return -1;
+	rw->windows[rw->nr_windows] = *window;
+	mark_window(rw, rw->windows + rw->nr_windows++);
+	return 0;
 }
 
 static int add_window(struct rewrite *rw, size_t f, size_t first, size_t last)
@@ -124,22 +138,14 @@ static int add_window(struct rewrite *rw, size_t f, size_t first, size_t last)
 	if (room < code->arch->jump_size && (!code->arch->short_size ||
 					     room < code->arch->short_size))
 		return refuse(rw, f, "there is no room for a jump", code->insns[first].address);
-	if (grow(&rw->windows, &rw->room_windows, rw->nr_windows, sizeof(window)))
-		return -1;
-	mark_window(rw, &window);
-	rw->windows[rw->nr_windows++] = window;
-	return 0;
+	return keep_window(rw, &window);
 }
 
 static struct window *window_of(struct rewrite *rw, size_t i)
 {
-	size_t w;
+	const struct rewrite_insn *insn = rw->code.insns + i;
 
-	for (w = rw->nr_windows; w--;) {
-		if (i >= rw->windows[w].first && i <= rw->windows[w].last)
-			return rw->windows + w;
-	}
-	return NULL;
+	return insn->marks & MARK_WINDOW ? rw->windows + insn->window : NULL;
 }
 
 /* From the first instruction on. */
@@ -332,23 +338,48 @@ static int look_inside(struct rewrite *rw, size_t f, struct inside *inside)
 	return 0;
 }
 
+static int add_landing(struct rewrite *rw, size_t f, u64 pad)
+{
+	size_t insn = code_find(&rw->code, pad);
+
+	if (insn != NO_INSN && rw->code.insns[insn].kind == INSN_LANDING)
+		insn++;
+	if (insn == NO_INSN || insn >= rw->code.nr_insns)
+		return refuse(rw, f, "an exception lands between instructions", pad);
+	return add_point(rw, insn, FHOOK_STUB_LAND, NULL);
+}
+
+/* The first landing pad that is not before an address. */
+static size_t pads_from(const struct rewrite *rw, u64 address)
+{
+	size_t low = 0, high = rw->nr_pads, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (rw->pads[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static int add_landings(struct rewrite *rw, size_t f)
 {
-	size_t i, insn;
+	size_t r, i;
+	int ret = 0;
 
-	for (i = 0; i < rw->nr_pads; i++) {
-		if (!function_has(rw->functions + f, rw->pads[i]))
-			continue;
-		insn = code_find(&rw->code, rw->pads[i]);
-		if (insn != NO_INSN && rw->code.insns[insn].kind == INSN_LANDING)
-			insn++;
-		if (insn == NO_INSN || insn >= rw->code.nr_insns)
-			return refuse(rw, f, "an exception lands between instructions",
-				      rw->pads[i]);
-		if (add_point(rw, insn, FHOOK_STUB_LAND, NULL))
-			return -1;
+	for (r = 0; r < rw->functions[f].nr_ranges; r++) {
+		const struct range *range = rw->functions[f].ranges + r;
+
+		for (i = pads_from(rw, range->start);
+		     !ret && i < rw->nr_pads && rw->pads[i] < range->end; i++) {
+			/* Several calls may have one. */
+			if (!i || rw->pads[i] != rw->pads[i - 1])
+				ret = add_landing(rw, f, rw->pads[i]);
+		}
 	}
-	return 0;
+	return ret;
 }
 
 /* A loop back to the entry would be an entry each time. */
@@ -399,22 +430,48 @@ static void forget(struct rewrite *rw, size_t points, size_t windows)
 	rw->nr_windows = windows;
 }
 
+static int compare_indexes(const void *a, const void *b)
+{
+	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The first instruction that two of the points from FIRST on have, or NO_INSN. Or -1. */
+static int find_double(const struct rewrite *rw, size_t first, size_t *insn)
+{
+	const size_t count = rw->nr_points - first;
+	size_t *insns = calloc(count + 1, sizeof(*insns)), i;
+
+	*insn = NO_INSN;
+	if (!insns)
+		return -1;
+	for (i = 0; i < count; i++)
+		insns[i] = rw->points[first + i].insn;
+	qsort(insns, count, sizeof(*insns), compare_indexes);
+	for (i = 1; i < count && *insn == NO_INSN; i++) {
+		if (insns[i] == insns[i - 1])
+			*insn = insns[i];
+	}
+	free(insns);
+	return 0;
+}
+
 /* The kernel needs no room. But it gives a place one stub, and has to run it elsewhere. */
 static int check_points(struct rewrite *rw, size_t f, size_t first)
 {
-	size_t i, other;
+	size_t i, twice;
 
 	for (i = first; i < rw->nr_points; i++) {
-		const u64 address = rw->code.insns[rw->points[i].insn].address;
-
 		if (!can_move(&rw->code, rw->points[i].insn))
 			return refuse(rw, f, "is an instruction that cannot run elsewhere",
-				      address);
-		for (other = first; other < i; other++) {
-			if (rw->points[other].insn == rw->points[i].insn)
-				return refuse(rw, f, "it is entered and left at once", address);
-		}
+				      rw->code.insns[rw->points[i].insn].address);
 	}
+	if (find_double(rw, first, &twice))
+		return -1;
+	if (twice != NO_INSN)
+		return refuse(rw, f, "it is entered and left at once",
+			      rw->code.insns[twice].address);
 	return 0;
 }
 
@@ -487,16 +544,40 @@ static size_t end_of_room(const struct rewrite *rw, size_t f, size_t first, size
 	return bytes_of(code, first, last) <= REWRITE_COPY_MAX ? last : NO_INSN;
 }
 
+/* The first instruction that a short jump of a window reaches, with REST behind it. */
+static size_t first_in_reach(const struct rewrite *rw, const struct window *window, size_t rest)
+{
+	const struct rewrite_arch *arch = rw->code.arch;
+	u64 from = rw->code.insns[window->first].address + arch->short_size;
+	size_t i = window->first;
+
+	while (i && rw->code.insns[i - 1].address + rest + arch->short_reach >= from)
+		i--;
+	return i;
+}
+
+static u64 end_of_reach(const struct rewrite *rw, const struct window *window)
+{
+	const struct rewrite_arch *arch = rw->code.arch;
+
+	return rw->code.insns[window->first].address + arch->short_size + arch->short_reach;
+}
+
 /* A window is made longer than its jump: behind that, nobody comes, but to a hop. */
 static u64 hop_in_window(struct rewrite *rw, const struct window *window)
 {
 	const size_t size = rw->code.arch->jump_size;
-	struct window *host = rw->windows, *end = host + rw->nr_windows;
-	size_t last, taken;
+	const u64 end = end_of_reach(rw, window);
+	size_t last, taken, i;
+	struct window *host;
 	u64 hop;
 
-	for (; host < end; host++) {
-		if (host->function != window->function || host->hop || host->room < size)
+	/* What reaches is behind the beginning of its host by less than a copy has. */
+	for (i = first_in_reach(rw, window, REWRITE_COPY_MAX);
+	     i < rw->code.nr_insns && rw->code.insns[i].address < end; i++) {
+		host = window_of(rw, i);
+		if (!host || host->first != i || host->function != window->function ||
+		    host->hop || host->room < size)
 			continue;
 		taken = size * (1 + host->hops);
 		hop = rw->code.insns[host->first].address + taken;
@@ -517,28 +598,23 @@ static u64 hop_in_window(struct rewrite *rw, const struct window *window)
 static u64 hop_in_new_window(struct rewrite *rw, size_t w)
 {
 	const size_t f = rw->windows[w].function, size = rw->code.arch->jump_size;
-	const struct function *function = rw->functions + f;
+	const u64 end = end_of_reach(rw, rw->windows + w);
 	struct window host = { .function = f, .hops = 1 };
 	const struct code *code = &rw->code;
-	size_t r, i;
+	size_t i;
 
-	for (r = 0; r < function->nr_ranges; r++) {
-		for (i = code_find(code, function->ranges[r].start);
-		     i < code->nr_insns && code->insns[i].address < function->ranges[r].end; i++) {
-			if (!reaches(rw, rw->windows + w, code->insns[i].address + size) ||
-			    (code->insns[i].marks & MARK_WINDOW) || !can_move(code, i) ||
-			    code->insns[i].kind == INSN_LANDING)
-				continue;
-			host.first = i;
-			host.last = end_of_room(rw, f, i, i, 2 * size);
-			if (host.last == NO_INSN)
-				continue;
-			if (grow(&rw->windows, &rw->room_windows, rw->nr_windows, sizeof(host)))
-				return 0;
-			mark_window(rw, &host);
-			rw->windows[rw->nr_windows++] = host;
-			return code->insns[i].address + size;
-		}
+	for (i = first_in_reach(rw, rw->windows + w, size);
+	     i < code->nr_insns && code->insns[i].address < end; i++) {
+		if (!reaches(rw, rw->windows + w, code->insns[i].address + size) ||
+		    !function_has(rw->functions + f, code->insns[i].address) ||
+		    (code->insns[i].marks & MARK_WINDOW) || !can_move(code, i) ||
+		    code->insns[i].kind == INSN_LANDING)
+			continue;
+		host.first = i;
+		host.last = end_of_room(rw, f, i, i, 2 * size);
+		if (host.last == NO_INSN)
+			continue;
+		return keep_window(rw, &host) ? 0 : code->insns[i].address + size;
 	}
 	return 0;
 }

@@ -8,6 +8,7 @@
  * they are read until an entry leads to no instruction. What is marked too much only
  * costs a window.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "rewrite.h"
 
@@ -53,32 +54,6 @@ static void mark_words(struct rewrite *rw, const Elf64_Shdr *section)
 	}
 }
 
-/* What a word of data will be when the program is loaded. */
-static u64 loaded_word(const struct rewrite *rw, u64 address)
-{
-	const struct elf_image *image = &rw->image;
-	const Elf64_Shdr *section = image->sections, *end = section + image->nr_sections;
-	const u8 *data = elf_at(image, address, sizeof(u64));
-	const size_t size = sizeof(Elf64_Rela);
-	Elf64_Rela relocation;
-	u64 word = 0;
-	size_t at;
-
-	if (data)
-		memcpy(&word, data, sizeof(word));
-	for (; section < end; section++) {
-		if (section->sh_type != SHT_RELA || !(section->sh_flags & SHF_ALLOC))
-			continue;
-		data = elf_section_data(image, section);
-		for (at = 0; at + size <= section->sh_size; at += size) {
-			memcpy(&relocation, data + at, size);
-			if (relocation.r_offset == address && !ELF64_R_SYM(relocation.r_info))
-				return relocation.r_addend;
-		}
-	}
-	return word;
-}
-
 /*
  * Restartable sequences: the kernel sees by the address that a thread is in one, so that
  * none of their instructions may run elsewhere. A sequence is a record of two numbers,
@@ -91,46 +66,14 @@ static void fix_sequences(struct rewrite *rw)
 	size_t i;
 
 	for (at = 0; section && at + SEQUENCE_SIZE <= section->sh_size; at += SEQUENCE_SIZE) {
-		start = loaded_word(rw, section->sh_addr + at + 8);
-		length = loaded_word(rw, section->sh_addr + at + 16);
+		start = relocations_word(rw, section->sh_addr + at + 8);
+		length = relocations_word(rw, section->sh_addr + at + 16);
 		for (i = code_find(&rw->code, start); i < rw->code.nr_insns &&
 		     rw->code.insns[i].address - start < length; i++)
 			rw->code.insns[i].marks |= MARK_FIXED;
-		code_mark(&rw->code, loaded_word(rw, section->sh_addr + at + 24),
+		code_mark(&rw->code, relocations_word(rw, section->sh_addr + at + 24),
 			  MARK_FIXED | MARK_TARGET);
 	}
-}
-
-/* The function that a word of data will have the address of, or NULL. */
-static const char *imported_at(const struct rewrite *rw, u64 slot)
-{
-	const struct elf_image *image = &rw->image;
-	const Elf64_Shdr *section = image->sections, *end = section + image->nr_sections, *symbols;
-	const size_t size = sizeof(Elf64_Rela);
-	Elf64_Rela relocation;
-	Elf64_Sym symbol;
-	size_t at;
-
-	for (; section < end; section++) {
-		if (section->sh_type != SHT_RELA || section->sh_link >= image->nr_sections)
-			continue;
-		symbols = image->sections + section->sh_link;
-		for (at = 0; at + size <= section->sh_size; at += size) {
-			u64 number;
-
-			memcpy(&relocation, elf_section_data(image, section) + at, size);
-			number = ELF64_R_SYM(relocation.r_info);
-			if (relocation.r_offset != slot || symbols->sh_link >= image->nr_sections ||
-			    number >= symbols->sh_size / sizeof(symbol) ||
-			    !elf_section_data(image, symbols))
-				continue;
-			memcpy(&symbol, elf_section_data(image, symbols) + number * sizeof(symbol),
-			       sizeof(symbol));
-			return elf_string(image, image->sections + symbols->sh_link,
-					  symbol.st_name);
-		}
-	}
-	return NULL;
 }
 
 static bool returns_twice(const struct rewrite *rw, u64 callee)
@@ -143,7 +86,7 @@ static bool returns_twice(const struct rewrite *rw, u64 callee)
 	size_t i;
 
 	if (slot)
-		name = imported_at(rw, slot);
+		name = relocations_import(rw, slot);
 	for (i = 0; name && i < ARRAY_SIZE(names); i++) {
 		if (!strcmp(name, names[i]))
 			return true;
@@ -174,6 +117,13 @@ static int find_setjmps(struct rewrite *rw)
 	return 0;
 }
 
+static int compare_addresses(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 int targets_mark(struct rewrite *rw, struct fault *fault)
 {
 	size_t i;
@@ -192,9 +142,13 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 		     section->sh_type == SHT_FINI_ARRAY))
 			mark_words(rw, section);
 	}
+	if (relocations_read(rw))
+		return fault_say(fault, "There is no memory.");
 	fix_sequences(rw);
 	if (find_setjmps(rw))
 		return fault_say(fault, "There is no memory.");
+	if (rw->nr_pads)
+		qsort(rw->pads, rw->nr_pads, sizeof(*rw->pads), compare_addresses);
 	for (i = 0; i < rw->nr_pads; i++)
 		code_mark(&rw->code, rw->pads[i], MARK_TARGET | MARK_PAD);
 	return 0;

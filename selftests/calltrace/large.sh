@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Usage: large.sh TOOLS DIR
+#
+# Files that have much of everything that is looked for in all of a file: what looks at
+# all of it for each of them does not end before the limit of time, which what sorts it
+# once needs a hundredth of.
+set -eu
+
+tools=$1 dir=$2
+mkdir -p "$dir"
+cd "$dir"
+status=0
+
+# rewrites NAME FUNCTIONS [OPTION...]: so many are done, in time and with little memory.
+rewrites()
+{
+	name=$1 functions=$2
+	shift 2
+	if ! (ulimit -v 1000000 && timeout 100 "$tools/fhook-rewrite" -F 'f*' "$@" -o "$name.out" "$name") \
+	     > said 2>&1 || ! grep -q ": $functions functions, " said; then
+		echo "$name: not $functions functions, but: $(tail -n 3 said)"
+		status=1
+	fi
+}
+
+# build NAME: from the assembler of standard input.
+build()
+{
+	gcc -xassembler - -shared -nostdlib -Wl,-z,noexecstack -o "$1"
+}
+
+# Calls by way of the procedure linkage table, and data with relocations.
+build calls <<-'END'
+	.text
+	.globl f
+	.type f, @function
+	f:
+	nopl 8(%rax,%rax)
+	.rept 100000
+	call setjmp@plt
+	nopl 8(%rax,%rax)
+	call longjmp@plt
+	nopl 8(%rax,%rax)
+	.endr
+	ret
+	.size f, . - f
+	.data
+	.rept 500000
+	.quad .text
+	.endr
+END
+rewrites calls 1
+
+# Functions with parts elsewhere, whose names begin with theirs; and without names.
+build parts <<-'END'
+	.macro function number
+	.globl f\number
+	.type f\number, @function
+	f\number:
+	test %edi, %edi
+	je f\number\().cold
+	jmp .Lout\number
+	nop
+	nop
+	.size f\number, . - f\number
+	.section .text.unlikely, "ax", @progbits
+	.type f\number\().cold, @function
+	f\number\().cold:
+	mov $1, %eax
+	ret
+	.balign 16, 0xcc
+	.size f\number\().cold, . - f\number\().cold
+	.text
+	.Lout\number:
+	.cfi_startproc
+	mov $2, %eax
+	ret
+	.balign 16, 0xcc
+	.cfi_endproc
+	.endm
+	.text
+	.set count, 0
+	.altmacro
+	.rept 100000
+	function %count
+	.set count, count + 1
+	.endr
+END
+rewrites parts 100000
+
+# One function with places that have room for a short jump only: each wants a hop.
+build hops <<-'END'
+	.text
+	.globl f
+	.type f, @function
+	f:
+	nopl 8(%rax,%rax)
+	.rept 100000
+	xor %eax, %eax
+	test %edi, %edi
+	je 1f
+	mov $1, %eax
+	nopl 0(%rax)
+	mov $2, %ecx
+	nopl 0(%rax)
+	1:
+	pop %rcx
+	ret
+	.endr
+	.size f, . - f
+END
+rewrites hops 1
+
+exit $status
