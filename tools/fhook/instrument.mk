@@ -52,7 +52,8 @@ rewrite_arm64 := $(rewrite_common) -idirafter $(OVERLAY)/arch/arm64/include \
 	-idirafter $(KERNEL)/arch/arm64/include
 rewrite_code := rewrite_relocate.o uhook_relocate.o uhook_branch.o uhook_code.o
 rewrite_shared := $(instrument_shared) $(addprefix $(O)/instrument/,rewrite_choose.o \
-	rewrite_code.o rewrite_relocations.o rewrite_targets.o rewrite_frames.o rewrite_plan.o elf_image.o x86.o arm64.o)
+	rewrite_code.o rewrite_relocations.o rewrite_targets.o rewrite_jumps.o \
+	rewrite_frames.o rewrite_plan.o elf_image.o x86.o arm64.o)
 rewrite_objects := $(addprefix $(O)/instrument/,rewrite.o rewrite_emit.o rewrite_unwind.o \
 	rewrite_file.o)
 attach_objects := $(addprefix $(O)/instrument/,attach.o build_id.o)

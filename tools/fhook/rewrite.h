@@ -145,6 +145,7 @@ struct patch {
  * @words: relocations of words without a symbol
  * @imports: relocations of words with one
  * @pads: addresses where exceptions land, and longjmp, sorted
+ * @bases: addresses in the function that is planned which its switches add distances to
  * @frames: what unwind information there is
  * @block: address of the first stub
  * @stubs: of the block
@@ -170,6 +171,8 @@ struct rewrite {
 	struct relocations words, imports;
 	u64 *pads;
 	size_t nr_pads, room_pads;
+	u64 *bases;
+	size_t nr_bases, room_bases;
 	struct frame *frames;
 	size_t nr_frames, room_frames;
 	struct elf_record *records;
@@ -211,6 +214,22 @@ const char *relocations_import(const struct rewrite *rw, u64 slot);
 /* rewrite_targets.c: what data leads to */
 int targets_mark(struct rewrite *rw, struct fault *fault);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
+bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address);
+
+/* Where a jump through a register or memory goes. */
+enum jump_way {
+	JUMP_ANYWHERE,		/* nobody knows */
+	JUMP_WORD,		/* to a word of memory */
+	JUMP_SUM,		/* to a sum of which is not known what it is */
+	JUMP_CASE,		/* to where a table of distances leads */
+};
+
+/* rewrite_jumps.c: jumps through registers */
+u32 jumps_tables(const struct rewrite *rw, const struct function *function);
+/* The way of the jump with index JUMP; *BASE is an address that it is known to need, or 0. */
+enum jump_way jumps_way(const struct rewrite *rw, const struct function *function, size_t jump,
+			u32 tables, u64 *base);
+void jumps_find_thunks(struct code *code);
 
 /* rewrite_frames.c: unwind information */
 int frames_read(struct rewrite *rw, struct fault *fault);

@@ -38,6 +38,8 @@ enum rewrite_kind {
 #define MARK_FIXED	16	/* it must stay as it is */
 #define MARK_USED	32	/* padding that has been given away */
 #define MARK_REGION	64	/* a function may begin here */
+#define MARK_SHARED	128	/* another function jumps here, into the middle of one */
+#define MARK_NUMBER	256	/* its target is a number, an address only if code never moves */
 
 /**
  * struct rewrite_insn - one instruction
@@ -53,8 +55,46 @@ struct rewrite_insn {
 	uint64_t target;
 	uint8_t size;
 	uint8_t kind;
-	uint8_t marks;
+	uint16_t marks;
 	uint32_t window;
+};
+
+enum rewrite_flow_kind {
+	FLOW_OTHER,		/* the registers in WRITTEN have unknown values after it */
+	FLOW_ADDRESS,		/* TO = ADDRESS */
+	FLOW_OFFSET,		/* TO = BASE + ADDRESS */
+	FLOW_COPY,		/* TO = BASE, or its lower half with its sign */
+	FLOW_SUM,		/* TO = BASE + INDEX, of which the second may be scaled */
+	FLOW_ENTRY,		/* TO = less than eight bytes at BASE + scaled INDEX */
+	FLOW_WORD,		/* TO = eight bytes of memory */
+	FLOW_SLOT,		/* TO = eight bytes of the stack, at distance ADDRESS */
+	FLOW_JUMP,		/* a jump to BASE */
+};
+
+#define FLOW_REGISTERS	32
+#define FLOW_NONE	0xff
+
+/**
+ * struct rewrite_flow - what an instruction computes, as far as jumps depend on it
+ * @address: an address or a distance
+ * @written: a bit for each register that it writes
+ * @kind: enum rewrite_flow_kind
+ * @to: number of the register that is written
+ * @base: number of a register that is read, or FLOW_NONE
+ * @index: number of another one, or FLOW_NONE
+ */
+struct rewrite_flow {
+	uint64_t address;
+	uint32_t written;
+	uint8_t kind;
+	uint8_t to, base, index;
+};
+
+/* What a jump or call of some code is, wherever it comes from. */
+enum rewrite_thunk {
+	THUNK_NONE,
+	THUNK_INDIRECT,		/* a jump to what a register says */
+	THUNK_RETURN,		/* a return */
 };
 
 /* Does nothing follow it? */
@@ -95,6 +135,16 @@ struct rewrite_arch {
 	int (*jump)(uint64_t at, uint64_t target, uint8_t *bytes);
 	/* The word that an entry of the procedure linkage table jumps to, or 0. */
 	uint64_t (*slot)(const uint8_t *bytes, size_t size, uint64_t address);
+	/* What an instruction computes. */
+	void (*flow)(const uint8_t *bytes, size_t size, uint64_t address,
+		     struct rewrite_flow *flow);
+	/*
+	 * Is an instruction, of a call within a function or of a thunk, where the pushed
+	 * return address is replaced or dropped before a return? NULL: there are none.
+	 */
+	int (*thunk)(const uint8_t *bytes, size_t size);
+	/* May the base of a table of distances be code of the function? */
+	bool bases_in_code;
 	/* Write a short jump. */
 	void (*short_jump)(uint64_t at, uint64_t target, uint8_t *bytes);
 };

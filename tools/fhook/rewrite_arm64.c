@@ -20,12 +20,43 @@ static uint64_t branch_target(uint32_t word, uint64_t address, unsigned int shif
 	return address + sign_extend64((uint64_t)word >> shift << 2, bits + 1);
 }
 
-/* ADR: where to; ADRP only knows the page. */
-static uint64_t address_of(uint32_t word, uint64_t address)
+static int64_t distance_of(uint32_t word)
 {
-	if (!aarch64_insn_is_adr(word))
+	return sign_extend64(word >> 3 & 0x1ffffc, 20) | (word >> 29 & 3);
+}
+
+static uint64_t page_of(uint32_t word, uint64_t address)
+{
+	return (address & ~0xfffULL) + distance_of(word) * 0x1000;
+}
+
+/* ADD of a number to a 64-bit register. */
+static bool is_add_number(uint32_t word)
+{
+	return (word & 0xff800000) == 0x91000000;
+}
+
+static uint64_t number_of(uint32_t word)
+{
+	return (uint64_t)(word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
+}
+
+/* ADR: where to; ADRP knows the page, and an ADD behind it the rest. */
+static uint64_t address_of(uint32_t word, uint64_t address, bool first)
+{
+	static uint64_t pages[FLOW_REGISTERS];
+	uint64_t page;
+
+	if (first)
+		memset(pages, 0, sizeof(pages));
+	if (aarch64_insn_is_adr(word))
+		return address + distance_of(word);
+	if (aarch64_insn_is_adrp(word))
+		pages[word & 31] = page_of(word, address);
+	if (!is_add_number(word))
 		return 0;
-	return address + (sign_extend64(word >> 3 & 0x1ffffc, 20) | (word >> 29 & 3));
+	page = pages[word >> 5 & 31];
+	return page ? page + number_of(word) : 0;
 }
 
 /* An ADD of registers whose result is what the branch goes to. */
@@ -86,7 +117,7 @@ static int read_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 	else if (insn->kind == INSN_CONDITIONAL)
 		insn->target = branch_target(word >> 5 & 0x7ffff, address, 0, 19);
 	else if (insn->kind == INSN_PLAIN)
-		insn->target = address_of(word, address);
+		insn->target = address_of(word, address, !previous);
 	if (insn->kind == INSN_INDIRECT && is_table(word, previous, previous_size))
 		insn->kind = INSN_TABLE;
 	return insn->kind;
@@ -97,7 +128,6 @@ static uint64_t slot_arm64(const uint8_t *bytes, size_t size, uint64_t address)
 {
 	uint32_t words[3];
 	unsigned int i = 0;
-	int64_t page;
 
 	if (size < sizeof(words))
 		return 0;
@@ -105,9 +135,73 @@ static uint64_t slot_arm64(const uint8_t *bytes, size_t size, uint64_t address)
 	i += is_landing(words[0]);
 	if ((words[i] & 0x9f00001f) != 0x90000010 || (words[i + 1] & 0xffc003ff) != 0xf9400211)
 		return 0;
-	page = sign_extend64(words[i] >> 3 & 0x1ffffc, 20) | (words[i] >> 29 & 3);
-	return ((address + i * sizeof(*words)) & ~0xfffULL) + page * 0x1000 +
-	       (words[i + 1] >> 10 & 0xfff) * 8;
+	return page_of(words[i], address + i * sizeof(*words)) + (words[i + 1] >> 10 & 0xfff) * 8;
+}
+
+/* Registers that a call may change, with the link register. */
+#define CALL_WRITES	0x4007ffff
+
+/* Loads and stores. */
+static void note_memory(uint32_t word, struct rewrite_flow *flow)
+{
+	const uint32_t size = word >> 30, how = word >> 22 & 3;
+	const bool pair = (word & 0x3a000000) == 0x28000000;
+
+	flow->written = 0;
+	if (pair && !(word & 1U << 26)) {
+		/* With a base that is changed, or not. */
+		flow->written = word & 1U << 23 ? 1U << flow->base : 0;
+		if (word & 1U << 22)
+			flow->written |= 1U << flow->to | 1U << (word >> 10 & 31);
+		return;
+	}
+	if (word & 1U << 26)
+		return;
+	if ((word & 0x3b000000) == 0x38000000 && word & 0x400 && !(word & 1U << 21))
+		flow->written |= 1U << flow->base;
+	if (!how && (word & 0x38000000) == 0x38000000)
+		return;
+	flow->written |= 1U << flow->to;
+	if ((word & 0x3b200c00) == 0x38200800)
+		flow->kind = size == 3 ? FLOW_WORD : FLOW_ENTRY;
+	else if ((word & 0x3b000000) == 0x39000000 && size == 3)
+		flow->kind = flow->base == 31 ? FLOW_SLOT : FLOW_WORD;
+	flow->address = word >> 10 & 0xfff;
+}
+
+static void flow_arm64(const uint8_t *bytes, size_t size, uint64_t address,
+		       struct rewrite_flow *flow)
+{
+	uint32_t word = 0;
+
+	memset(flow, 0, sizeof(*flow));
+	memcpy(&word, bytes, size < sizeof(word) ? size : sizeof(word));
+	flow->to = word & 31;
+	flow->base = word >> 5 & 31;
+	flow->index = word >> 16 & 31;
+	flow->written = 1U << flow->to;
+	if (aarch64_insn_is_adr(word) || aarch64_insn_is_adrp(word)) {
+		flow->kind = FLOW_ADDRESS;
+		flow->address = aarch64_insn_is_adr(word) ? address + distance_of(word) :
+				page_of(word, address);
+	} else if (is_add_number(word)) {
+		flow->kind = FLOW_OFFSET;
+		flow->address = number_of(word);
+	} else if ((word & 0xff000000) == 0x8b000000) {
+		flow->kind = FLOW_SUM;
+	} else if ((word & 0xffe0ffe0) == 0xaa0003e0 || (word & 0xfffffc00) == 0x93407c00) {
+		flow->kind = FLOW_COPY;
+		flow->base = word & 0x20000000 ? flow->index : flow->base;
+	} else if ((word & 0xfefff000) == 0xd61f0000) {
+		flow->kind = FLOW_JUMP;
+		flow->written = 0;
+	} else if (kind_of(word) == INSN_CALL) {
+		flow->written = CALL_WRITES;
+	} else if (kind_of(word) != INSN_PLAIN) {
+		flow->written = 0;
+	} else if ((word & 0x0a000000) == 0x08000000) {
+		note_memory(word, flow);
+	}
 }
 
 const struct rewrite_arch rewrite_arm64 = {
@@ -119,4 +213,6 @@ const struct rewrite_arch rewrite_arm64 = {
 	.copy = rewrite_copy,
 	.jump = rewrite_jump,
 	.slot = slot_arm64,
+	.flow = flow_arm64,
+	.bases_in_code = true,
 };

@@ -120,6 +120,8 @@ static int read_run(struct code *code, u64 start, u64 end)
 			insn.kind = INSN_BAD;
 		}
 		insn.address = at;
+		if ((insn.marks & MARK_NUMBER) && code->image->header->e_type == ET_DYN)
+			insn.target = 0;
 		insn.marks = first ? MARK_REGION : 0;
 		previous = bytes + (at - start);
 		previous_size = insn.size;

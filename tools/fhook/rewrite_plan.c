@@ -254,21 +254,42 @@ static int add_tail(struct rewrite *rw, size_t f, size_t i)
 }
 
 /**
- * struct inside - what may lead from a function into its midst
- * @taken: data or computations have an address there
- * @tables: so many tables of distances do
+ * struct inside - what may lead from a function into its middle
+ * @taken: an address there that data or computations have, or 0
+ * @tables: number of tables of distances
+ * @registers: a bit for each register that a table's address is moved to
  */
 struct inside {
-	bool taken;
+	u64 taken;
 	size_t tables;
+	u32 registers;
 };
 
-/* Is there nothing inside that such a jump could go to? */
-static bool goes_out(const struct rewrite_insn *insn, const struct inside *inside)
+static bool is_through(const struct rewrite_insn *insn)
 {
-	if (inside->taken)
-		return false;
-	return insn->kind == INSN_MEMORY || (insn->kind == INSN_INDIRECT && !inside->tables);
+	return insn->kind == INSN_MEMORY || insn->kind == INSN_INDIRECT ||
+	       insn->kind == INSN_TABLE;
+}
+
+/* A jump through a register or memory is a case of a switch, or leaves, or is refused. */
+static int add_through(struct rewrite *rw, size_t f, size_t i, const struct inside *inside)
+{
+	const struct rewrite_insn *insn = rw->code.insns + i;
+	enum jump_way way;
+	u64 base;
+
+	way = jumps_way(rw, rw->functions + f, i, inside->registers, &base);
+	if (way == JUMP_SUM && insn->kind == INSN_TABLE)
+		return refuse(rw, f, "is a jump whose table is not found", insn->address);
+	if (inside->taken && way == JUMP_CASE)
+		return refuse(rw, f, "is an address that something knows which is no switch",
+			      inside->taken);
+	if (way == JUMP_CASE)
+		return 0;
+	if (inside->taken || way == JUMP_SUM || (way != JUMP_WORD && inside->tables))
+		return refuse(rw, f, "is a jump of which is not known whether it stays",
+			      insn->address);
+	return add_point(rw, i, FHOOK_STUB_TAIL, NULL);
 }
 
 /* Where a jump leaves the function for another one, and where it returns. */
@@ -294,12 +315,8 @@ static int add_exits(struct rewrite *rw, size_t f, const struct inside *inside)
 			else if ((insn->kind == INSN_JUMP || insn->kind == INSN_CONDITIONAL) &&
 				 !function_has(function, insn->target))
 				ret = add_tail(rw, f, i);
-			else if (goes_out(insn, inside))
-				ret = add_point(rw, i, FHOOK_STUB_TAIL, NULL);
-			else if (insn->kind == INSN_MEMORY || insn->kind == INSN_INDIRECT)
-				ret = refuse(rw, f,
-					     "is a jump of which is not known whether it stays",
-					     insn->address);
+			else if (is_through(insn))
+				ret = add_through(rw, f, i, inside);
 			else if (insn->kind == INSN_BAD)
 				ret = refuse(rw, f, "is something that is no instruction",
 					     insn->address);
@@ -308,34 +325,70 @@ static int add_exits(struct rewrite *rw, size_t f, const struct inside *inside)
 	return ret;
 }
 
+static bool is_base(const struct rewrite *rw, u64 address)
+{
+	size_t i;
+
+	for (i = 0; i < rw->nr_bases; i++) {
+		if (rw->bases[i] == address)
+			return true;
+	}
+	return false;
+}
+
+/* The addresses in a function that its switches count from. */
+static int find_bases(struct rewrite *rw, const struct function *function, u32 tables)
+{
+	const struct code *code = &rw->code;
+	size_t r, i;
+	u64 base;
+
+	rw->nr_bases = 0;
+	for (r = 0; code->arch->bases_in_code && r < function->nr_ranges; r++) {
+		for (i = code_find(code, function->ranges[r].start);
+		     i < code->nr_insns && code->insns[i].address < function->ranges[r].end; i++) {
+			if (!is_through(code->insns + i) ||
+			    jumps_way(rw, function, i, tables, &base) != JUMP_CASE || !base)
+				continue;
+			if (grow(&rw->bases, &rw->room_bases, rw->nr_bases, sizeof(base)))
+				return -1;
+			rw->bases[rw->nr_bases++] = base;
+		}
+	}
+	return 0;
+}
+
+/* Who comes here is not seen to enter, and would be seen to leave. */
+static int check_shared(struct rewrite *rw, size_t f, const struct rewrite_insn *insn)
+{
+	return !(insn->marks & MARK_SHARED) ? 0 :
+	       refuse(rw, f, "another function jumps into it", insn->address);
+}
+
 /* Is there an address inside the function which data knows, or a table of a switch? */
 static int look_inside(struct rewrite *rw, size_t f, struct inside *inside)
 {
 	const struct function *function = rw->functions + f;
 	const struct code *code = &rw->code;
-	bool through_register = false;
-	u64 jump = 0;
 	size_t r, i;
+	int ret;
 
+	inside->tables = targets_of_tables(rw, function);
+	inside->registers = inside->tables ? jumps_tables(rw, function) : 0;
+	ret = find_bases(rw, function, inside->registers);
 	for (r = 0; r < function->nr_ranges; r++) {
-		for (i = code_find(code, function->ranges[r].start);
+		for (i = code_find(code, function->ranges[r].start); !ret &&
 		     i < code->nr_insns && code->insns[i].address < function->ranges[r].end; i++) {
 			const struct rewrite_insn *insn = code->insns + i;
 
+			ret = check_shared(rw, f, insn);
 			if ((insn->marks & MARK_TAKEN) &&
-			    insn->address != function->symbol->address)
-				inside->taken = true;
-			if (insn->kind == INSN_TABLE)
-				jump = insn->address;
-			if (insn->kind == INSN_INDIRECT)
-				through_register = true;
+			    insn->address != function->symbol->address &&
+			    !is_base(rw, insn->address))
+				inside->taken = insn->address;
 		}
 	}
-	if (jump || through_register)
-		inside->tables = targets_of_tables(rw, function);
-	if (jump && !inside->tables && code->arch->short_size)
-		return refuse(rw, f, "is a jump whose table is not found", jump);
-	return 0;
+	return ret;
 }
 
 static int add_landing(struct rewrite *rw, size_t f, u64 pad)

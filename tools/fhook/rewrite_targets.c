@@ -14,6 +14,20 @@
 
 #define SEQUENCE_SIZE	32
 
+/* Does a jump lead from one function into the middle of another one? */
+static bool comes_from_elsewhere(const struct elf_image *image, const struct rewrite_insn *insn)
+{
+	const struct elf_symbol *from, *to;
+
+	if (insn->kind != INSN_JUMP && insn->kind != INSN_CONDITIONAL)
+		return false;
+	to = elf_symbol_of(image, insn->target);
+	if (!to || to->address == insn->target || insn->address - to->address < to->size)
+		return false;
+	from = elf_symbol_of(image, insn->address);
+	return from && !strstr(from->name, ".cold");
+}
+
 static void mark_branches(struct code *code)
 {
 	struct rewrite_insn *insn, *end = code->insns + code->nr_insns;
@@ -23,6 +37,8 @@ static void mark_branches(struct code *code)
 			continue;
 		code_mark(code, insn->target,
 			  insn->kind == INSN_PLAIN ? MARK_TARGET | MARK_TAKEN : MARK_TARGET);
+		if (comes_from_elsewhere(code->image, insn))
+			code_mark(code, insn->target, MARK_SHARED);
 	}
 }
 
@@ -41,8 +57,21 @@ static void mark_relocations(struct rewrite *rw, const Elf64_Shdr *section)
 	}
 }
 
+/* Where all addresses of data have relocations, other words are none. */
+static bool has_addresses(const struct elf_image *image)
+{
+	size_t i;
+
+	for (i = 0; i < image->nr_sections; i++) {
+		if (image->sections[i].sh_type == SHT_RELR)
+			return true;
+	}
+	return image->header->e_type != ET_DYN;
+}
+
 static void mark_words(struct rewrite *rw, const Elf64_Shdr *section)
 {
+	const unsigned int marks = MARK_TARGET | (has_addresses(&rw->image) ? MARK_TAKEN : 0);
 	const u8 *data = elf_section_data(&rw->image, section);
 	size_t at;
 	u64 word;
@@ -50,7 +79,7 @@ static void mark_words(struct rewrite *rw, const Elf64_Shdr *section)
 	for (at = -section->sh_addr % 8; at + 8 <= section->sh_size; at += 8) {
 		memcpy(&word, data + at, sizeof(word));
 		if (word)
-			code_mark(&rw->code, word, MARK_TARGET | MARK_TAKEN);
+			code_mark(&rw->code, word, marks);
 	}
 }
 
@@ -129,6 +158,7 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 	size_t i;
 
 	mark_branches(&rw->code);
+	jumps_find_thunks(&rw->code);
 	for (i = 0; i < rw->image.nr_sections; i++) {
 		const Elf64_Shdr *section = rw->image.sections + i;
 
@@ -137,7 +167,7 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 					 rw->image.path);
 		if (section->sh_type == SHT_RELA && (section->sh_flags & SHF_ALLOC))
 			mark_relocations(rw, section);
-		if ((section->sh_flags & SHF_ALLOC) && !(section->sh_flags & SHF_EXECINSTR) &&
+		if ((section->sh_flags & SHF_ALLOC) &&
 		    (section->sh_type == SHT_PROGBITS || section->sh_type == SHT_INIT_ARRAY ||
 		     section->sh_type == SHT_FINI_ARRAY))
 			mark_words(rw, section);
@@ -166,8 +196,12 @@ static bool is_end_of(const struct function *function, u64 address)
 	return false;
 }
 
-/* A table of 32-bit distances from itself; returns how many lead into code. */
-static size_t mark_table(struct rewrite *rw, const struct function *function, u64 table)
+/*
+ * A table of 32-bit distances from itself; returns how many lead into code, which is
+ * marked if there is somebody to do that for.
+ */
+static size_t read_table(const struct rewrite *rw, const struct function *function, u64 table,
+			 struct code *code)
 {
 	u64 at, target;
 	size_t count = 0;
@@ -178,13 +212,19 @@ static size_t mark_table(struct rewrite *rw, const struct function *function, u6
 		memcpy(&by, entry, sizeof(by));
 		target = table + by;
 		if (code_find(&rw->code, target) != NO_INSN) {
-			code_mark(&rw->code, target, MARK_TARGET);
+			if (code)
+				code_mark(code, target, MARK_TARGET);
 			count++;
 		} else if (!is_end_of(function, target)) {
 			break;
 		}
 	}
 	return count;
+}
+
+bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address)
+{
+	return !code_is_code(&rw->image, address) && read_table(rw, function, address, NULL);
 }
 
 /* Of each address of data that the function computes. Returns how many tables there are. */
@@ -202,7 +242,7 @@ size_t targets_of_tables(struct rewrite *rw, const struct function *function)
 
 			if (insn->kind == INSN_PLAIN && insn->target &&
 			    !code_is_code(&rw->image, insn->target) &&
-			    mark_table(rw, function, insn->target))
+			    read_table(rw, function, insn->target, &rw->code))
 				tables++;
 		}
 	}

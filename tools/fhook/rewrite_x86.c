@@ -28,6 +28,14 @@ static bool is_table(const cs_x86_op *jump, const uint8_t *previous, size_t size
 	       add->operands[0].reg == reg;
 }
 
+static bool is_pushed(const uint8_t *previous, size_t size)
+{
+	uint64_t at = 0;
+
+	return previous && cs_disasm_iter(capstone, &previous, &size, &at, decoded) &&
+	       decoded->id == X86_INS_PUSH;
+}
+
 static bool is_padding(void)
 {
 	return decoded->id == X86_INS_NOP || decoded->id == X86_INS_INT3 ||
@@ -35,7 +43,7 @@ static bool is_padding(void)
 }
 
 /* What address does an instruction compute, or have as a number? */
-static uint64_t address_of(uint64_t address)
+static uint64_t address_of(uint64_t address, uint16_t *marks)
 {
 	const cs_x86 *x86 = &decoded->detail->x86;
 	int i;
@@ -46,8 +54,12 @@ static uint64_t address_of(uint64_t address)
 		if (op->type == X86_OP_MEM && op->mem.base == X86_REG_RIP &&
 		    decoded->id == X86_INS_LEA)
 			return address + decoded->size + op->mem.disp;
+		*marks |= MARK_NUMBER;
 		if (op->type == X86_OP_IMM && op->imm > 0)
 			return op->imm;
+		if (op->type == X86_OP_MEM && op->mem.disp > 0 && decoded->id == X86_INS_LEA)
+			return op->mem.disp;
+		*marks &= ~MARK_NUMBER;
 	}
 	return 0;
 }
@@ -101,14 +113,183 @@ static int read_x86(const uint8_t *bytes, size_t size, uint64_t address,
 	if (insn->kind == INSN_JUMP || insn->kind == INSN_CONDITIONAL || insn->kind == INSN_CALL)
 		insn->target = op->type == X86_OP_IMM ? op->imm : 0;
 	else if (insn->kind == INSN_PLAIN)
-		insn->target = address_of(address);
-	if (insn->kind == INSN_INDIRECT) {
+		insn->target = address_of(address, &insn->marks);
+	/* A return to what was pushed just before is a jump. */
+	if (insn->kind == INSN_RETURN && is_pushed(previous, previous_size)) {
+		insn->kind = INSN_INDIRECT;
+	} else if (insn->kind == INSN_INDIRECT) {
 		cs_x86_op jump = *op;
 
 		if (is_table(&jump, previous, previous_size))
 			insn->kind = INSN_TABLE;
 	}
 	return insn->kind;
+}
+
+/* The number of a general register by its encoding, or FLOW_NONE. */
+static uint8_t number_of(x86_reg reg)
+{
+	static const x86_reg registers[][4] = {
+		{ X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL },
+		{ X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL },
+		{ X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL },
+		{ X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL },
+		{ X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL },
+		{ X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL },
+		{ X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL },
+		{ X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL },
+		{ X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B },
+		{ X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B },
+		{ X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B },
+		{ X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B },
+		{ X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B },
+		{ X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B },
+		{ X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B },
+		{ X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B },
+	};
+	static const x86_reg high[] = { X86_REG_AH, X86_REG_CH, X86_REG_DH, X86_REG_BH };
+	size_t i, j;
+
+	for (i = 0; i < sizeof(registers) / sizeof(*registers); i++) {
+		for (j = 0; j < 4; j++) {
+			if (registers[i][j] == reg)
+				return i;
+		}
+		if (i < 4 && high[i] == reg)
+			return i;
+	}
+	return FLOW_NONE;
+}
+
+/* Those that are not the caller's after a call: all but rbx, rsp, rbp, r12 to r15. */
+#define CALL_WRITES	0x0fc7
+
+static void note_writes(struct rewrite_flow *flow)
+{
+	cs_regs read, written;
+	uint8_t nr_read, nr_written, i, number;
+
+	if (cs_insn_group(capstone, decoded, X86_GRP_CALL) || decoded->id == X86_INS_SYSCALL)
+		flow->written |= CALL_WRITES;
+	if (cs_regs_access(capstone, decoded, read, &nr_read, written, &nr_written))
+		flow->written = ~0U;
+	else
+		for (i = 0; i < nr_written; i++) {
+			number = number_of(written[i]);
+			if (number != FLOW_NONE)
+				flow->written |= 1U << number;
+		}
+}
+
+/* A load of a register by MOV, MOVSXD or one that extends. */
+static void note_load(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x86_op *from)
+{
+	flow->to = number_of(to->reg);
+	flow->base = number_of(from->mem.base);
+	flow->index = number_of(from->mem.index);
+	flow->address = from->mem.disp;
+	if (flow->to == FLOW_NONE || from->mem.segment)
+		return;
+	if (from->size == 8)
+		flow->kind = from->mem.base == X86_REG_RSP && !from->mem.index ?
+			     FLOW_SLOT : FLOW_WORD;
+	else if (from->size == 4 && !from->mem.disp && to->size >= 4)
+		flow->kind = FLOW_ENTRY;
+}
+
+static void note_lea(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x86_op *from,
+		     uint64_t address)
+{
+	flow->to = number_of(to->reg);
+	flow->base = number_of(from->mem.base);
+	flow->index = number_of(from->mem.index);
+	if (to->size != 8)
+		return;
+	if (from->mem.base == X86_REG_RIP) {
+		flow->kind = FLOW_ADDRESS;
+		flow->address = address + decoded->size + from->mem.disp;
+	} else if (!from->mem.disp && from->mem.scale == 1 && flow->base != FLOW_NONE &&
+		   flow->index != FLOW_NONE) {
+		flow->kind = FLOW_SUM;
+	}
+}
+
+/* Is there a register, and the other a register, too, or a number? */
+static void note_two(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x86_op *from)
+{
+	flow->to = number_of(to->reg);
+	if (decoded->id == X86_INS_ADD) {
+		flow->base = flow->to;
+		flow->index = from->type == X86_OP_REG ? number_of(from->reg) : FLOW_NONE;
+		if (from->type == X86_OP_IMM) {
+			flow->kind = FLOW_OFFSET;
+			flow->address = from->imm;
+		} else if (to->size == 8 && flow->index != FLOW_NONE) {
+			flow->kind = FLOW_SUM;
+		}
+	} else if (from->type == X86_OP_REG) {
+		flow->base = number_of(from->reg);
+		if (flow->base != FLOW_NONE && from->size >= 4)
+			flow->kind = FLOW_COPY;
+	} else if (from->type == X86_OP_IMM) {
+		flow->kind = FLOW_ADDRESS;
+		flow->address = from->imm;
+	}
+}
+
+static void flow_x86(const uint8_t *bytes, size_t size, uint64_t address,
+		     struct rewrite_flow *flow)
+{
+	const cs_x86_op *op = decoded->detail->x86.operands;
+	uint64_t at = address;
+
+	memset(flow, 0, sizeof(*flow));
+	flow->written = ~0U;
+	if (!cs_disasm_iter(capstone, &bytes, &size, &at, decoded))
+		return;
+	flow->written = 0;
+	note_writes(flow);
+	if (decoded->id == X86_INS_CDQE) {
+		flow->kind = FLOW_COPY;
+		flow->to = flow->base = number_of(X86_REG_RAX);
+	} else if (decoded->id == X86_INS_JMP && op->type == X86_OP_REG) {
+		flow->kind = FLOW_JUMP;
+		flow->base = number_of(op->reg);
+	} else if (decoded->id == X86_INS_JMP && op->type == X86_OP_MEM) {
+		flow->kind = FLOW_JUMP;
+		flow->base = FLOW_NONE;
+	}
+	if (decoded->detail->x86.op_count != 2 || op[0].type != X86_OP_REG ||
+	    number_of(op[0].reg) == FLOW_NONE)
+		return;
+	if (decoded->id == X86_INS_LEA)
+		note_lea(flow, op, op + 1, address);
+	else if (decoded->id != X86_INS_MOV && decoded->id != X86_INS_MOVABS &&
+		 decoded->id != X86_INS_MOVSXD && decoded->id != X86_INS_ADD)
+		return;
+	else if (op[1].type != X86_OP_MEM)
+		note_two(flow, op, op + 1);
+	else if (decoded->id != X86_INS_ADD)
+		note_load(flow, op, op + 1);
+}
+
+/*
+ * Retpolines: behind a call that pushed an address nobody returns to, another one takes
+ * its place, or it is dropped, and what is next is a return.
+ */
+static int thunk_x86(const uint8_t *bytes, size_t size)
+{
+	static const uint8_t lea[] = { 0x48, 0x8d, 0x64, 0x24, 8, 0xc3 };
+	static const uint8_t add[] = { 0x48, 0x83, 0xc4, 8, 0xc3 };
+
+	/* mov %reg, (%rsp) */
+	if (size >= 5 && (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x89 &&
+	    (bytes[2] & 0xc7) == 4 && bytes[3] == 0x24 && bytes[4] == 0xc3)
+		return THUNK_INDIRECT;
+	if ((size >= sizeof(lea) && !memcmp(bytes, lea, sizeof(lea))) ||
+	    (size >= sizeof(add) && !memcmp(bytes, add, sizeof(add))))
+		return THUNK_RETURN;
+	return THUNK_NONE;
 }
 
 static void short_jump_x86(uint64_t at, uint64_t target, uint8_t *bytes)
@@ -143,5 +324,7 @@ const struct rewrite_arch rewrite_x86 = {
 	.copy = rewrite_copy,
 	.jump = rewrite_jump,
 	.slot = slot_x86,
+	.flow = flow_x86,
+	.thunk = thunk_x86,
 	.short_jump = short_jump_x86,
 };

@@ -1,0 +1,219 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Usage: gotos.sh TOOLS DIR
+#
+# Switches and computed gotos in one function, by each compiler, and with retpolines. A
+# jump of a switch stays in its function; a computed goto goes to addresses that no table
+# has: a function with one is refused, whatever tables it has. What is accepted computes
+# what it computed before.
+# shellcheck disable=SC2086
+set -eu
+
+tools=$1 dir=$2
+mkdir -p "$dir"
+cd "$dir"
+status=0
+
+# The labels, their distances from one, and a pointer to one.
+common='#include <stdio.h>
+	__attribute__((noinline)) int other(int k) { return k * 3 + 1; }
+	#define SWITCH(k) switch (k) { \
+		case 0: acc += 5; break; case 1: acc = other(2); break; \
+		case 2: acc *= 99; break; case 3: acc = other(k) * 7; break; \
+		case 4: acc -= 12; break; case 5: acc = other(9); break; \
+		case 6: acc ^= -7; break; }
+	int main(void)
+	{
+		static const unsigned char p[] = { 0, 1, 2, 3, 1, 0, 2, 3, 3, 2, 1, 3 };
+		int i, s = 0;
+
+		for (i = 0; i < 8; i++)
+			s = s * 31 + run(p + i, i);
+		printf("%d\n", s);
+		return 0;
+	}'
+{
+	echo 'int run(const unsigned char *p, int k);'
+	printf '%s\n' "$common"
+	cat <<-'END'
+		__attribute__((noinline)) int run(const unsigned char *p, int k)
+		{
+			int acc = 1;
+
+			for (; *p != 3; p++)
+				SWITCH(*p + k % 3)
+			SWITCH(k)
+			return acc;
+		}
+	END
+} > switches.c
+{
+	echo 'int run(const unsigned char *p, int k);'
+	printf '%s\n' "$common"
+	cat <<-'END'
+		__attribute__((noinline)) int run(const unsigned char *p, int k)
+		{
+			static const int t[] = { &&a - &&a, &&b - &&a, &&c - &&a, &&d - &&a };
+			int acc = 1;
+
+			SWITCH(k)
+			goto *(&&a + t[*p]);
+		a:	acc += 1;
+		b:	acc *= 3;
+		c:	acc += 2;
+		d:	return acc;
+		}
+	END
+} > distances.c
+{
+	echo 'int run(const unsigned char *p, int k);'
+	printf '%s\n' "$common"
+	cat <<-'END'
+		__attribute__((noinline)) int run(const unsigned char *p, int k)
+		{
+			static void *const t[] = { &&a, &&b, &&c, &&d };
+			int acc = 1;
+
+			SWITCH(k)
+			goto *t[*p++];
+		a:	acc += 1; goto *t[*p++];
+		b:	acc *= 3; goto *t[*p++];
+		c:	acc -= other(acc); goto *t[*p++];
+		d:	return acc;
+		}
+	END
+} > labels.c
+
+# try PROGRAM COMPILER OPTIONS...: what becomes of run(), in $result
+try()
+{
+	program=$1
+	shift
+	"$@" -w -o plain "$program.c"
+	result=refused
+	if ! "$tools/fhook-rewrite" -F run -o stubs plain 2> said; then
+		# What is optimised for size may have no room, whatever its jumps are.
+		! grep -q ' room ' said || result=narrow
+		return 0
+	fi
+	result=same
+	[ "$(./plain)" = "$(./stubs)" ] || result=different
+}
+
+# expect RESULT PROGRAM COMPILER OPTIONS...
+expect()
+{
+	wanted=$1
+	shift
+	try "$@"
+	echo "$*: $result"
+	[ "$result" = "$wanted" ] || [ "$level $wanted $result" = "-Os same narrow" ] || status=1
+}
+
+for level in -O0 -O1 -O2 -O3 -Os; do
+	for kind in "-fPIE -pie" "-fPIE -pie -fcf-protection"; do
+		for compiler in gcc clang; do
+			expect same switches $compiler $level $kind
+			expect refused distances $compiler $level $kind
+			expect refused labels $compiler $level $kind
+		done
+	done
+	for compiler in gcc clang; do
+		for program in distances labels; do
+			expect refused $program $compiler $level -fno-pic -no-pie
+		done
+		# Absolute tables may be refused.
+		try switches $compiler $level -fno-pic -no-pie
+		[ "$result" != different ] || { echo "$compiler $level: different"; status=1; }
+	done
+	for kind in thunk thunk-inline; do
+		expect same switches gcc $level -mindirect-branch=$kind
+		expect same switches gcc $level -mfunction-return=$kind
+		expect refused distances gcc $level -mindirect-branch=$kind
+		expect refused labels gcc $level -mindirect-branch=$kind
+	done
+	expect same switches clang $level -mretpoline
+	expect same labels clang $level -mretpoline
+done
+
+# kinds FILE: what stubs it has, in alphabetical order
+kinds()
+{
+	"$tools/fhook" calltrace map "$1" | awk '$1 == "stub" { print $4, $7 == "" ? "" : $8 }' |
+		sort | tr -s ' \n' ' '
+}
+
+# stubs "KINDS" FUNCTION FILE
+stubs()
+{
+	"$tools/fhook-rewrite" -F "$2" -o stubs "$3"
+	found=$(kinds stubs)
+	echo "$2 of $3: $found"
+	[ "$found" = "$1" ] || status=1
+}
+
+# A jump to the thunk of a return is a return; to another one, a tail of which nobody
+# knows where it goes. A return within a retpoline of a call is none.
+cat > thunks.c <<-'END'
+	int (*pointer)(int n);
+	__attribute__((noinline)) int back(int n) { return n * 7 + 5; }
+	__attribute__((noinline)) int tail(int n) { return pointer(n + 1000); }
+	__attribute__((noinline)) int call(int n) { return pointer(n + 1000) * 3 + n; }
+	int main(void) { pointer = back; return back(1) + tail(2) + call(3) == 7; }
+END
+for kind in thunk thunk-inline; do
+	gcc -O2 -mindirect-branch=$kind -mfunction-return=$kind -o thunks thunks.c
+	stubs "entry exit " back thunks
+	stubs "entry tail - " tail thunks
+	stubs "entry exit " call thunks
+done
+
+# Who jumps into the middle of a function is not seen to enter it; a return to what was
+# pushed just before is a jump.
+cat > middle.s <<-'END'
+	.text
+	.globl	whole
+	.type	whole, @function
+	whole:	movl	$1, %eax
+	addl	%edi, %eax
+	middle:	addl	$100000, %eax
+	ret
+	.size	whole, . - whole
+	.globl	other
+	.type	other, @function
+	other:	movl	$2, %eax
+	jmp	middle
+	.size	other, . - other
+	.globl	pushes
+	.type	pushes, @function
+	pushes:	movl	$100000, %eax
+	pushq	%rdi
+	ret
+	.size	pushes, . - pushes
+END
+gcc -shared -nostdlib -o middle.so middle.s
+stubs "entry tail - " pushes middle.so
+if "$tools/fhook-rewrite" -F whole -o stubs middle.so 2> said ||
+   ! grep -q 'another function jumps into it' said; then
+	echo "whole() has two entries: $(cat said)"
+	status=1
+fi
+
+# arm64's tables have distances of one or two bytes from an address in the function.
+for level in -O0 -O2 -Os; do
+	for program in switches distances labels; do
+		aarch64-linux-gnu-gcc $level -static -w -o plain $program.c
+		result=refused
+		if "$tools/fhook-rewrite" -F run -o stubs plain 2> said; then
+			result=different
+			[ "$(qemu-aarch64 ./plain)" != "$(qemu-aarch64 ./stubs)" ] || result=same
+		fi
+		echo "aarch64 $level $program: $result"
+		case $program-$result in
+		switches-same | distances-same | distances-refused | labels-refused) ;;
+		*) status=1 ;;
+		esac
+	done
+done
+exit $status
