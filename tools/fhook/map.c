@@ -686,7 +686,8 @@ void map_free(struct map *map)
 		free(map->objects[i].name);
 	}
 	for (i = 0; i < map->nr_blocks; i++)
-		free(map->blocks[i].lines);
+		if (!map->blocks[i].copied)
+			free(map->blocks[i].lines);
 	for (i = 0; i < map->nr_strings; i++)
 		free(map->strings[i]);
 	free(map->objects);
@@ -700,9 +701,31 @@ void map_free(struct map *map)
 	map->recent = &no_block;
 }
 
+static void place(struct map_block *block, u64 bias)
+{
+	block->memory = block->start + bias;
+	block->loaded = true;
+}
+
+/* What was loaded before, and is again, is at one place and at the other. */
+static int add_place(struct map *map, const struct map_block *block, u64 bias)
+{
+	struct map_block again = *block;
+
+	place(&again, bias);
+	again.copied = true;
+	if (block->memory == again.memory)
+		return 0;
+	map->recent = &no_block;
+	if (grow(&map->blocks, &map->room_blocks, map->nr_blocks, sizeof(again)))
+		return -1;
+	map->blocks[map->nr_blocks++] = again;
+	return 0;
+}
+
 int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
 {
-	size_t object = map->nr_objects, i;
+	size_t object = map->nr_objects, count = map->nr_blocks, i;
 
 	for (i = 0; i < map->nr_objects; i++) {
 		if (map->objects[i].id != id)
@@ -717,9 +740,14 @@ int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
 		return fault_say(fault,
 				 "object %u was loaded, but the map has none of this number",
 				 id);
-	for (size_t block = 0; block < map->nr_blocks; block++)
-		if (map->blocks[block].object == object)
-			map->blocks[block].memory = map->blocks[block].start + bias;
+	for (i = 0; i < count; i++) {
+		if (map->blocks[i].object != object || map->blocks[i].copied)
+			continue;
+		if (!map->blocks[i].loaded)
+			place(&map->blocks[i], bias);
+		else if (add_place(map, &map->blocks[i], bias))
+			return fault_say(fault, "there is not enough memory for the map");
+	}
 	return 0;
 }
 

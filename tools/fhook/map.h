@@ -67,6 +67,8 @@ struct map_function {
  * @size: in bytes
  * @object: index of its object
  * @lines: for each MAP_LINE bytes, the first stub that ends behind their begin
+ * @loaded: it was said where it is in memory
+ * @copied: it is another place of a block before, which has the lines
  */
 struct map_block {
 	u64 start;
@@ -74,6 +76,7 @@ struct map_block {
 	u64 size;
 	u32 object;
 	u32 *lines;
+	bool loaded, copied;
 };
 
 /**
@@ -115,7 +118,10 @@ int map_read_file(struct map *map, const char *path, struct fault *fault);
 int map_read_files(struct map *map, const char *const *paths, size_t count, struct fault *fault);
 void map_free(struct map *map);
 
-/* The object with this ID is BIAS bytes above the addresses that the map has. */
+/*
+ * The object with this ID is BIAS bytes above the addresses that the map has. It may be
+ * at several places, one after the other.
+ */
 int map_load(struct map *map, u32 id, u64 bias, struct fault *fault);
 
 extern const char *const map_kinds[STUB_KINDS];

@@ -63,6 +63,12 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 						       uint64_t address, void *data),
 				      enum qemu_plugin_registers flags,
 				      enum qemu_plugin_access access, void *data);
+void qemu_plugin_register_vcpu_syscall_cb(uint64_t id,
+					  void (*callback)(uint64_t id, unsigned int vcpu,
+							   int64_t number, uint64_t a1,
+							   uint64_t a2, uint64_t a3, uint64_t a4,
+							   uint64_t a5, uint64_t a6, uint64_t a7,
+							   uint64_t a8));
 void qemu_plugin_register_vcpu_syscall_ret_cb(uint64_t id,
 					      void (*callback)(uint64_t id, unsigned int vcpu,
 							       int64_t number, int64_t result));

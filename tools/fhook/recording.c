@@ -174,6 +174,7 @@ static int read_line(struct recording *recording, char **words, int count)
 	u32 *cpu[] = { &recording->family, &recording->model, &recording->stepping };
 	u32 *mtc[] = { &recording->mtc_freq, &recording->mtc_eax, &recording->mtc_ebx };
 	u32 *nominal[] = { &recording->nominal }, *unopened[] = { &recording->unopened };
+	u32 *unplaced[] = { &recording->unplaced };
 	struct recording_etm *e = &recording->etm;
 	u32 *etm[] = { &e->traceid, &e->config, &e->idr0, &e->idr1, &e->idr2, &e->idr8 };
 
@@ -188,6 +189,8 @@ static int read_line(struct recording *recording, char **words, int count)
 		return read_numbers(words, count, 10, mtc, ARRAY_SIZE(mtc));
 	if (!strcmp(words[0], "nominal"))
 		return read_numbers(words, count, 10, nominal, ARRAY_SIZE(nominal));
+	if (!strcmp(words[0], "unplaced"))
+		return read_numbers(words, count, 10, unplaced, ARRAY_SIZE(unplaced));
 	if (!strcmp(words[0], "unopened"))
 		return read_numbers(words, count, 10, unopened, ARRAY_SIZE(unopened));
 	if (!strcmp(words[0], "etm"))
@@ -434,6 +437,8 @@ static void write_lines(const struct recording *recording, FILE *file)
 	for (i = 0; i < recording->nr_lost; i++)
 		fprintf(file, "lost %u %llu\n", recording->lost[i].stream,
 			recording->lost[i].value);
+	if (recording->unplaced)
+		fprintf(file, "unplaced %u\n", recording->unplaced);
 	if (recording->unopened)
 		fprintf(file, "unopened %u\n", recording->unopened);
 }

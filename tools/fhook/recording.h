@@ -65,6 +65,8 @@ struct recording_etm {
  * @tids: lines "thread STREAM TID": which thread a stream is of
  * @lost: lines "lost STREAM N": what could not be written, in bytes, or 0 when nobody
  *	knows how much
+ * @unplaced: line "unplaced N": so many times an object was loaded whose calls could not
+ *	be recorded there
  * @unopened: line "unopened N": so many streams could not be made
  * @family: line "cpu FAMILY MODEL STEPPING", which decides what errata there are
  * @clock: line "clock KHZ": the time stamps' unit; without it, there are no times
@@ -83,7 +85,7 @@ struct recording {
 	struct recording_note *tids, *lost;
 	size_t nr_loads, nr_tids, nr_lost;
 	size_t room_loads, room_tids, room_lost;
-	u32 unopened;
+	u32 unopened, unplaced;
 	u32 family, model, stepping;
 	u64 clock;
 	u32 nominal;

@@ -4,7 +4,8 @@
  *
  * The guest's files are mapped in QEMU's own process: its list of mappings has
  * them. An object is known by its build id; one without, by the name of its file.
- * It is looked for before the first instruction runs, and when more was mapped.
+ * It is looked for before the first instruction runs, and when more was mapped: what
+ * was unloaded may be loaded again, at the same place or another one.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,9 +15,7 @@
 #include "trace_plugin.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool *found;
-static size_t nr_found;
-static bool looked;
+static bool found, looked;
 
 static const char *base_name(const char *path)
 {
@@ -62,15 +61,15 @@ static void look_at_file(const char *path, u64 start)
 		return;
 	build_id_text(&image, build_id);
 	for (i = 0; i < plugin.map.nr_objects && !linked_at(&image, &address); i++)
-		if (!found[i] && is_object(&plugin.map.objects[i], build_id, path)) {
-			found[i] = true;
-			nr_found++;
+		if (is_object(&plugin.map.objects[i], build_id, path)) {
+			found = true;
 			trace_add_load(i, start - address);
 		}
 	elf_close(&image);
 }
 
-static void look_at_mappings(void)
+/* At all mappings, or at the one that begins at ADDRESS. */
+static void look_at_mappings(u64 address)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
 	char line[4096], path[4096];
@@ -78,24 +77,23 @@ static void look_at_mappings(void)
 
 	if (!file)
 		return;
-	while (fgets(line, sizeof(line), file) && nr_found < plugin.map.nr_objects)
+	while (fgets(line, sizeof(line), file))
 		if (sscanf(line, "%lx-%*x %*s %lx %*s %*s %4095s", &start, &offset, path) == 3 &&
-		    *path == '/' && !offset && start >= guest_base)
+		    *path == '/' && !offset && start >= guest_base &&
+		    (!address || start - guest_base == address))
 			look_at_file(path, start - guest_base);
 	fclose(file);
 }
 
-void trace_find_loads(bool again)
+void trace_find_loads(u64 address)
 {
-	/* Both only grow, and an old value costs no more than one look too many. */
-	if (nr_found >= plugin.map.nr_objects || !&guest_base || (looked && !again))
+	/* It only becomes true: an old value costs no more than one look too many. */
+	if (!plugin.map.nr_objects || !&guest_base || (looked && !address))
 		return;
 	pthread_mutex_lock(&lock);
+	if (!looked || address)
+		look_at_mappings(looked ? address : 0);
 	looked = true;
-	if (!found)
-		found = calloc(plugin.map.nr_objects, sizeof(*found));
-	if (found && nr_found < plugin.map.nr_objects)
-		look_at_mappings();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -103,7 +101,7 @@ void trace_check_loads(void)
 {
 	struct fault fault;
 
-	if (!looked || nr_found)
+	if (!looked || found)
 		return;
 	fault_say(&fault, "no object of the map %s was loaded: nothing of it was recorded",
 		  plugin.map_path);

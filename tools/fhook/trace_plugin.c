@@ -46,6 +46,17 @@ void trace_forget_ranges(void)
 	atomic_store(&plugin.nr_ranges, 0);
 }
 
+void trace_drop_range(u64 start, u64 size)
+{
+	const unsigned int nr = atomic_load(&plugin.nr_ranges);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (plugin.ranges[i].start - start < size ||
+		    start - plugin.ranges[i].start < plugin.ranges[i].size)
+			__atomic_store_n(&plugin.ranges[i].size, 0, __ATOMIC_RELAXED);
+}
+
 int trace_add_range(u64 start, u64 size, struct fault *fault)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -123,7 +134,7 @@ static void translated(uint64_t id __unused, struct qemu_plugin_tb *tb)
 	size_t i;
 
 	if (!plugin.system)
-		trace_find_loads(false);
+		trace_find_loads(0);
 	if (plugin.profile == PROFILE_BRANCHES) {
 		struct trace_site *site = site_of(qemu_plugin_tb_get_insn(tb, nr - 1),
 						  qemu_plugin_tb_vaddr(tb));
@@ -151,13 +162,25 @@ static void translated(uint64_t id __unused, struct qemu_plugin_tb *tb)
 	}
 }
 
+/* Is this thread in mmap() of a file? */
+static __thread bool maps_file;
+
+static void syscall_begins(uint64_t id __unused, unsigned int vcpu __unused,
+			   int64_t number __unused,
+			   uint64_t a1 __unused, uint64_t a2 __unused, uint64_t a3 __unused,
+			   uint64_t a4 __unused, uint64_t fd, uint64_t a6 __unused,
+			   uint64_t a7 __unused, uint64_t a8 __unused)
+{
+	maps_file = (int)fd >= 0;
+}
+
 static void syscall_returned(uint64_t id __unused, unsigned int vcpu __unused,
 			     int64_t number, int64_t result)
 {
 	const int64_t mmap_number = plugin.x86 ? 9 : 222;
 
-	if (number == mmap_number && result > 0)
-		trace_find_loads(true);
+	if (number == mmap_number && result > 0 && maps_file)
+		trace_find_loads(result);
 }
 
 static void vcpu_exited(uint64_t id __unused, unsigned int vcpu)
@@ -269,7 +292,9 @@ QEMU_EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_plugin_info *
 	qemu_plugin_register_vcpu_exit_cb(id, vcpu_exited);
 	qemu_plugin_register_flush_cb(id, flushed);
 	qemu_plugin_register_atexit_cb(id, exiting, NULL);
-	if (!plugin.system)
+	if (!plugin.system) {
+		qemu_plugin_register_vcpu_syscall_cb(id, syscall_begins);
 		qemu_plugin_register_vcpu_syscall_ret_cb(id, syscall_returned);
+	}
 	return 0;
 }

@@ -20,7 +20,7 @@
 #include "qemu_plugin.h"
 #include "recording.h"
 
-#define TRACE_RANGES	64
+#define TRACE_RANGES	1024
 
 struct trace_range {
 	u64 start, size;
@@ -58,6 +58,8 @@ extern struct trace_plugin plugin;
 
 /* Returns 0, or -1 and a sentence. */
 int trace_add_range(u64 start, u64 size, struct fault *fault);
+/* Nothing in a range is traced any more that is translated from here on. */
+void trace_drop_range(u64 start, u64 size);
 /* While nothing is recorded; what has been translated is to be dropped then. */
 void trace_forget_ranges(void);
 
@@ -106,8 +108,8 @@ void trace_forked(void);
 /* An object of the map was found in memory. */
 void trace_add_load(u32 object, u64 bias);
 
-/* Look where the objects of the map are: once, or AGAIN for those not found yet. */
-void trace_find_loads(bool again);
+/* Look where the objects of the map are: once, or again at what was mapped at ADDRESS. */
+void trace_find_loads(u64 address);
 
 /* In the end: say it if none was found. */
 void trace_check_loads(void);

@@ -54,9 +54,11 @@ struct vcpu {
 
 static struct vcpu *vcpus[VCPUS];
 static struct recording recording;
-/* Where objects are, which all recordings have to say. */
+/*
+ * Where objects are or have been, which all recordings have to say; here by their index.
+ */
 static struct recording_load loads[TRACE_RANGES];
-static unsigned int nr_loads;
+static unsigned int nr_loads, nr_unplaced;
 static bool running;
 static unsigned int recordings;
 static u32 next_stream;
@@ -507,7 +509,10 @@ int trace_start(enum recording_profile profile, struct fault *fault)
 	recording.etm = etm_emit_registers;
 	next_stream = 0;
 	for (i = 0; i < nr_loads; i++)
-		recording_add_load(&recording, loads[i].object, loads[i].bias);
+		if (loads[i].bias)
+			recording_add_load(&recording, plugin.map.objects[loads[i].object].id,
+					   loads[i].bias);
+	recording.unplaced = nr_unplaced;
 	result = create(fault);
 	if (!result && recording_write(&recording, fault)) {
 		recording_remove(&recording);
@@ -521,23 +526,73 @@ int trace_start(enum recording_profile profile, struct fault *fault)
 	return result;
 }
 
+/* Do the blocks of two loads have an address in common? */
+static bool overlap(u32 object, u64 bias, const struct recording_load *load)
+{
+	const struct map *map = &plugin.map;
+	size_t i, j;
+
+	for (i = 0; i < map->nr_blocks; i++)
+		for (j = 0; j < map->nr_blocks; j++) {
+			const struct map_block *a = &map->blocks[i], *b = &map->blocks[j];
+			const u64 at = a->start + bias, other = b->start + load->bias;
+
+			if (a->object == object && b->object == load->object &&
+			    (at - other < b->size || other - at < a->size))
+				return true;
+		}
+	return false;
+}
+
+/* It is not traced, for its addresses are not its own, or there is no room; it is counted. */
+static void leave_out(u32 object, const char *why)
+{
+	struct fault fault;
+
+	fault_say(&fault, "%s was loaded %s: its calls from here on are not recorded",
+		  plugin.map.objects[object].name, why);
+	fault_print("fhook-trace", &fault);
+	pthread_mutex_lock(&lock);
+	nr_unplaced++;
+	if (running) {
+		recording.unplaced++;
+		write_info();
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* Calls come one after the other. */
 void trace_add_load(u32 object, u64 bias)
 {
 	const struct map *map = &plugin.map;
+	bool no_room = nr_loads == TRACE_RANGES;
 	struct fault fault;
 	size_t i;
 
-	for (i = 0; i < map->nr_blocks; i++)
-		if (map->blocks[i].object == object &&
-		    trace_add_range(map->blocks[i].start + bias, map->blocks[i].size, &fault))
-			fault_print("fhook-trace", &fault);
+	for (i = 0; i < nr_loads; i++)
+		if (loads[i].object == object && loads[i].bias == bias)
+			return;
+	for (i = 0; i < nr_loads && !overlap(object, bias, &loads[i]); i++)
+		;
+	if (i < nr_loads) {
+		/* What is recorded there was the other one's, and stays. */
+		for (i = 0; i < map->nr_blocks; i++)
+			if (map->blocks[i].object == object)
+				trace_drop_range(map->blocks[i].start + bias, map->blocks[i].size);
+		leave_out(object, "where something else had been");
+		return;
+	}
+	for (i = 0; i < map->nr_blocks && !no_room; i++)
+		no_room = map->blocks[i].object == object &&
+			  trace_add_range(map->blocks[i].start + bias, map->blocks[i].size, &fault);
+	if (no_room) {
+		leave_out(object, "too many times");
+		return;
+	}
+	loads[nr_loads++] = (struct recording_load){ .object = object, .bias = bias };
 	if (!bias)
 		return;
 	pthread_mutex_lock(&lock);
-	if (nr_loads < TRACE_RANGES)
-		loads[nr_loads++] = (struct recording_load){
-			.object = map->objects[object].id, .bias = bias,
-		};
 	if (running) {
 		recording_add_load(&recording, map->objects[object].id, bias);
 		write_info();

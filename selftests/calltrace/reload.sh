@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Usage: reload.sh TOOLS DIR
+#
+# A library that a program loads again, wherever it comes to be, is recorded each time.
+# One that comes to be where another one was cannot be told from that: it is not recorded,
+# which is said, and the other one's calls are shown as before.
+set -eu
+
+tools=$1 dir=$2
+fhook="$tools/fhook calltrace"
+rm -rf "$dir"
+mkdir -p "$dir"
+cd "$dir"
+
+cat > one.c <<-'END'
+	int inner_one(int n) { return n <= 0 ? 1 : n * inner_one(n - 1); }
+	int one(int n) { return inner_one(n) + 1; }
+END
+sed 's/one/two/g' one.c > two.c
+# Without the C library's loader: where a file goes is said.
+cat > main.c <<-'END'
+	#include <elf.h>
+	#include <fcntl.h>
+	#include <stdio.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <sys/mman.h>
+	#include <unistd.h>
+	static char *const places[] = { (char *)0x10000000000, (char *)0x10010000000 };
+	static int load(const char *path, char *at, long function)
+	{
+		char head[4096];
+		Elf64_Ehdr *header = (void *)head;
+		Elf64_Phdr *segment;
+		int fd = open(path, O_RDONLY), table = open(path, O_RDONLY), i, value;
+
+		if (read(fd, head, sizeof(head)) < (long)sizeof(*header))
+			exit(1);
+		segment = calloc(header->e_phnum, sizeof(*segment));
+		pread(table, segment, header->e_phnum * sizeof(*segment), header->e_phoff);
+		for (i = 0; i < header->e_phnum; i++, segment++) {
+			long less = segment->p_offset % 4096;
+
+			if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_W))
+				mmap(at + segment->p_vaddr - less, segment->p_filesz + less,
+				     PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
+				     segment->p_offset - less);
+		}
+		value = ((int (*)(int))(at + function))(3);
+		munmap(at, 1 << 20);
+		close(fd);
+		close(table);
+		return value;
+	}
+	/* main PATH PLACE ADDRESS PATH PLACE ADDRESS ... */
+	int main(int argc, char **argv)
+	{
+		for (int i = 1; i + 2 < argc; i += 3)
+			printf("%d\n", load(argv[i], places[atoi(argv[i + 1])],
+					    strtol(argv[i + 2], NULL, 16)));
+		return 0;
+	}
+END
+for name in one two; do
+	gcc -O0 -shared -fPIC -nostdlib -fvisibility=hidden -Wl,--build-id -o "plain_$name.so" \
+		"$name.c"
+	$fhook rewrite -F '*' -o "$name.so" "plain_$name.so"
+done
+gcc -O2 -Wl,--build-id -w -o main main.c
+$fhook map one.so two.so > map
+
+# entries FUNCTION: how many there are
+entries()
+{
+	$fhook print --events recording | awk -F '\t' -v name="$1" \
+		'$2 == "entry" && $3 == name { n++ } END { print n + 0 }'
+}
+
+# record PATH PLACE...
+record()
+{
+	set -- "$1" "$2" "$(nm "$1" | awk -v n="${1%.so}" '$3 == n { print $1 }')" \
+		"$3" "$4" "$(nm "$3" | awk -v n="${3%.so}" '$3 == n { print $1 }')" \
+		"$5" "$6" "$(nm "$5" | awk -v n="${5%.so}" '$3 == n { print $1 }')"
+	rm -rf recording
+	$fhook record -o recording -m map --plugin ./main "$@" 2> said > values
+	cat said values recording/info
+	[ "$(tr '\n' ' ' < values)" = '7 7 7 ' ]
+}
+
+record one.so 0 one.so 1 one.so 0
+[ "$(entries one)" -eq 3 ]
+[ "$(entries inner_one)" -eq 12 ]
+record one.so 0 two.so 1 one.so 1
+[ "$(entries one)" -eq 1 ]
+[ "$(entries two)" -eq 1 ]
+grep -q 'one.so was loaded where something else had been' said
+$fhook print --summary recording 2>&1 | grep -q '1 times something was loaded'
+record one.so 0 one.so 0 one.so 0
+[ "$(entries one)" -eq 3 ]
+! grep -q unplaced recording/info
