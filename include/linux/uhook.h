@@ -117,6 +117,11 @@ struct uhook_point {
 };
 
 struct uhook_attachment;
+struct uhook_hits;
+struct uhook_ops;
+
+/* Called when a hook that was unregistered is gone: uhook_unregister_async(). */
+typedef void (*uhook_gone_t)(struct uhook_ops *ops, const struct uhook_hits *hits);
 
 /* How long the code of a handler may be, in bytes. */
 #define UHOOK_CODE_MAX	2048
@@ -153,6 +158,7 @@ struct uhook_attachment;
  *	not into the text, after the first hit in a process
  * @private: the owner's
  * @attachment: uhook's; NULL when not registered
+ * @leaving: uhook's; earlier registrations whose handlers may still run, or NULL
  * @refused: set by uhook_register() when it fails: the number of the point that is
  *	to blame, if one is
  *
@@ -188,6 +194,7 @@ struct uhook_ops {
 	bool			in_body;
 	void			*private;
 	struct uhook_attachment	*attachment;
+	struct uhook_attachment	*leaving;
 	unsigned int		refused;
 };
 
@@ -215,6 +222,8 @@ struct uhook_hits {
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr);
 int uhook_apply(struct uhook_ops *ops);
 void uhook_unregister(struct uhook_ops *ops, struct uhook_hits *hits);
+void uhook_unregister_async(struct uhook_ops *ops, uhook_gone_t gone);
+void uhook_barrier(void);
 void uhook_hold_hits(void);
 void uhook_release_hits(void);
 void uhook_held_hits(const struct uhook_ops *ops, struct uhook_hits *hits);

@@ -73,6 +73,8 @@ bool trace_hook_is_busy(struct trace_probe *tp);
 int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev,
 		   const struct trace_hook_words *words);
 int trace_hook_remove(struct dyn_event *ev, struct trace_probe *tp);
+int trace_hook_retire(struct dyn_event *ev, struct trace_probe *tp);
+void trace_hook_cleanup(struct trace_probe *tp);
 
 int trace_hook_check_arg(const char *arg);
 

@@ -8,6 +8,7 @@
  *
  * Whatever changes here changes under event_mutex.
  */
+#include <linux/lockdep.h>
 #include <linux/string.h>
 #include <linux/trace_events.h>
 
@@ -283,4 +284,46 @@ int trace_hook_remove(struct dyn_event *ev, struct trace_probe *tp)
 	trace_probe_unlink(tp);
 	up_write(&trace_event_sem);
 	return 0;
+}
+
+/**
+ * trace_hook_retire() - undo trace_hook_add(), though callbacks may use the probe still
+ * @ev: the place of the probe in the list of dynamic events
+ * @tp: the probe, whose event nobody uses
+ *
+ * The event is gone, and its name free. The probe and its event are memory that the
+ * callbacks may look at until trace_hook_cleanup(). The event is freed with the last
+ * of its probes, which therefore has to be the last one that is cleaned up. Under
+ * event_mutex.
+ *
+ * Return: 0, or -EBUSY.
+ */
+int trace_hook_retire(struct dyn_event *ev, struct trace_probe *tp)
+{
+	bool last = !trace_probe_has_sibling(tp);
+
+	lockdep_assert_held(&event_mutex);
+
+	if (last && trace_probe_unregister_event_call(tp))
+		return -EBUSY;
+
+	dyn_event_remove(ev);
+	if (last)
+		return 0;
+	/* The event belongs to its other probes, of which the last one frees it. */
+	down_write(&trace_event_sem);
+	list_del_init(&tp->list);
+	up_write(&trace_event_sem);
+	return 0;
+}
+
+/**
+ * trace_hook_cleanup() - free what a probe has, and its event if the probe was the last
+ * @tp: the probe, which is not known, or was and is not any more
+ */
+void trace_hook_cleanup(struct trace_probe *tp)
+{
+	if (list_empty(&tp->list))
+		tp->event = NULL;
+	trace_probe_cleanup(tp);
 }

@@ -21,6 +21,7 @@ struct seq_file;
 #ifdef CONFIG_UHOOK_EVENTS
 
 #include <linux/path.h>
+#include <linux/refcount.h>
 #include <linux/uhook.h>
 
 #include "trace_hook.h"
@@ -57,12 +58,16 @@ struct trace_uhook_place {
  * @pid: the process that it is for, held, or NULL; never changes
  * @for_all: it is meant for all processes (or all that @pid says), and not
  *	only for those that perf looks at; changes under event_mutex
- * @past: the hits until it was last unregistered, under event_mutex
+ * @past: the hits of registrations that are gone, under the lock that uhook_hold_hits()
+ *	takes
+ * @disabled: when it was last unregistered, for cond_synchronize_rcu()
+ * @refs: references: one until its removal, one for each registration until that is gone,
+ *	one of a probe that was removed from the same event
+ * @keeps: once removed, another probe of the event, by which the event is kept, or NULL
  * @tp: fetch arguments, and the event, which several probes may share; must be
  *	last
  *
- * Lives from its definition to its removal, before which uhook_unregister() has
- * waited for hits.
+ * Lives from its definition until it is removed and no hit is in its callbacks.
  */
 struct trace_uhook {
 	struct dyn_event		devent;
@@ -72,6 +77,9 @@ struct trace_uhook {
 	struct pid			*pid;
 	bool				for_all;
 	struct uhook_hits		past;
+	unsigned long			disabled;
+	refcount_t			refs;
+	struct trace_uhook		*keeps;
 	struct trace_probe		tp;
 };
 
@@ -94,7 +102,10 @@ static inline bool trace_uhook_records(const struct trace_uhook *tuh)
 }
 
 int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word, int at);
+void trace_uhook_leave_place(struct trace_uhook_place *place);
 void trace_uhook_put_place(struct trace_uhook_place *place);
+
+void trace_uhook_put(struct trace_uhook *tuh);
 
 void trace_uhook_init(struct trace_uhook *tuh);
 int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *words);

@@ -9,13 +9,15 @@
  * that perf looks at, as uprobe events are. When those change, or a trace
  * instance comes or goes beside perf, uhook is told to ask again.
  *
- * Whatever changes here changes under event_mutex. uhook_unregister() waits
- * for hits, so that a hook that is not registered has none.
+ * Whatever changes here changes under event_mutex. Nothing waits under it for tasks
+ * that are in a handler: a probe is freed when its registrations are gone. Hits that are
+ * being handled when an event is disabled find that no file wants them.
  */
 #define pr_fmt(fmt)	"trace_uhook: " fmt
 
 #include <linux/init.h>
 #include <linux/pid.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/trace_events.h>
 
@@ -73,31 +75,33 @@ static int attach(struct trace_probe *tp)
 	return uhook_register(&tuh->ops, &point, 1);
 }
 
-/* Its hits so far */
-/* Behind uhook_hold_hits() */
-static void get_hits(struct trace_uhook *tuh, struct uhook_hits *hits)
+static void add_hits(struct uhook_hits *sum, const struct uhook_hits *hits)
 {
-	struct uhook_hits now;
+	sum->kernel += hits->kernel;
+	sum->user += hits->user;
+	sum->jumped += hits->jumped;
+	sum->lost += hits->lost;
+	sum->missed += hits->missed;
+}
 
-	uhook_held_hits(&tuh->ops, &now);
-	hits->kernel = tuh->past.kernel + now.kernel;
-	hits->user = tuh->past.user + now.user;
-	hits->jumped = tuh->past.jumped + now.jumped;
-	hits->lost = tuh->past.lost + now.lost;
-	hits->missed = tuh->past.missed + now.missed;
+/* No task is in a handler of this registration any more. */
+static void on_gone(struct uhook_ops *ops, const struct uhook_hits *hits)
+{
+	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+
+	add_hits(&tuh->past, hits);
+	trace_uhook_put(tuh);
 }
 
 static void detach(struct trace_probe *tp)
 {
 	struct trace_uhook *tuh = uhook_of_probe(tp);
-	struct uhook_hits last;
 
-	uhook_unregister(&tuh->ops, &last);
-	tuh->past.kernel += last.kernel;
-	tuh->past.user += last.user;
-	tuh->past.jumped += last.jumped;
-	tuh->past.lost += last.lost;
-	tuh->past.missed += last.missed;
+	lockdep_assert_held(&event_mutex);
+
+	refcount_inc(&tuh->refs);
+	uhook_unregister_async(&tuh->ops, on_gone);
+	tuh->disabled = get_state_synchronize_rcu();
 }
 
 /*
@@ -306,26 +310,53 @@ int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *word
 	return 0;
 }
 
+/* Another probe of the same event, or NULL */
+static struct trace_uhook *other_probe(struct trace_uhook *tuh)
+{
+	struct trace_probe *tp;
+
+	lockdep_assert_held(&event_mutex);
+
+	list_for_each_entry(tp, trace_probe_probe_list(&tuh->tp), list)
+		if (tp != &tuh->tp)
+			return uhook_of_probe(tp);
+	return NULL;
+}
+
 /**
  * trace_uhook_remove() - undo trace_uhook_add()
  * @tuh: the probe
  *
- * Under event_mutex. Afterwards no hit uses it and the probe may be freed.
+ * Under event_mutex. Afterwards, and after trace_uhook_put(), it is freed when no hit is
+ * in its callbacks any more.
  *
  * Return: 0, or -EBUSY if somebody uses the event.
  */
 int trace_uhook_remove(struct trace_uhook *tuh)
 {
+	struct trace_uhook *other = other_probe(tuh);
 	int ret;
 
 	if (trace_uhook_is_busy(&tuh->devent))
 		return -EBUSY;
 
-	ret = trace_hook_remove(&tuh->devent, &tuh->tp);
+	/*
+	 * A hit writes its record under RCU, and the file of the event goes now. This
+	 * waits if the event was disabled just before, and for many events once.
+	 */
+	cond_synchronize_rcu(tuh->disabled);
+	ret = trace_hook_retire(&tuh->devent, &tuh->tp);
+	if (ret)
+		return ret;
+
+	if (other) {
+		refcount_inc(&other->refs);
+		tuh->keeps = other;
+	}
 	/* What only counts; all else was unregistered when disabled. */
-	if (!ret && tuh->ops.attachment)
-		uhook_unregister(&tuh->ops, NULL);
-	return ret;
+	if (tuh->ops.attachment)
+		detach(&tuh->tp);
+	return 0;
 }
 
 static void show_event_hits(struct seq_file *m, struct trace_probe *event)
@@ -334,12 +365,9 @@ static void show_event_hits(struct seq_file *m, struct trace_probe *event)
 	struct trace_probe *tp;
 
 	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
-		get_hits(uhook_of_probe(tp), &hits);
-		sum.kernel += hits.kernel;
-		sum.user += hits.user;
-		sum.jumped += hits.jumped;
-		sum.lost += hits.lost;
-		sum.missed += hits.missed;
+		uhook_held_hits(&uhook_of_probe(tp)->ops, &hits);
+		add_hits(&sum, &hits);
+		add_hits(&sum, &uhook_of_probe(tp)->past);
 	}
 	seq_printf(m, "%s/%s kernel %llu user %llu jumped %llu",
 		   trace_probe_group_name(event), trace_probe_name(event),

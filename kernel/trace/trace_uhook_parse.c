@@ -242,11 +242,26 @@ static void name_event(struct uhook_def *def)
 
 static void free_probe(struct trace_uhook *tuh)
 {
-	trace_probe_cleanup(&tuh->tp);
+	trace_hook_cleanup(&tuh->tp);
 	trace_uhook_put_place(&tuh->place);
 	trace_uhook_put_place(&tuh->function);
 	put_pid(tuh->pid);
 	kfree(tuh);
+}
+
+/**
+ * trace_uhook_put() - drop a reference to a probe
+ * @tuh: the probe
+ */
+void trace_uhook_put(struct trace_uhook *tuh)
+{
+	struct trace_uhook *keeps;
+
+	/* Not by recursion: an event may have thousands of probes. */
+	for (; tuh && refcount_dec_and_test(&tuh->refs); tuh = keeps) {
+		keeps = tuh->keeps;
+		free_probe(tuh);
+	}
 }
 
 /* Takes over what the definition holds. */
@@ -262,6 +277,8 @@ static struct trace_uhook *alloc_probe(struct uhook_def *def, int nargs)
 		kfree(tuh);
 		return NULL;
 	}
+	refcount_set(&tuh->refs, 1);
+	tuh->disabled = get_completed_synchronize_rcu();
 	tuh->place = def->place;
 	tuh->function = def->function;
 	tuh->pid = def->pid;
@@ -413,7 +430,7 @@ static int add_probe(struct uhook_def *def, int first, int argc, const char *arg
 			log_failure(ret);
 	}
 	if (ret)
-		free_probe(tuh);
+		trace_uhook_put(tuh);
 	return ret;
 }
 
@@ -489,9 +506,13 @@ static int trace_uhook_release(struct dyn_event *ev)
 	struct trace_uhook *tuh = to_trace_uhook(ev);
 	int ret = trace_uhook_remove(tuh);
 
-	if (!ret)
-		free_probe(tuh);
-	return ret;
+	if (ret)
+		return ret;
+	/* Nobody is kept from unmounting the file system, or deleting the file for good. */
+	trace_uhook_leave_place(&tuh->place);
+	trace_uhook_leave_place(&tuh->function);
+	trace_uhook_put(tuh);
+	return 0;
 }
 
 /* Does a word that is an option say what is so? */

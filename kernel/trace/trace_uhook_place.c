@@ -317,11 +317,21 @@ int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word, i
 }
 
 /**
+ * trace_uhook_leave_place() - let go of the file of a place, and keep the rest
+ * @place: the place, at which nothing is registered any more, or one that is all zero
+ */
+void trace_uhook_leave_place(struct trace_uhook_place *place)
+{
+	path_put(&place->path);
+	place->path = (struct path){};
+}
+
+/**
  * trace_uhook_put_place() - let go what a place holds
  * @place: the place, or one that is all zero
  */
 void trace_uhook_put_place(struct trace_uhook_place *place)
 {
-	path_put(&place->path);
+	trace_uhook_leave_place(place);
 	kfree(place->text);
 }

@@ -32,7 +32,7 @@ static bool hit_consumer(struct uprobe_consumer *uc, void *regs)
 	if (!ops || !uhook_needs_body(ops) || !uhook_wanted_in(ops, current->mm))
 		return false;
 
-	uhook_count_user(uhook_ops_counter(ops), false);
+	uhook_count_user(uhook_consumer_counter(uc), false);
 	if (ops->user == UHOOK_USER_RECORD)
 		uhook_record_here(ops, regs);
 

@@ -241,7 +241,7 @@ static bool collect(struct uprobe_consumer *uc, void *data)
 	}
 
 	if (c->set && c->nr < c->set->nr)
-		c->set->counters[c->nr] = uhook_ops_counter(ops);
+		c->set->counters[c->nr] = uhook_consumer_counter(uc);
 	c->nr++;
 
 	return false;

@@ -639,7 +639,7 @@ int uhook_demote_around(struct mm_struct *mm, const struct uhook_mm *um, unsigne
 
 /* ops.c */
 struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc);
-struct uhook_counter *uhook_ops_counter(const struct uhook_ops *ops);
+struct uhook_counter *uhook_consumer_counter(struct uprobe_consumer *uc);
 int uhook_point_number(struct uprobe *uprobe, const struct uhook_counter *counter);
 
 /* Is there anything that a jump could lead to? */

@@ -10,50 +10,84 @@
  * and go with uhook_ops_lock held. Tasks that are being hit find them through
  * their consumers, under RCU tasks trace.
  *
+ * Unregistering takes the consumers away at once. Their memory, and the hook itself,
+ * may be in use until a grace period has passed; a work item waits for it, and one
+ * grace period serves all hooks that have left by the time it begins.
+ *
  * IPCOM000199350: the user gives the address and both handlers, they are checked,
  * or nothing happens.
  */
 #include <linux/err.h>
 #include <linux/export.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uprobes.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
 /**
  * struct uhook_consumer - a hook at one of its points
  * @uc: what uprobes know of it
- * @ops: the hook
+ * @attachment: the attachment that it belongs to
  * @uprobe: where it is
  */
 struct uhook_consumer {
 	struct uprobe_consumer	uc;
-	struct uhook_ops	*ops;
+	struct uhook_attachment	*attachment;
 	struct uprobe		*uprobe;
 };
 
 /**
- * struct uhook_attachment - what a registered hook has
+ * struct uhook_attachment - a hook while it is registered, and until its grace period ends
+ * @ops: the hook
  * @counter: its hits
- * @nr: how many points
- * @consumers: those
+ * @left: the hook has been unregistered: no handler begins any more
+ * @gone: called when the grace period has passed, or NULL
+ * @report: receives the hits then, or NULL
+ * @hits: the hits, read for @gone and @report
+ * @node: its place in the list of those that wait for a grace period
+ * @older: the attachment of the same hook that waits longer, or NULL
+ * @nr: the number of points
+ * @consumers: the consumers, one a point
+ *
+ * Under uhook_ops_lock, except that tasks which are hit read @ops, @counter and @left.
  */
 struct uhook_attachment {
+	struct uhook_ops	*ops;
 	struct uhook_counter	*counter;
+	bool			left;
+	uhook_gone_t		gone;
+	struct uhook_hits	*report;
+	struct uhook_hits	hits;
+	struct list_head	node;
+	struct uhook_attachment	*older;
 	unsigned int		nr;
 	struct uhook_consumer	consumers[] __counted_by(nr);
 };
 
 static DEFINE_MUTEX(uhook_ops_lock);
 
+/* Attachments that wait for a grace period, in the order in which they left */
+static LIST_HEAD(leaving);
+
+static struct uhook_attachment *attachment_of(struct uprobe_consumer *uc)
+{
+	return container_of(uc, struct uhook_consumer, uc)->attachment;
+}
+
 static int consumer_handler(struct uprobe_consumer *uc, struct pt_regs *regs)
 {
-	struct uhook_ops *ops = container_of(uc, struct uhook_consumer, uc)->ops;
+	struct uhook_attachment *attachment = attachment_of(uc);
+	struct uhook_ops *ops = attachment->ops;
 
+	if (READ_ONCE(attachment->left))
+		return 0;
 	/* Nothing to do here: no breakpoint either, if that is true of all. */
 	if (!uhook_wanted_in(ops, current->mm))
 		return UPROBE_HANDLER_REMOVE;
@@ -61,7 +95,7 @@ static int consumer_handler(struct uprobe_consumer *uc, struct pt_regs *regs)
 		ops->handler(ops, regs);
 	/* What happens in the program is counted there: uhook_enter_body(). */
 	if (!uhook_needs_body(ops) && !ops->ret_handler)
-		uhook_count_user(ops->attachment->counter, false);
+		uhook_count_user(attachment->counter, false);
 
 	return 0;
 }
@@ -69,20 +103,21 @@ static int consumer_handler(struct uprobe_consumer *uc, struct pt_regs *regs)
 static int consumer_ret_handler(struct uprobe_consumer *uc, unsigned long func,
 				struct pt_regs *regs)
 {
-	struct uhook_ops *ops = container_of(uc, struct uhook_consumer, uc)->ops;
+	struct uhook_attachment *attachment = attachment_of(uc);
+	struct uhook_ops *ops = attachment->ops;
 
-	if (!uhook_wanted_in(ops, current->mm))
+	if (READ_ONCE(attachment->left) || !uhook_wanted_in(ops, current->mm))
 		return 0;
 
 	ops->ret_handler(ops, func, regs);
-	uhook_count_user(ops->attachment->counter, false);
+	uhook_count_user(attachment->counter, false);
 
 	return 0;
 }
 
 static bool consumer_filter(struct uprobe_consumer *uc, struct mm_struct *mm)
 {
-	return uhook_wanted_in(container_of(uc, struct uhook_consumer, uc)->ops, mm);
+	return uhook_wanted_in(attachment_of(uc)->ops, mm);
 }
 
 /* Whose consumer it is, or NULL if it is not uhook's. */
@@ -91,7 +126,7 @@ struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc)
 	if (uc->handler != consumer_handler)
 		return NULL;
 
-	return container_of(uc, struct uhook_consumer, uc)->ops;
+	return attachment_of(uc)->ops;
 }
 
 /**
@@ -106,10 +141,13 @@ bool uhook_is_consumer(struct uprobe_consumer *uc)
 	return uhook_consumer_ops(uc);
 }
 
-/* The counter of a hook that was found through its consumer. */
-struct uhook_counter *uhook_ops_counter(const struct uhook_ops *ops)
+/*
+ * The counter of the hook whose consumer it is. The hook may have been unregistered
+ * meanwhile, and registered again with another counter.
+ */
+struct uhook_counter *uhook_consumer_counter(struct uprobe_consumer *uc)
 {
-	return ops->attachment->counter;
+	return attachment_of(uc)->counter;
 }
 
 struct point_number {
@@ -119,13 +157,12 @@ struct point_number {
 
 static bool find_number(struct uprobe_consumer *uc, void *data)
 {
-	struct uhook_ops *ops = uhook_consumer_ops(uc);
 	struct point_number *p = data;
 
-	if (!ops || uhook_ops_counter(ops) != p->counter)
+	if (!uhook_is_consumer(uc) || uhook_consumer_counter(uc) != p->counter)
 		return false;
 
-	p->number = container_of(uc, struct uhook_consumer, uc) - ops->attachment->consumers;
+	p->number = container_of(uc, struct uhook_consumer, uc) - attachment_of(uc)->consumers;
 
 	return true;
 }
@@ -150,14 +187,87 @@ static void detach(struct uhook_attachment *attachment)
 	for (i = 0; i < attachment->nr && attachment->consumers[i].uprobe; i++)
 		uprobe_unregister_nosync(attachment->consumers[i].uprobe,
 					 &attachment->consumers[i].uc);
-	/* Nobody is in a handler, or on the way to one. */
-	uprobe_unregister_sync();
 }
 
 static void free_attachment(struct uhook_attachment *attachment)
 {
 	uhook_leave_counter(attachment->counter);
 	kvfree(attachment);
+}
+
+static void read_hits_of(struct list_head *attachments)
+{
+	struct uhook_attachment *attachment;
+
+	lockdep_assert_held(&uhook_ops_lock);
+
+	uhook_hold_counts();
+	list_for_each_entry(attachment, attachments, node)
+		uhook_read_counter(attachment->counter, &attachment->hits);
+	uhook_release_counts();
+}
+
+/* No task is in a handler of it, or on the way to one. */
+static void release_attachment(struct uhook_attachment *attachment)
+{
+	struct uhook_ops *ops = attachment->ops;
+	struct uhook_hits hits = attachment->hits;
+	uhook_gone_t gone = attachment->gone;
+	struct uhook_attachment **pos;
+
+	lockdep_assert_held(&uhook_ops_lock);
+
+	for (pos = &ops->leaving; *pos != attachment; pos = &(*pos)->older)
+		;
+	*pos = attachment->older;
+	if (attachment->report)
+		*attachment->report = hits;
+	/* What is recorded is handed over to the hook now. */
+	free_attachment(attachment);
+	if (gone)
+		gone(ops, &hits);
+}
+
+/* Those that leave from here on have the next grace period: the work is queued again. */
+static void release_attachments(struct work_struct *work)
+{
+	struct uhook_attachment *attachment, *next;
+	LIST_HEAD(batch);
+
+	mutex_lock(&uhook_ops_lock);
+	list_splice_init(&leaving, &batch);
+	mutex_unlock(&uhook_ops_lock);
+	if (list_empty(&batch))
+		return;
+
+	uprobe_unregister_sync();
+
+	mutex_lock(&uhook_ops_lock);
+	read_hits_of(&batch);
+	list_for_each_entry_safe(attachment, next, &batch, node) {
+		release_attachment(attachment);
+		cond_resched();
+	}
+	mutex_unlock(&uhook_ops_lock);
+}
+static DECLARE_WORK(release_work, release_attachments);
+
+/* Take the hook away from its points, and leave the rest to release_work. */
+static void leave(struct uhook_ops *ops, uhook_gone_t gone, struct uhook_hits *report)
+{
+	struct uhook_attachment *attachment = ops->attachment;
+
+	lockdep_assert_held(&uhook_ops_lock);
+
+	WRITE_ONCE(attachment->left, true);
+	detach(attachment);
+	attachment->gone = gone;
+	attachment->report = report;
+	attachment->older = ops->leaving;
+	ops->leaving = attachment;
+	ops->attachment = NULL;
+	list_add_tail(&attachment->node, &leaving);
+	queue_work(system_unbound_wq, &release_work);
 }
 
 static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned int nr)
@@ -170,6 +280,7 @@ static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned 
 		return ERR_PTR(-ENOMEM);
 
 	attachment->nr = nr;
+	attachment->ops = ops;
 	attachment->counter = uhook_make_counter(ops, nr);
 	if (IS_ERR(attachment->counter)) {
 		int err = PTR_ERR(attachment->counter);
@@ -181,7 +292,7 @@ static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned 
 	for (i = 0; i < nr; i++) {
 		struct uhook_consumer *c = &attachment->consumers[i];
 
-		c->ops = ops;
+		c->attachment = attachment;
 		c->uc.handler = consumer_handler;
 		if (ops->ret_handler)
 			c->uc.ret_handler = consumer_ret_handler;
@@ -206,7 +317,7 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
 		uprobe = uprobe_register(points[i].inode, points[i].offset,
 					 points[i].ref_ctr_offset, &c->uc);
 		if (IS_ERR(uprobe)) {
-			c->ops->refused = i;
+			attachment->ops->refused = i;
 			return PTR_ERR(uprobe);
 		}
 		c->uprobe = uprobe;
@@ -235,6 +346,7 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr)
 {
 	struct uhook_attachment *attachment;
+	bool was_hit = false;
 	int ret;
 
 	if (!nr || (!ops->handler && !ops->ret_handler && ops->user == UHOOK_USER_NONE))
@@ -252,16 +364,20 @@ int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsi
 	if (ret)
 		goto unlock;
 
-	/* Whoever is hit finds the counter there. */
 	ops->attachment = attachment;
 	ret = attach(attachment, points);
-	if (ret) {
-		detach(ops->attachment);
-		free_attachment(ops->attachment);
+	if (ret && attachment->consumers[0].uprobe) {
+		was_hit = true;
+		leave(ops, NULL, NULL);
+	} else if (ret) {
+		free_attachment(attachment);
 		ops->attachment = NULL;
 	}
 unlock:
 	mutex_unlock(&uhook_ops_lock);
+	/* The first of several may have been hit, and the owner may free the hook. */
+	if (was_hit)
+		uhook_barrier();
 
 	return ret;
 }
@@ -299,11 +415,12 @@ EXPORT_SYMBOL_GPL(uhook_apply);
 
 /**
  * uhook_unregister - a hook is not wanted any more
- * @ops: it; nothing happens if it is not registered
- * @hits: receives what it has counted in all, or NULL
+ * @ops: the hook; nothing happens if it is not registered
+ * @hits: receives the hits that it has counted in all, or NULL
  *
- * Behind it no handler runs in the kernel. A task may still be in the code of a
- * handler that is built in, which needs nothing of @ops.
+ * Afterwards no handler runs in the kernel. A task may still be in the code of a
+ * handler that is built in, which needs nothing of @ops. To unregister several hooks,
+ * use uhook_unregister_async() for each and then uhook_barrier(), which wait once.
  *
  * Context: task; sleeps, and waits for a grace period.
  */
@@ -313,19 +430,48 @@ void uhook_unregister(struct uhook_ops *ops, struct uhook_hits *hits)
 		memset(hits, 0, sizeof(*hits));
 
 	mutex_lock(&uhook_ops_lock);
-	if (ops->attachment) {
-		detach(ops->attachment);
-		if (hits) {
-			uhook_hold_counts();
-			uhook_read_counter(ops->attachment->counter, hits);
-			uhook_release_counts();
-		}
-		free_attachment(ops->attachment);
-		ops->attachment = NULL;
-	}
+	if (ops->attachment)
+		leave(ops, NULL, hits);
 	mutex_unlock(&uhook_ops_lock);
+
+	uhook_barrier();
 }
 EXPORT_SYMBOL_GPL(uhook_unregister);
+
+/**
+ * uhook_unregister_async - unregister a hook, and do not wait for handlers that run
+ * @ops: the hook; nothing happens if it is not registered
+ * @gone: called later, in the order of unregistering, when no handler of this
+ *	registration runs any more; or NULL. Called with locks of uhook held, inside
+ *	which it may not call uhook; it may free @ops unless @ops is registered again
+ *
+ * Afterwards no handler begins. The hook may be registered again at once. Any number of
+ * hooks that are unregistered while a grace period passes share the next one.
+ *
+ * Context: task; sleeps, but waits for no grace period.
+ */
+void uhook_unregister_async(struct uhook_ops *ops, uhook_gone_t gone)
+{
+	mutex_lock(&uhook_ops_lock);
+	if (ops->attachment)
+		leave(ops, gone, NULL);
+	mutex_unlock(&uhook_ops_lock);
+}
+EXPORT_SYMBOL_GPL(uhook_unregister_async);
+
+/**
+ * uhook_barrier - wait until all hooks that have been unregistered are gone
+ *
+ * A module calls it after its last uhook_unregister_async(), before its text goes.
+ *
+ * Context: task; sleeps, and waits for up to two grace periods, or for none if no
+ * hook is on its way out.
+ */
+void uhook_barrier(void)
+{
+	flush_work(&release_work);
+}
+EXPORT_SYMBOL_GPL(uhook_barrier);
 
 /**
  * uhook_get_words - what the code or function of a hook has counted
@@ -371,18 +517,37 @@ void uhook_release_hits(void)
 	mutex_unlock(&uhook_ops_lock);
 }
 
+static void add_hits_of(const struct uhook_attachment *attachment, struct uhook_hits *hits)
+{
+	struct uhook_hits some;
+
+	uhook_read_counter(attachment->counter, &some);
+	hits->kernel += some.kernel;
+	hits->user += some.user;
+	hits->jumped += some.jumped;
+	hits->lost += some.lost;
+	hits->missed += some.missed;
+}
+
 /**
  * uhook_held_hits - how often a hook was hit
- * @ops: it
- * @hits: receives it; zeros when the hook is not registered
+ * @ops: the hook
+ * @hits: receives the hits of its registration, and of earlier ones whose gone callback
+ *	has not been called yet
  *
- * Context: task, behind uhook_hold_hits().
+ * Context: task, after uhook_hold_hits().
  */
 void uhook_held_hits(const struct uhook_ops *ops, struct uhook_hits *hits)
 {
+	const struct uhook_attachment *attachment;
+
+	lockdep_assert_held(&uhook_ops_lock);
+
 	memset(hits, 0, sizeof(*hits));
 	if (ops->attachment)
-		uhook_read_counter(ops->attachment->counter, hits);
+		add_hits_of(ops->attachment, hits);
+	for (attachment = ops->leaving; attachment; attachment = attachment->older)
+		add_hits_of(attachment, hits);
 }
 
 /**
