@@ -614,7 +614,7 @@ static void test_restore_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, kthread_stop(restorer));
 }
 
-static void test_moment(struct kunit *test)
+static void test_consistent(struct kunit *test)
 {
 	struct redirection *r = nest_to_other(test, FHOOK_PATCH_CONSISTENT);
 	struct task_struct *task;
@@ -650,11 +650,11 @@ static void test_moment(struct kunit *test)
 }
 
 /* Hooks stay in place through all of its steps. */
-static void try_moment_hooked(struct kunit *test, unsigned int flags,
+static void try_consistent_hooked(struct kunit *test, unsigned int flags,
 			      fhook_exit_t exit)
 {
 	struct fhook_probe *probe = fhook_probe(test, "hooked");
-	struct redirection *r = a_to_b(test, "at one moment");
+	struct redirection *r = a_to_b(test, "consistent");
 
 	r->patch.flags = FHOOK_PATCH_CONSISTENT;
 	probe->ops.flags = flags;
@@ -669,15 +669,15 @@ static void try_moment_hooked(struct kunit *test, unsigned int flags,
 	fhook_probe_unregister(probe);
 }
 
-static void test_moment_hooked(struct kunit *test)
+static void test_consistent_hooked(struct kunit *test)
 {
 	if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
 		kunit_skip(test, "no reliable stack traces here");
 
-	try_moment_hooked(test, 0, NULL);
-	try_moment_hooked(test, FHOOK_FL_REGS, NULL);
-	try_moment_hooked(test, 0, note_exit);
-	try_moment_hooked(test, FHOOK_FL_REGS, note_exit);
+	try_consistent_hooked(test, 0, NULL);
+	try_consistent_hooked(test, FHOOK_FL_REGS, NULL);
+	try_consistent_hooked(test, 0, note_exit);
+	try_consistent_hooked(test, FHOOK_FL_REGS, note_exit);
 }
 
 static int apply_fn(void *data)
@@ -690,8 +690,8 @@ static int apply_fn(void *data)
 	return err;
 }
 
-/* Before the moment comes, trampolines look, and go on in the function. */
-static void test_moment_gate(struct kunit *test)
+/* Until the switch, trampolines look at the gate, and continue in the function. */
+static void test_consistent_gate(struct kunit *test)
 {
 	unsigned long slot = fhook_test_slot(test, fhook_target_a);
 	struct redirection *r = redirection(test, "gate");
@@ -767,9 +767,9 @@ static struct kunit_case fhook_redirect_cases[] = {
 	KUNIT_CASE(test_modules),
 	KUNIT_CASE(test_task_inside),
 	KUNIT_CASE(test_restore_waits),
-	KUNIT_CASE(test_moment),
-	KUNIT_CASE(test_moment_hooked),
-	KUNIT_CASE(test_moment_gate),
+	KUNIT_CASE(test_consistent),
+	KUNIT_CASE(test_consistent_hooked),
+	KUNIT_CASE(test_consistent_gate),
 	KUNIT_CASE(test_overwritten),
 	{}
 };

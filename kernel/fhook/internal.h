@@ -15,7 +15,7 @@
  *	hook.c		registration: the API
  *	redirect.c	replacing functions: the API
  *	function.c	functions by name, and their code
- *	moment.c	doing it at one moment, when no task is in the way
+ *	consistency.c	switching a whole patch while no task is inside its functions
  *	switch.c	everything off, and on again
  *	module.c	modules and init memory that come and go
  *	tracefs.c	the files in tracefs' fhook/
@@ -543,13 +543,13 @@ struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
 					bool functions, bool replacements,
 					struct fhook_report *report);
 
-/* moment.c */
+/* consistency.c */
 #ifdef CONFIG_HAVE_RELIABLE_STACKTRACE
-int fhook_at_moment(const struct fhook_ranges *ranges, u32 *gate, u32 value,
+int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 value,
 		    struct fhook_report *report);
 void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name);
 #else
-static inline int fhook_at_moment(const struct fhook_ranges *ranges, u32 *gate,
+static inline int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate,
 				  u32 value, struct fhook_report *report)
 {
 	return -EOPNOTSUPP;

@@ -299,7 +299,7 @@ static void must_change_all(struct fhook_patch *patch, bool redirect)
  * becomes need not be looked at any more. On the way back, who is in a trampoline,
  * and so in the function, may have been sent to the replacement already.
  */
-static int change_at_moment(struct fhook_patch *patch, bool redirect,
+static int change_consistently(struct fhook_patch *patch, bool redirect,
 			    struct fhook_report *report)
 {
 	struct fhook_ranges *ranges;
@@ -312,7 +312,7 @@ static int change_at_moment(struct fhook_patch *patch, bool redirect,
 	WRITE_ONCE(patch->gate, !redirect);
 	err = change_all(patch, true, !redirect, &patch->gate, report);
 	if (!err) {
-		err = fhook_at_moment(ranges, &patch->gate, redirect, report);
+		err = fhook_switch_consistently(ranges, &patch->gate, redirect, report);
 		must_change_all(patch, err ? !redirect : redirect);
 	}
 	kfree(ranges);
@@ -324,7 +324,7 @@ static int change(struct fhook_patch *patch, bool redirect,
 		  struct fhook_report *report)
 {
 	if (patch->flags & FHOOK_PATCH_CONSISTENT && !fhook_switched_off)
-		return change_at_moment(patch, redirect, report);
+		return change_consistently(patch, redirect, report);
 
 	return change_all(patch, redirect, false, NULL, report);
 }

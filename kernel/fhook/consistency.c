@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: doing something at one moment, when no task is inside given functions.
+ * fhook: switching a whole patch while no task is inside its functions.
  *
  * All CPUs are stopped, and the stack of every task is unwound. Of one that cannot be
  * unwound without doubt, as beneath a trampoline of BPF, all words are looked at: none
@@ -183,7 +183,7 @@ static int stopped(void *data)
 }
 
 /**
- * fhook_at_moment() - write a word when no task is in given functions
+ * fhook_switch_consistently() - write a word when no task is in given functions
  * @ranges: the functions
  * @gate: the word
  * @value: the value
@@ -191,7 +191,7 @@ static int stopped(void *data)
  *
  * Return: 0, or -EBUSY if there was always one.
  */
-int fhook_at_moment(const struct fhook_ranges *ranges, u32 *gate, u32 value,
+int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 value,
 		    struct fhook_report *report)
 {
 	struct attempt attempt = {
