@@ -7,10 +7,10 @@
  *	test_fhook_context.c	contexts, other CPUs, unregistering, unwinding
  *	test_fhook_exit.c	exit callbacks, and functions that are skipped
  *	test_fhook_redirect.c	functions that are replaced
- *	test_fhook_x86.c	registers, every instruction of a trampoline, and
- *				stacks that cannot be unwound
+ *	test_fhook_x86.c	registers, and every instruction of a trampoline
+ *	test_fhook_inside.c	tasks whose stack does not show where they are
  *	test_fhook_arm64.c	registers, and interrupts in a trampoline
- *	test_fhook_targets.c	what is hooked, the only file with slots
+ *	test_fhook_targets.c	what is hooked, and most that has slots
  *	test_fhook_kernel.c	always built in: what modules cannot reach
  */
 #ifndef _TEST_FHOOK_H
@@ -158,6 +158,8 @@ int fhook_test_switch(bool on);
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size);
+struct bpf_prog;
+void fhook_test_bpf_symbol(struct bpf_prog *prog, bool on);
 
 /* test_fhook_*.c: an NMI to this CPU; not every machine can send one. */
 #if defined(CONFIG_X86_LOCAL_APIC) || defined(CONFIG_ARM64_PSEUDO_NMI)

@@ -9,6 +9,7 @@
 #include <linux/bpf.h>
 #include <linux/cleanup.h>
 #include <linux/export.h>
+#include <linux/filter.h>
 #include <linux/kernel.h>
 #include <linux/memory.h>
 #include <linux/mutex.h>
@@ -211,13 +212,29 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_trace_regs, FHOOK_KUNIT);
  * @size: how many there is room for
  *
  * Return: how many there are, or a negative errno if the stack cannot be
- * unwound without doubt, which would hold up a live patch.
+ * unwound reliably, which would hold up a live patch.
  */
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size)
 {
 	return stack_trace_save_tsk_reliable(current, store, size);
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_trace_reliable, FHOOK_KUNIT);
+
+#ifdef CONFIG_BPF_JIT
+/**
+ * fhook_test_bpf_symbol() - let the kernel know the text of a BPF program, or forget it
+ * @prog: the program, compiled
+ * @on: true to add its symbol, false to remove it
+ */
+void fhook_test_bpf_symbol(struct bpf_prog *prog, bool on)
+{
+	if (on)
+		bpf_prog_kallsyms_add(prog);
+	else
+		bpf_prog_kallsyms_del(prog);
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_symbol, FHOOK_KUNIT);
+#endif
 
 #ifdef CONFIG_X86_64
 /**

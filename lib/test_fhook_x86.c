@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of fhook on x86_64: every register through both trampolines, every
- * instruction of a trampoline under the eyes of the unwinder, and tasks of which that
- * sees nothing.
+ * KUnit tests of fhook on x86_64: every register through both trampolines, and
+ * unwinding from every instruction of a trampoline.
  */
 #include <linux/fhook_redirect.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
 #include <linux/kernel.h>
-#include <linux/kthread.h>
 #include <linux/linkage.h>
 #include <linux/module.h>
-#include <linux/objtool.h>
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
@@ -556,102 +553,6 @@ static void test_direct_calls(struct kunit *test)
 		fhook_probe_unregister(probes[i]);
 }
 
-/*
- * Tasks whose stack cannot be unwound
- */
-
-/* Called by assembler, beneath which no unwinder sees a caller. */
-asmlinkage void test_fhook_beneath(void);
-void test_fhook_hide(void);
-STACK_FRAME_NON_STANDARD(test_fhook_hide);
-
-asm("	.pushsection .text, \"ax\", @progbits\n"
-	"	.type test_fhook_hide, @function\n"
-	"	.globl test_fhook_hide\n"
-	"test_fhook_hide:\n"
-	"	" ASM_ENDBR
-	"	subq	$24, %rsp\n"
-	"	call	test_fhook_beneath\n"
-	"	addq	$24, %rsp\n"
-	"	" ASM_RET
-	"	.size test_fhook_hide, . - test_fhook_hide\n"
-	"	.popsection\n");
-
-static int beneath_reliable;
-
-asmlinkage void test_fhook_beneath(void)
-{
-	unsigned long entries[32];
-
-	beneath_reliable = fhook_test_trace_reliable(entries, ARRAY_SIZE(entries));
-	fhook_stay(0);
-}
-
-static u32 hidden_nest(u32 value)
-{
-	test_fhook_hide();
-
-	return value + 1;
-}
-
-static int hide_fn(void *inside)
-{
-	if (inside)
-		fhook_target_nest(1, hidden_nest);
-	else
-		test_fhook_hide();
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-
-	return 0;
-}
-
-static u32 hide_instead(u32 value, u32 (*nest)(u32 value))
-{
-	return nest(value) + 100;
-}
-
-/* A task in the midst of neither is in nobody's way; one inside is, nevertheless. */
-static void try_hidden(struct kunit *test, fhook_exit_t exit)
-{
-	struct fhook_probe *probe = fhook_probe(test, "around");
-	struct fhook_redirect redirect = {
-		.func		= "fhook_target_nest",
-		.module		= TARGETS_MODULE,
-		.replacement	= hide_instead,
-	};
-	struct fhook_patch patch = {
-		.name		= "hidden",
-		.owner		= THIS_MODULE,
-		.redirects	= &redirect,
-		.num		= 1,
-		.flags		= FHOOK_PATCH_CONSISTENT,
-	};
-	struct task_struct *task;
-
-	probe->ops.exit = exit;
-	fhook_probe_register(probe, "fhook_target_nest");
-	task = fhook_stay_begin(test, hide_fn, NULL);
-	if (IS_ENABLED(CONFIG_UNWINDER_ORC))
-		KUNIT_EXPECT_LT(test, beneath_reliable, 0);
-	KUNIT_EXPECT_EQ(test, 0, fhook_redirect(&patch));
-	KUNIT_EXPECT_EQ(test, 0, fhook_restore(&patch));
-	fhook_stay_end(task);
-
-	task = fhook_stay_begin(test, hide_fn, test);
-	KUNIT_EXPECT_EQ(test, -EBUSY, fhook_redirect(&patch));
-	fhook_stay_end(task);
-	KUNIT_EXPECT_EQ(test, 0, fhook_redirect(&patch));
-	KUNIT_EXPECT_EQ(test, 0, fhook_restore(&patch));
-	fhook_probe_unregister(probe);
-}
-
-static void test_hidden_stack(struct kunit *test)
-{
-	try_hidden(test, NULL);
-	try_hidden(test, step_exit);
-}
-
 static struct kunit_case fhook_x86_cases[] = {
 	KUNIT_CASE(test_preserved),
 	KUNIT_CASE(test_regs),
@@ -660,7 +561,6 @@ static struct kunit_case fhook_x86_cases[] = {
 	KUNIT_CASE(test_unwind_each_instruction),
 	KUNIT_CASE(test_unwind_each_instruction_exit),
 	KUNIT_CASE(test_unwind_each_instruction_redirected),
-	KUNIT_CASE_SLOW(test_hidden_stack),
 	{}
 };
 

@@ -2,26 +2,29 @@
 /*
  * fhook: switching a whole patch while no task is inside its functions.
  *
- * All CPUs are stopped, and the stack of every task is unwound. Of one that cannot be
- * unwound without doubt, as beneath a trampoline of BPF, all words are looked at: none
- * of them leads to where the task is not to be, or it counts as being there. If nobody
- * is, a word is written that trampolines look at, and so all of a table is in force at once.
- * Otherwise the CPUs go on, and it is tried again a little later. What it does not
- * see are NMIs that happen at that moment, and tasks that are past the end of
- * their lists, in do_exit().
+ * All CPUs are stopped, and the stack of every task is unwound. If no task is inside,
+ * a word is written that trampolines look at, which switches all functions of a
+ * patch at once. Otherwise the CPUs go on, and fhook looks again a little later.
  *
- * klp_try_complete_transition() is the mainline counterpart, which takes task by
- * task to the new functions, and needs both to be right meanwhile.
+ * A stack that cannot be unwound reliably is in the way, as it is for livepatch: a
+ * task can be inside a function without any word on its stack that says so, because
+ * a kprobe's slot or detour holds copies of the function's instructions. Preempted
+ * tasks leave such places by themselves. What sleeps has called something, and calls
+ * made by BPF code are unwound reliably (arch/x86/kernel/unwind_orc.c), so that no
+ * sleeping task is in the way for ever.
+ *
+ * Not seen are NMIs that interrupt a stopped CPU, and tasks in do_exit() that are no
+ * longer on the task list.
+ *
+ * klp_try_complete_transition() is the mainline counterpart, which switches task by
+ * task, and needs both versions to be right meanwhile.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/delay.h>
-#include <linux/ftrace.h>
 #include <linux/minmax.h>
-#include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
@@ -44,7 +47,8 @@
  * @value: the value
  * @comm: of the task that is in the way
  * @pid: of that task
- * @addr: where in which function it is
+ * @addr: address inside a function, from its stack; 0 if that cannot be unwound
+ *	reliably
  */
 struct attempt {
 	const struct fhook_ranges *ranges;
@@ -58,91 +62,21 @@ struct attempt {
 /* Only used with all other CPUs stopped. */
 static unsigned long entries[MAX_ENTRIES];
 
-/* Where a task is inside, by what can be unwound without doubt; 0 if it is not. */
-static unsigned long unwound_inside(const struct fhook_ranges *ranges, int num)
-{
-	int i;
-
-	for (i = 0; i < num; i++) {
-		if (fhook_in_ranges(ranges, entries[i]))
-			return entries[i];
-	}
-
-	return 0;
-}
-
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-static unsigned long fgraph_inside(const struct fhook_ranges *ranges,
-				   struct task_struct *task)
-{
-	struct ftrace_ret_stack *call;
-	int i;
-
-	for (i = 0; (call = ftrace_graph_get_ret_stack(task, i)); i++) {
-		if (fhook_in_ranges(ranges, call->ret))
-			return call->ret;
-	}
-
-	return 0;
-}
-#else
-static unsigned long fgraph_inside(const struct fhook_ranges *ranges,
-				   struct task_struct *task)
-{
-	return 0;
-}
-#endif
-
-#ifdef CONFIG_RETHOOK
-static unsigned long rethook_inside(const struct fhook_ranges *ranges,
-				    struct task_struct *task)
-{
-	struct rethook_node *call;
-
-	llist_for_each_entry(call, task->rethooks.first, llist) {
-		if (fhook_in_ranges(ranges, call->ret_addr))
-			return call->ret_addr;
-	}
-
-	return 0;
-}
-#else
-static unsigned long rethook_inside(const struct fhook_ranges *ranges,
-				    struct task_struct *task)
-{
-	return 0;
-}
-#endif
-
-/* By all that is on the stack, and by those who keep what belongs there. */
-static unsigned long maybe_inside(const struct fhook_ranges *ranges,
-				  struct task_struct *task)
-{
-	unsigned long *word = (void *)fhook_arch_stack_pointer(task);
-	unsigned long *end = task_stack_page(task) + THREAD_SIZE, addr;
-
-	for (; word < end; word++) {
-		addr = READ_ONCE_NOCHECK(*word);
-		if (fhook_in_ranges(ranges, addr))
-			return addr;
-	}
-
-	return fhook_frames_inside(task, ranges) ?:
-	       fgraph_inside(ranges, task) ?: rethook_inside(ranges, task);
-}
-
 static bool in_the_way(struct attempt *attempt, struct task_struct *task)
 {
-	int num;
+	int i, num;
 
 	/* What stops the CPUs is in none of these functions. */
 	if (task_curr(task))
 		return false;
 
+	attempt->addr = 0;
 	num = stack_trace_save_tsk_reliable(task, entries, MAX_ENTRIES);
-	attempt->addr = num < 0 ? maybe_inside(attempt->ranges, task) :
-				  unwound_inside(attempt->ranges, num);
-	if (!attempt->addr)
+	for (i = 0; i < num && !attempt->addr; i++) {
+		if (fhook_in_ranges(attempt->ranges, entries[i]))
+			attempt->addr = entries[i];
+	}
+	if (num >= 0 && !attempt->addr)
 		return false;
 
 	/* Not get_task_comm(): a task that was stopped may have the lock. */
@@ -207,6 +141,11 @@ int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 
 		msleep(WAIT_MS);
 	}
 
+	if (!attempt.addr)
+		return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, 0,
+				  "the stack of task %s (%d) cannot be unwound reliably, so it may be in a function of the patch, at the last of %u looks",
+				  attempt.comm, attempt.pid, TRIES);
+
 	return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, attempt.addr,
 			  "task %s (%d) is in %ps, at the last of %u looks",
 			  attempt.comm, attempt.pid, (void *)attempt.addr,
@@ -230,7 +169,12 @@ void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 		if (waited < PATIENCE_MS)
 			continue;
 		waited = 0;
-		pr_info("%s: waiting for task %s (%d) to leave %ps\n", name,
-			attempt.comm, attempt.pid, (void *)attempt.addr);
+		if (attempt.addr)
+			pr_info("%s: waiting for task %s (%d) to leave %ps\n",
+				name, attempt.comm, attempt.pid,
+				(void *)attempt.addr);
+		else
+			pr_info("%s: waiting for task %s (%d), whose stack cannot be unwound reliably, so that it may be in a replacement\n",
+				name, attempt.comm, attempt.pid);
 	}
 }

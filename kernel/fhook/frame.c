@@ -233,31 +233,6 @@ unsigned long fhook_ret_addr(struct task_struct *task,
 }
 
 /**
- * fhook_frames_inside() - is a task inside functions, by the frames that it has?
- * @task: the task, which does not run
- * @ranges: the functions
- *
- * Return: the return address that a frame keeps and that leads there, or 0.
- */
-unsigned long fhook_frames_inside(struct task_struct *task,
-				  const struct fhook_ranges *ranges)
-{
-	struct fhook_stack *stack = task->fhook_stack;
-	struct fhook_frame *frame;
-
-	if (!stack)
-		return 0;
-
-	for (frame = stack->top; (void *)frame < fhook_stack_end(stack);
-	     frame = older(frame)) {
-		if (frame->key && fhook_in_ranges(ranges, frame->ret))
-			return frame->ret;
-	}
-
-	return 0;
-}
-
-/**
  * fhook_frames_drop() - forget the calls of a task that will not return
  * @stack: of a task that has ended, or that starts anew
  */

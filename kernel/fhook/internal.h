@@ -497,8 +497,6 @@ unsigned int fhook_exits_dying(void);
 void fhook_frame_pop(struct fhook_frame *frame);
 void fhook_return_handler(struct fhook_regs *fregs);
 void fhook_regs_return_handler(struct fhook_regs *fregs);
-unsigned long fhook_frames_inside(struct task_struct *task,
-				  const struct fhook_ranges *ranges);
 void fhook_frames_drop(struct fhook_stack *stack);
 
 /* stack.c */

@@ -6,7 +6,6 @@
 #define _ASM_X86_FHOOK_ARCH_H
 
 #include <linux/fhook.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/text-patching.h>
@@ -47,12 +46,6 @@ static __always_inline void
 fhook_regs_unhijack(struct fhook_regs *fregs, bool full)
 {
 	WRITE_ONCE(fregs->parent, full ? fregs->regs.ip : fregs->ip);
-}
-
-/* Where the stack of a task ends that does not run. */
-static inline unsigned long fhook_arch_stack_pointer(struct task_struct *task)
-{
-	return task->thread.sp;
 }
 
 /* Leave nothing to execute in memory that can still be written. */
