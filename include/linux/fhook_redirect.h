@@ -94,7 +94,6 @@ struct fhook_patch {
 	/* private: under fhook's mutex */
 	struct list_head	list;
 	bool			in_force;
-	u32			gate;
 	time64_t		since;
 };
 

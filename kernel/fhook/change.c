@@ -331,7 +331,7 @@ static void patch_all(struct fhook_txn *txn)
  */
 static bool keeps_set(const struct fhook_change *c)
 {
-	return is_foreign(c) && (c->new || c->old->text);
+	return is_foreign(c) && c->old && (c->new || c->old->text);
 }
 
 /* No set is left before all are taken: one site may leave what another takes. */
@@ -412,4 +412,89 @@ void fhook_txn_abort(struct fhook_txn *txn)
 			xa_release(&c->table->used, c->site);
 	}
 	txn_end(txn);
+}
+
+/**
+ * fhook_txn_reverse() - plan to undo another transaction
+ * @txn: the transaction, empty
+ * @other: the other one, planned and not committed
+ *
+ * Return: 0, or -ENOMEM, which the report of @txn describes.
+ */
+int fhook_txn_reverse(struct fhook_txn *txn, const struct fhook_txn *other)
+{
+	unsigned int i;
+
+	if (!other->num)
+		return 0;
+
+	txn->changes = kvmalloc_array(other->num, sizeof(*txn->changes),
+				      GFP_KERNEL);
+	if (!txn->changes)
+		return fhook_fail(txn->report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+				  "no memory for %u changes", other->num);
+
+	for (i = 0; i < other->num; i++) {
+		txn->changes[i] = other->changes[i];
+		txn->changes[i].new = other->changes[i].old;
+	}
+	txn->num = other->num;
+	txn->max = other->num;
+
+	return 0;
+}
+
+/**
+ * fhook_txn_hold() - keep what was planned through other transactions
+ * @txn: the transaction; it only detaches, and so cannot fail
+ *
+ * What it needs is there, so that it does not depend on memory later. It ends
+ * by fhook_txn_commit_held() or fhook_txn_abort_held(), under the same hold of
+ * fhook_mutex.
+ */
+void fhook_txn_hold(struct fhook_txn *txn)
+{
+	unsigned int i;
+
+	for (i = 0; i < txn->num; i++)
+		fhook_set_get(txn->changes[i].new);
+}
+
+/**
+ * fhook_txn_commit_held() - let it happen, from whatever its sites have by now
+ * @txn: the transaction, which has ended
+ *
+ * Needs no memory: each of its sites either has a set or is to have none, or had none
+ * when room was reserved.
+ */
+void fhook_txn_commit_held(struct fhook_txn *txn)
+{
+	struct fhook_change *c;
+	unsigned int i;
+
+	for (i = 0; i < txn->num; i++) {
+		c = &txn->changes[i];
+		c->old = xa_load(&c->table->used, c->site);
+	}
+
+	mutex_lock(&text_mutex);
+	WARN_ON_ONCE(verify_all(txn));
+	patch_all(txn);
+	mutex_unlock(&text_mutex);
+
+	remember_all(txn);
+	fhook_txn_abort_held(txn);
+}
+
+/**
+ * fhook_txn_abort_held() - forget what was planned
+ * @txn: the transaction, which has ended
+ */
+void fhook_txn_abort_held(struct fhook_txn *txn)
+{
+	unsigned int i;
+
+	for (i = 0; i < txn->num; i++)
+		fhook_set_put(txn->changes[i].new);
+	fhook_txn_abort(txn);
 }

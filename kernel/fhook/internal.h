@@ -468,6 +468,8 @@ struct fhook_set *fhook_set_redirected(struct fhook_set *old,
 				       struct fhook_report *report);
 bool fhook_set_has(const struct fhook_set *set, const struct fhook_hook *hook);
 void fhook_set_get(struct fhook_set *set);
+u32 *fhook_gate_alloc(u32 value);
+void fhook_gate_put(const u32 *gate);
 void fhook_set_put(struct fhook_set *set);
 void fhook_set_drop_unused(void);
 void fhook_set_kill(struct fhook_hook *hook);
@@ -479,6 +481,10 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		  struct fhook_hook *hook);
 int fhook_txn_redirect(struct fhook_txn *txn, struct fhook_table *table,
 		       u32 site, unsigned long target, const u32 *gate);
+int fhook_txn_reverse(struct fhook_txn *txn, const struct fhook_txn *other);
+void fhook_txn_hold(struct fhook_txn *txn);
+void fhook_txn_commit_held(struct fhook_txn *txn);
+void fhook_txn_abort_held(struct fhook_txn *txn);
 int fhook_txn_commit(struct fhook_txn *txn);
 void fhook_txn_abort(struct fhook_txn *txn);
 bool fhook_table_clear(struct fhook_table *table);

@@ -252,69 +252,126 @@ static int check_all(struct fhook_patch *patch, struct fhook_report *report)
 	return err;
 }
 
-/*
- * Let the functions of a patch go on in their replacements, or in themselves. If
- * it must, it does not fail for a slot that somebody else has overwritten.
- */
-static int change_all(struct fhook_patch *patch, bool redirect, bool must,
-		      const u32 *gate, struct fhook_report *report)
+/* Plan to let the functions of a patch continue in their replacements, or in themselves. */
+static int plan_all(struct fhook_txn *txn, struct fhook_patch *patch,
+		    bool redirect, const u32 *gate)
+{
+	struct fhook_redirect *r;
+	int err = 0;
+
+	for (r = patch->redirects; r < end_of(patch) && !err; r++) {
+		if (r->table)
+			err = fhook_txn_redirect(txn, r->table, r->site,
+						 redirect ?
+						 (long)r->replacement : 0,
+						 gate);
+	}
+
+	return err;
+}
+
+static int change_all(struct fhook_patch *patch, bool redirect,
+		      struct fhook_report *report)
 {
 	struct fhook_txn txn = {
 		.report		= report,
-		.detach		= must || !redirect,
+		.detach		= !redirect,
 		.skip_foreign	= patch->in_force,
 	};
-	struct fhook_redirect *r;
-	int err;
+	int err = plan_all(&txn, patch, redirect, NULL);
 
-	for (r = patch->redirects; r < end_of(patch); r++) {
-		if (!r->table)
-			continue;
-		err = fhook_txn_redirect(&txn, r->table, r->site,
-					 redirect ? (long)r->replacement : 0,
-					 gate);
-		if (err) {
-			fhook_txn_abort(&txn);
-			return err;
-		}
+	if (err) {
+		fhook_txn_abort(&txn);
+		return err;
 	}
 
 	return fhook_txn_commit(&txn);
 }
 
-/* For what must not fail: wait until there is memory. */
-static void must_change_all(struct fhook_patch *patch, bool redirect)
-{
-	struct fhook_report report;
+/**
+ * struct consistent - a consistent switch, planned whole
+ * @gated: lets the functions look at the gate
+ * @done: what follows if no task was inside
+ * @undo: what follows if one always was
+ */
+struct consistent {
+	struct fhook_txn	gated;
+	struct fhook_txn	done;
+	struct fhook_txn	undo;
+};
 
-	while (change_all(patch, redirect, true, NULL, &report)) {
-		pr_warn_ratelimited("%s: %s; trying again\n", patch->name,
-				    report.text);
-		msleep(100);
+/* All memory that it can need is allocated here: a gate is not left half open. */
+static int plan_consistent(struct consistent *c, struct fhook_patch *patch,
+			   bool redirect, const u32 *gate,
+			   struct fhook_report *report)
+{
+	bool skip = patch->in_force;
+	int err;
+
+	c->gated = (struct fhook_txn){ .report = report, .detach = !redirect,
+				       .skip_foreign = skip };
+	c->done = (struct fhook_txn){ .report = report, .detach = true,
+				      .skip_foreign = skip };
+	c->undo = c->done;
+
+	err = plan_all(&c->gated, patch, true, gate) ?:
+	      plan_all(&c->done, patch, redirect, NULL) ?:
+	      fhook_txn_reverse(&c->undo, &c->gated);
+	if (!err) {
+		fhook_txn_hold(&c->done);
+		fhook_txn_hold(&c->undo);
+		return 0;
 	}
+
+	fhook_txn_abort(&c->undo);
+	fhook_txn_abort(&c->done);
+	fhook_txn_abort(&c->gated);
+
+	return err;
 }
 
 /*
- * One step at one moment. The gate says what is so while it is tried; what it
- * becomes need not be looked at any more. On the way back, who is in a trampoline,
- * and so in the function, may have been sent to the replacement already.
+ * The gate has the value that holds until the switch. On the way back, a task that
+ * is in a trampoline, and so in the function, may have been sent to the replacement
+ * already.
  */
+static int switch_planned(struct consistent *c, const struct fhook_ranges *ranges,
+			  u32 *gate, bool redirect, struct fhook_report *report)
+{
+	int err = fhook_txn_commit(&c->gated);
+
+	if (err) {
+		fhook_txn_abort_held(&c->undo);
+		fhook_txn_abort_held(&c->done);
+		return err;
+	}
+
+	err = fhook_switch_consistently(ranges, gate, redirect, report);
+	fhook_txn_commit_held(err ? &c->undo : &c->done);
+	fhook_txn_abort_held(err ? &c->done : &c->undo);
+
+	return err;
+}
+
 static int change_consistently(struct fhook_patch *patch, bool redirect,
-			    struct fhook_report *report)
+			       struct fhook_report *report)
 {
 	struct fhook_ranges *ranges;
+	struct consistent c;
+	u32 *gate;
 	int err;
 
 	ranges = fhook_patch_ranges(patch, true, !redirect, report);
 	if (IS_ERR(ranges))
 		return PTR_ERR(ranges);
 
-	WRITE_ONCE(patch->gate, !redirect);
-	err = change_all(patch, true, !redirect, &patch->gate, report);
-	if (!err) {
-		err = fhook_switch_consistently(ranges, &patch->gate, redirect, report);
-		must_change_all(patch, err ? !redirect : redirect);
-	}
+	gate = fhook_gate_alloc(!redirect);
+	err = gate ? plan_consistent(&c, patch, redirect, gate, report) :
+		     fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+				"no memory to switch %s", patch->name);
+	if (!err)
+		err = switch_planned(&c, ranges, gate, redirect, report);
+	fhook_gate_put(gate);
 	kfree(ranges);
 
 	return err;
@@ -326,7 +383,7 @@ static int change(struct fhook_patch *patch, bool redirect,
 	if (patch->flags & FHOOK_PATCH_CONSISTENT && !fhook_switched_off)
 		return change_consistently(patch, redirect, report);
 
-	return change_all(patch, redirect, false, NULL, report);
+	return change_all(patch, redirect, report);
 }
 
 static void set_in_force(struct fhook_patch *patch)
@@ -449,7 +506,7 @@ static int put_in_force(struct fhook_patch *patch, struct fhook_report *report)
 	return 0;
 }
 
-/* Who was on the way to a replacement, or to the gate, has arrived. */
+/* Every task that was on the way to a replacement has arrived. */
 static void wait_on_the_way(void)
 {
 	synchronize_rcu_tasks_rude();
@@ -470,7 +527,9 @@ static void report_patch(const struct fhook_patch *patch,
  * Happens wholly or not at all: on error no function is replaced, and
  * &fhook_patch.report or the log says what failed and where. Without
  * %FHOOK_PATCH_CONSISTENT, functions are replaced one after the other, and who is
- * inside one goes on there. May sleep; with that flag for half a second.
+ * inside one goes on there. May sleep; with that flag, fhook looks for a task in the
+ * way up to 20 times, 25 ms apart, with the lock of fhook held, and waits for no grace
+ * period if that fails.
  *
  * The counterpart in mainline is klp_enable_patch().
  *
@@ -490,8 +549,6 @@ int fhook_redirect(struct fhook_patch *patch)
 	if (!err)
 		err = put_in_force(patch, &report);
 	mutex_unlock(&fhook_mutex);
-	if (err == -EBUSY && report.error == FHOOK_ERR_TASK)
-		wait_on_the_way();
 	if (err)
 		report_patch(patch, &report);
 	else
@@ -615,7 +672,7 @@ int fhook_patches_attach(struct module *mod, struct fhook_report *report)
 		if (!err)
 			err = check_all(patch, report);
 		if (!err)
-			err = change_all(patch, true, false, NULL, report);
+			err = change_all(patch, true, report);
 		if (err) {
 			forget_new(patch);
 			return err;
@@ -675,32 +732,54 @@ static struct fhook_patch *patch_owned_by(const struct module *mod)
 	return NULL;
 }
 
+/* Under fhook_mutex; the patch stays in force if there is no memory. */
+static int restore_going(struct fhook_patch *patch, struct fhook_ranges **ranges,
+			 struct fhook_report *report)
+{
+	int err;
+
+	*ranges = fhook_patch_ranges(patch, false, true, report);
+	if (IS_ERR(*ranges))
+		return PTR_ERR(*ranges);
+
+	err = change_all(patch, false, report);
+	if (err)
+		kfree(*ranges);
+	else
+		list_del(&patch->list);
+
+	return err;
+}
+
 /**
  * fhook_patches_of_going() - a module goes that may have patches in force
  * @mod: the module
+ *
+ * It cannot fail. Without memory it tries again, and lets others have the lock between
+ * the tries, because they may be needed to give memory back.
  */
 void fhook_patches_of_going(struct module *mod)
 {
 	struct fhook_ranges *ranges;
 	struct fhook_report report;
 	struct fhook_patch *patch;
+	int err;
 
 	for (;;) {
 		mutex_lock(&fhook_mutex);
 		patch = patch_owned_by(mod);
-		if (patch) {
-			pr_err("module %s goes without restoring what %s replaces: restored\n",
-			       mod->name, patch->name);
-			while (IS_ERR(ranges = fhook_patch_ranges(patch, false,
-								  true,
-								  &report)))
-				msleep(100);
-			must_change_all(patch, false);
-			list_del(&patch->list);
-		}
+		err = patch ? restore_going(patch, &ranges, &report) : 0;
 		mutex_unlock(&fhook_mutex);
 		if (!patch)
 			return;
+		if (err) {
+			pr_warn_ratelimited("%s: %s; trying again\n",
+					    patch->name, report.text);
+			msleep(100);
+			continue;
+		}
+		pr_err("module %s goes without restoring what %s replaces: restored\n",
+		       mod->name, patch->name);
 		leave(patch, ranges);
 	}
 }

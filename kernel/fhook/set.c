@@ -36,6 +36,56 @@ static LIST_HEAD(unused_sets);
 static unsigned int last_id;
 
 /**
+ * struct gate - a word that trampolines read, as long as any of them exists
+ * @value: 0 to continue in the function, 1 in the replacement
+ * @users: sets with it, and the switch that is being made
+ */
+struct gate {
+	u32		value;
+	unsigned int	users;
+};
+
+/**
+ * fhook_gate_alloc() - make a gate, for the sets of one switch
+ * @value: its first value
+ *
+ * It is no part of the patch: a task can be in a trampoline that is about to read it
+ * when the patch has been freed, after a switch that failed.
+ *
+ * Return: the word, to be given up by fhook_gate_put(), or NULL.
+ */
+u32 *fhook_gate_alloc(u32 value)
+{
+	struct gate *gate = kmalloc(sizeof(*gate), GFP_KERNEL);
+
+	lockdep_assert_held(&fhook_mutex);
+	if (!gate)
+		return NULL;
+
+	gate->value = value;
+	gate->users = 1;
+
+	return &gate->value;
+}
+
+static void gate_get(const u32 *word)
+{
+	if (word)
+		container_of(word, struct gate, value)->users++;
+}
+
+/**
+ * fhook_gate_put() - give up a gate
+ * @word: its word, or NULL
+ */
+void fhook_gate_put(const u32 *word)
+{
+	lockdep_assert_held(&fhook_mutex);
+	if (word && !--container_of(word, struct gate, value)->users)
+		kfree(container_of(word, struct gate, value));
+}
+
+/**
  * struct spec - what a site wants
  * @hooks: its hooks, in the order in which they run
  * @num: how many
@@ -203,6 +253,7 @@ static struct fhook_set *set_get(const struct spec *spec,
 		kfree_rcu(set, rcu);
 		return ERR_PTR(err);
 	}
+	gate_get(set->gate);
 
 	for (i = 0; i < spec->num; i++)
 		spec->hooks[i]->sets++;
@@ -396,6 +447,7 @@ static void set_free(struct fhook_set *set, bool used)
 	if (set->text)
 		fhook_text_free(set);
 	fhook_exits_put(set->exits, used);
+	fhook_gate_put(set->gate);
 	for (i = 0; i < set->num; i++)
 		fhook_hook_put(set->members[i].hook);
 	kfree_rcu(set, rcu);
