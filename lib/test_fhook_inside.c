@@ -224,7 +224,7 @@ extern const char *test_fhook_probed_detour, *test_fhook_probed_slot;
 	name ":	.quad " label "\n"			\
 	"	.popsection\n"
 
-static bool probed_inside, probed_stop;
+static bool probed_inside, probed_stop, probed_stubborn;
 
 /*
  * The loop has room for a jump at the first label, which becomes a detour; not at the
@@ -246,7 +246,7 @@ static noinline __noclone u32 probed_spin(u32 value)
 			     PROBE_AT("test_fhook_probed_slot", "772b")
 			     : "+r" (count) : : "ecx", "cc");
 		/* Or no grace period of RCU tasks ends. */
-		if (!(count & 0xff))
+		if (!(count & 0xff) && !READ_ONCE(probed_stubborn))
 			cond_resched_tasks_rcu_qs();
 	}
 	WRITE_ONCE(probed_inside, false);
@@ -352,6 +352,50 @@ static void test_probed(struct kunit *test)
 	try_probed(test, test_fhook_probed_slot);
 }
 
+static int probed_redirect_fn(void *patch)
+{
+	int err = fhook_redirect(patch);
+
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return err;
+}
+
+/* A redirect that is refused does not wait for a grace period, which may never end. */
+static void test_refused_at_once(struct kunit *test)
+{
+	struct fhook_report report = {};
+	struct fhook_redirect redirect = {
+		.func		= "probed_spin",
+		.module		= TARGETS_MODULE,
+		.replacement	= probed_instead,
+	};
+	struct fhook_patch patch = {
+		.name		= "refused",
+		.owner		= THIS_MODULE,
+		.redirects	= &redirect,
+		.num		= 1,
+		.flags		= FHOOK_PATCH_CONSISTENT,
+		.report		= &report,
+	};
+	struct task_struct *task, *applier;
+	struct kprobe kp;
+	int i;
+
+	WRITE_ONCE(probed_stubborn, true);
+	task = probed_begin(test, &kp, test_fhook_probed_slot, probed_spin);
+	applier = kthread_run(probed_redirect_fn, &patch, "fhook_tries");
+	for (i = 0; i < 100 && !READ_ONCE(report.error); i++)
+		schedule_timeout_interruptible(HZ / 10);
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_TASK, READ_ONCE(report.error));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(probed_inside));
+	WRITE_ONCE(probed_stubborn, false);
+	probed_end(&kp, task);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(applier));
+	KUNIT_EXPECT_EQ(test, -EBUSY, kthread_stop(applier));
+}
+
 static bool probed_restored;
 
 static int probed_restore_fn(void *patch)
@@ -410,6 +454,7 @@ static struct kunit_case fhook_inside_cases[] = {
 	KUNIT_CASE_SLOW(test_beneath_bpf),
 	KUNIT_CASE_SLOW(test_probed),
 	KUNIT_CASE_SLOW(test_probed_replacement),
+	KUNIT_CASE_SLOW(test_refused_at_once),
 	{}
 };
 

@@ -338,8 +338,12 @@ static int plan_consistent(struct consistent *c, struct fhook_patch *patch,
 static int switch_planned(struct consistent *c, const struct fhook_ranges *ranges,
 			  u32 *gate, bool redirect, struct fhook_report *report)
 {
+	struct fhook_report later;
 	int err = fhook_txn_commit(&c->gated);
 
+	/* What these find in a slot is not why the switch failed. */
+	c->done.report = &later;
+	c->undo.report = &later;
 	if (err) {
 		fhook_txn_abort_held(&c->undo);
 		fhook_txn_abort_held(&c->done);
