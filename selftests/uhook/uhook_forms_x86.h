@@ -256,6 +256,22 @@ asm(".macro stack_and_strings\n"
 	"	slot and_al, and $15, %eax\n"
 	"	slot xlat, xlat\n"
 	"	out 31, %rax\n"
+	/* The opcode of a no-op, and with what becomes another instruction. */
+	"	slot mov_r8, mov 32(%r15), %r8\n"
+	"	slot xchg_r8, .byte 0x49, 0x90\n"
+	"	out 60, %rax\n"
+	"	slot xchg_r8d, .byte 0x41, 0x90\n"
+	"	out 61, %rax\n"
+	"	out 62, %r8\n"
+	"	emul pause_r8, pause\n"
+	"	emul nop_rex, .byte 0x48, 0x90\n"
+	"	emul nop_data, .byte 0x66, 0x90\n"
+	"	slot pushw, pushw %ax\n"
+	"	slot popw, popw %r8w\n"
+	"	out 63, %r8\n"
+	"	slot push_rex, .byte 0x40, 0x50\n"
+	"	slot pop_rex, .byte 0x41, 0x58\n"
+	"	out 64, %r8\n"
 	".endm\n");
 
 /* Branches, calls and returns. */

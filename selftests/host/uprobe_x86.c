@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What uprobes of x86 make of instructions, and what the processor does
+ *
+ * Usage: uprobe-x86 [-v]
+ *
+ * The file of the kernel that decides it, arch/x86/kernel/uprobes.c, is built into this
+ * program. It is given all opcodes of one byte and of two, with prefixes of all kinds,
+ * as programs of 64 bits and of 32 have them. What it emulates is emulated, what it steps
+ * is stepped in another place, between its own fixups; and the processor runs the same
+ * from the same state where it is. Both must come to the same registers, flags, memory
+ * and signal. What is emulated must be by capstone what it is emulated as.
+ *
+ * The trap flag ends all runs behind one instruction. All that a program can address is
+ * in the lowest 4 GiB. Refusing an instruction is always right, but for those of a list.
+ */
+#define _GNU_SOURCE
+#include <capstone/capstone.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "random.h"
+#include "uprobe_kernel_x86.h"
+#include "arch/x86/kernel/uprobes.c"
+
+#define PAGE			4096UL
+#define ARENA			0x10000000UL
+#define ARENA_SIZE		0x4000UL
+#define MIDDLE			(ARENA + ARENA_SIZE / 2)
+#define SITE			0x20000800UL
+#define XOL			0x21000040UL
+#define FAR_TARGET		0x23000000UL
+#define CODE_64			0x33
+#define CODE_32			0x23
+#define DATA			0x2b
+
+#define FP_MAX			16384
+#define FLAGS_SEEN		0xcd5UL		/* CF PF AF ZF SF DF OF */
+#define COMPLAINTS_MAX		60
+
+/* A program's state: the registers of a signal's frame, and its fpstate. */
+struct state {
+	greg_t gregs[NGREG];
+	u8 fp[FP_MAX];
+	int signal;
+};
+
+static struct uprobe_task utask;
+static struct task_struct task = { .utask = &utask };
+struct task_struct *current = &task;
+struct mm_struct probed_mm;
+unsigned int signals_sent;
+
+static csh capstone[2];
+static u8 *site_bytes, *xol_bytes;	/* where both are written */
+static u8 memory[ARENA_SIZE], memory_after[ARENA_SIZE];
+static struct state home, wanted, in_place, probed;
+static struct state *result;
+static unsigned int fp_size;
+static unsigned long complaints, refused, emulated, stepped;
+static bool verbose;
+
+unsigned long copy_to_user(void *to, const void *from, unsigned long size)
+{
+	/* The arena is all that there is to be read and written. */
+	const unsigned long at = (unsigned long)to - ARENA, other = (unsigned long)from - ARENA;
+
+	if ((at >= ARENA_SIZE || size > ARENA_SIZE - at) &&
+	    (other >= ARENA_SIZE || size > ARENA_SIZE - other))
+		return size;
+	memcpy(to, from, size);
+	return 0;
+}
+
+static void handle(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	u8 *fp = (u8 *)uc->uc_mcontext.fpregs;
+	struct state *from = &wanted, *to = &home;
+
+	(void)info;
+	if (!result)
+		_exit(3);
+	if (result->signal >= 0) {
+		from = &home;
+		to = result;
+	}
+	memcpy(to->gregs, uc->uc_mcontext.gregs, sizeof(to->gregs));
+	memcpy(to->fp, fp, fp_size);
+	memcpy(uc->uc_mcontext.gregs, from->gregs, sizeof(from->gregs));
+	memcpy(fp, from->fp, fp_size);
+	result->signal = result->signal < 0 ? 0 : signal;
+}
+
+/* Once, to learn what a frame looks like. */
+static void learn(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	const u8 *fp = (const u8 *)uc->uc_mcontext.fpregs;
+
+	(void)signal;
+	(void)info;
+	memcpy(&fp_size, fp + 468, sizeof(fp_size));
+	if (fp_size < 512 || fp_size > FP_MAX)
+		_exit(2);
+	memcpy(wanted.gregs, uc->uc_mcontext.gregs, sizeof(wanted.gregs));
+	memcpy(wanted.fp, fp, fp_size);
+}
+
+static void catch_signals(void (*handler)(int signal, siginfo_t *info, void *context))
+{
+	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+	struct sigaction action = {
+		.sa_sigaction = handler,
+		.sa_flags = SA_SIGINFO | SA_ONSTACK,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+static void *map_at(unsigned long address, size_t size, int protection)
+{
+	void *p = mmap((void *)address, size, protection,
+		       MAP_FIXED_NOREPLACE | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p != (void *)address) {
+		perror("mmap");
+		exit(2);
+	}
+	return p;
+}
+
+static void set_up(void)
+{
+	static u8 stack[1 << 17];
+	const stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+
+	if (sigaltstack(&alternate, NULL) ||
+	    cs_open(CS_ARCH_X86, CS_MODE_32, &capstone[0]) ||
+	    cs_open(CS_ARCH_X86, CS_MODE_64, &capstone[1]))
+		exit(2);
+	cs_option(capstone[0], CS_OPT_DETAIL, CS_OPT_ON);
+	cs_option(capstone[1], CS_OPT_DETAIL, CS_OPT_ON);
+	site_bytes = map_at(SITE & -PAGE, PAGE, all) + SITE % PAGE;
+	xol_bytes = map_at(XOL & -PAGE, PAGE, all) + XOL % PAGE;
+	map_at(ARENA, ARENA_SIZE, PROT_READ | PROT_WRITE);
+	/* Programs of 32 bits have segments of data. */
+	asm volatile("mov %0, %%ds\n\tmov %0, %%es" : : "r"(DATA));
+	catch_signals(learn);
+	raise(SIGTRAP);
+	catch_signals(handle);
+	alarm(500);
+}
+
+/* Run one instruction at @address from the wanted state. */
+static void run(unsigned long address, struct state *outcome)
+{
+	wanted.gregs[REG_RIP] = address;
+	wanted.gregs[REG_EFL] |= X86_EFLAGS_TF;
+	outcome->signal = -1;
+	result = outcome;
+	asm volatile("int3" : : : "memory");
+	result = NULL;
+}
+
+static void make_state(unsigned long seed)
+{
+	static const u8 addresses[] = { REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP };
+	const struct { u32 offset; u16 selector; } __attribute__((packed)) pointer = {
+		FAR_TARGET, probed_mm.is_64bit ? CODE_64 : CODE_32 };
+	size_t i;
+
+	random_seed(seed);
+	for (i = 0; i < ARENA_SIZE; i += sizeof(u64)) {
+		const u64 r = random_next();
+
+		memcpy(memory + i, &r, sizeof(r));
+	}
+	for (i = REG_R8; i <= REG_RSP; i++)
+		wanted.gregs[i] = random_next() >> (random_next() & 1 ? 0 : 56);
+	for (i = 0; i < ARRAY_SIZE(addresses); i++)
+		wanted.gregs[addresses[i]] = MIDDLE + 64 * i;
+	/* A far pointer is where one may be read. */
+	memcpy(memory + ARENA_SIZE / 2, &pointer, sizeof(pointer));
+	memcpy(memory + ARENA_SIZE / 2 + 1024, &pointer, sizeof(pointer));
+	if (!probed_mm.is_64bit) {
+		for (i = REG_R8; i <= REG_RSP; i++)
+			wanted.gregs[i] = i < REG_RDI ? 0 : (u32)wanted.gregs[i];
+	}
+	wanted.gregs[REG_EFL] = (random_next() & FLAGS_SEEN) | 0x202;
+	wanted.gregs[REG_CSGSFS] = (wanted.gregs[REG_CSGSFS] & ~0xffffUL) |
+				   (probed_mm.is_64bit ? CODE_64 : CODE_32);
+}
+
+#define EACH_REGISTER(DO)						\
+	DO(R15, r15) DO(R14, r14) DO(R13, r13) DO(R12, r12) DO(RBP, bp)	\
+	DO(RBX, bx) DO(R11, r11) DO(R10, r10) DO(R9, r9) DO(R8, r8)	\
+	DO(RAX, ax) DO(RCX, cx) DO(RDX, dx) DO(RSI, si) DO(RDI, di)	\
+	DO(RIP, ip) DO(EFL, flags) DO(RSP, sp)
+
+static void to_kernel(const struct state *state, struct pt_regs *regs)
+{
+#define DO(from, to)	regs->to = state->gregs[REG_ ## from];
+	EACH_REGISTER(DO)
+#undef DO
+}
+
+static void from_kernel(struct state *state, const struct pt_regs *regs)
+{
+#define DO(to, from)	state->gregs[REG_ ## to] = regs->from;
+	EACH_REGISTER(DO)
+#undef DO
+}
+
+/* As handle_swbp(), pre_ssout() and handle_singlestep() do with an instruction. */
+static bool run_probed(struct arch_uprobe *auprobe)
+{
+	struct pt_regs regs;
+
+	memcpy((void *)ARENA, memory, ARENA_SIZE);
+	wanted.gregs[REG_RIP] = SITE;
+	wanted.gregs[REG_EFL] &= ~X86_EFLAGS_TF;
+	probed = wanted;
+	to_kernel(&wanted, &regs);
+	if (arch_uprobe_skip_sstep(auprobe, &regs)) {
+		probed.signal = SIGTRAP;
+		from_kernel(&probed, &regs);
+		return true;
+	}
+
+	memcpy(xol_bytes, auprobe->ixol, sizeof(auprobe->ixol));
+	to_kernel(&wanted, &regs);
+	utask.vaddr = SITE;
+	utask.xol_vaddr = XOL;
+	arch_uprobe_pre_xol(auprobe, &regs);
+	{
+		struct state before = wanted;
+
+		from_kernel(&wanted, &regs);
+		run(XOL, &probed);
+		wanted = before;
+	}
+	to_kernel(&probed, &regs);
+	if (probed.signal == SIGTRAP)
+		arch_uprobe_post_xol(auprobe, &regs);
+	else
+		arch_uprobe_abort_xol(auprobe, &regs);
+	from_kernel(&probed, &regs);
+	return false;
+}
+
+static void complain(const char *what, const u8 *bytes, size_t size)
+{
+	cs_insn *insn;
+	size_t i, n;
+
+	if (complaints++ >= COMPLAINTS_MAX && !verbose)
+		return;
+	printf("  FAIL: %d bits: %s:", probed_mm.is_64bit ? 64 : 32, what);
+	for (i = 0; i < size; i++)
+		printf(" %02x", bytes[i]);
+	n = cs_disasm(capstone[probed_mm.is_64bit], bytes, MAX_UINSN_BYTES, SITE, 1, &insn);
+	if (n)
+		printf(" (%s %s)", insn->mnemonic, insn->op_str);
+	if (n)
+		cs_free(insn, n);
+	printf(": signal %d ip %llx sp %llx, probed signal %d ip %llx sp %llx\n",
+	       in_place.signal, in_place.gregs[REG_RIP], in_place.gregs[REG_RSP],
+	       probed.signal, probed.gregs[REG_RIP], probed.gregs[REG_RSP]);
+}
+
+static const char *differs(void)
+{
+	int i;
+
+	if (in_place.signal != probed.signal)
+		return "another signal";
+	for (i = REG_R8; i <= REG_RIP; i++) {
+		if (in_place.gregs[i] != probed.gregs[i])
+			return i == REG_RIP ? "another ip" : "another register";
+	}
+	if ((in_place.gregs[REG_EFL] ^ probed.gregs[REG_EFL]) & FLAGS_SEEN)
+		return "other flags";
+	if (memcmp(memory_after, (void *)ARENA, ARENA_SIZE))
+		return "other memory";
+	return NULL;
+}
+
+/* Is it, by capstone, what it is emulated as? */
+static bool is_emulable(const u8 *bytes)
+{
+	const bool long_mode = probed_mm.is_64bit;
+	bool right = false;
+	cs_insn *insn;
+	size_t n;
+
+	n = cs_disasm(capstone[long_mode], bytes, MAX_UINSN_BYTES, SITE, 1, &insn);
+	if (!n)
+		return false;
+	switch (insn->id) {
+	case X86_INS_NOP:
+	case X86_INS_PAUSE:
+		right = true;
+		break;
+	case X86_INS_PUSH:
+		right = insn->detail->x86.operands[0].size == (long_mode ? 8 : 4);
+		break;
+	case X86_INS_XCHG:
+		/* With the accumulator, of which it changes nothing. */
+		right = insn->detail->x86.operands[0].reg == insn->detail->x86.operands[1].reg;
+		break;
+	default:
+		right = insn->detail->x86.operands[0].type == X86_OP_IMM &&
+			(cs_insn_group(capstone[long_mode], insn, CS_GRP_JUMP) ||
+			 cs_insn_group(capstone[long_mode], insn, CS_GRP_CALL));
+	}
+	cs_free(insn, n);
+	return right;
+}
+
+/**
+ * struct sample - an instruction to be tried
+ * @bytes: the instruction, and no-ops behind it
+ * @prefixes: how many bytes come before the opcode
+ * @opcode: the last byte of the opcode
+ * @two: whether 0F comes before that
+ * @modrm: the byte behind it
+ */
+struct sample {
+	u8 bytes[MAX_UINSN_BYTES + 8];
+	u8 prefixes;
+	u8 opcode;
+	bool two;
+	u8 modrm;
+};
+
+static bool has(const struct sample *s, u8 prefix)
+{
+	return memchr(s->bytes, prefix, s->prefixes);
+}
+
+/* What two runs of would differ, or what would take the test's own state away. */
+static bool is_excluded(const struct sample *s)
+{
+	const bool is_register = s->modrm >= 0xc0;
+	const u8 reg = s->modrm >> 3 & 7;
+
+	/* The test has its thread data there. */
+	if ((has(s, 0x64) || has(s, 0x65)) && (s->two ? (s->opcode & 0xf0) != 0x80 :
+	    !((s->opcode & 0xf8) == 0x50 || (s->opcode & 0xf0) == 0x70 || s->opcode == 0x90 ||
+	      (s->opcode >= 0xe0 && s->opcode <= 0xeb) || s->opcode == 0xc3 ||
+	      (s->opcode == 0xff && is_register))))
+		return true;
+	if (!s->two) {
+		switch (s->opcode) {
+		case 0x0f:			/* made by itself */
+		case 0x8e:			/* segments */
+		case 0x9c ... 0x9d:		/* the trap flag is the test's */
+		case 0x62:			/* EVEX and VEX, which are not emulated */
+		case 0xc4 ... 0xc5:
+		case 0xd5:			/* REX2 is made by itself */
+			return true;
+		case 0xd9:			/* the x87 instruction pointer */
+		case 0xdd:
+			return !is_register && reg == 6;
+		case 0xcf:
+			return true;
+		default:
+			return false;
+		}
+	}
+	switch (s->opcode) {
+	case 0x00: case 0x01:			/* the kernel emulates some of these itself */
+	case 0x05: case 0x34:			/* system calls */
+	case 0x31:				/* rdtsc */
+	case 0x33:
+	case 0xa1: case 0xa9:			/* segments */
+	case 0xb2: case 0xb4: case 0xb5:
+	case 0xae:				/* wrfsbase, xrstor, fxsave ... */
+	case 0x38: case 0x3a:			/* other maps */
+	case 0xc7:				/* rdrand */
+	case 0xa2:				/* cpuid has the number of the processor */
+		return true;
+	}
+	return false;
+}
+
+static void try(const struct sample *s, size_t size, unsigned long seed)
+{
+	struct arch_uprobe auprobe = {};
+	const char *wrong;
+	bool emulates;
+
+	memcpy(auprobe.insn, s->bytes, sizeof(auprobe.insn));
+	if (arch_uprobe_analyze_insn(&auprobe, &probed_mm, SITE)) {
+		refused++;
+		return;
+	}
+	memcpy(site_bytes, s->bytes, sizeof(s->bytes));
+	make_state(seed);
+	memcpy((void *)ARENA, memory, ARENA_SIZE);
+	run(SITE, &in_place);
+	memcpy(memory_after, (void *)ARENA, ARENA_SIZE);
+	emulates = run_probed(&auprobe);
+	emulated += emulates;
+	stepped += !emulates;
+	wrong = differs();
+	if (wrong)
+		complain(wrong, s->bytes, size);
+	else if (emulates && !is_emulable(s->bytes))
+		complain("capstone reads something else", s->bytes, size);
+}
+
+/* The opcode with ModRM bytes of all kinds, if it may have one, and what comes behind. */
+static void try_opcode(const u8 *prefixes, size_t nr, bool two, u8 opcode)
+{
+	static const u8 mods[] = { 0x03, 0x05, 0xc1 };
+	struct sample s = { .prefixes = nr, .opcode = opcode, .two = two };
+	size_t i, reg, n;
+	s32 distance;
+
+	for (i = 0; i < ARRAY_SIZE(mods); i++) {
+		for (reg = 0; reg < 8; reg++) {
+			s.modrm = mods[i] | reg << 3;
+			memset(s.bytes, 0x90, sizeof(s.bytes));
+			memcpy(s.bytes, prefixes, nr);
+			n = nr;
+			if (two)
+				s.bytes[n++] = 0x0f;
+			s.bytes[n++] = opcode;
+			s.bytes[n++] = s.modrm;
+			distance = probed_mm.is_64bit ? MIDDLE + 1024 - (SITE + n + 4) :
+				   MIDDLE + 1024;
+			memcpy(s.bytes + n, &distance, sizeof(distance));
+			n += 4;
+			memcpy(s.bytes + n, "\x11\x02\x00\x00", 4);
+			if (!is_excluded(&s))
+				try(&s, n, opcode << 8 | s.modrm);
+		}
+	}
+}
+
+static void try_opcodes(const u8 *prefixes, size_t nr)
+{
+	unsigned int opcode;
+
+	for (opcode = 0; opcode < 512; opcode++)
+		try_opcode(prefixes, nr, opcode >= 256, opcode);
+}
+
+/* Each alone, pairs of those that matter to emulation, five; and a REX at each place. */
+static void try_prefixes(void)
+{
+	static const u8 legacy[] = { 0x66, 0xf2, 0xf3, 0x67, 0x64, 0x65, 0x2e, 0x3e, 0x26,
+				     0x36, 0xf0 };
+	static const u8 rex[] = { 0x40, 0x41, 0x42, 0x44, 0x48, 0x49, 0x4d };
+	static const u8 five[] = { 0x66, 0x67, 0x65, 0xf3, 0x64 };
+	u8 prefixes[8] = {};
+	size_t i, j, k;
+
+	try_opcodes(prefixes, 0);
+	for (i = 0; i < ARRAY_SIZE(legacy); i++) {
+		prefixes[0] = legacy[i];
+		try_opcodes(prefixes, 1);
+		for (j = 0; i < 6 && j < 6; j++) {
+			prefixes[1] = legacy[j];
+			try_opcodes(prefixes, 2);
+		}
+	}
+	try_opcodes(five, ARRAY_SIZE(five));
+	for (k = 0; probed_mm.is_64bit && k < ARRAY_SIZE(rex); k++) {
+		prefixes[0] = rex[k];
+		try_opcodes(prefixes, 1);
+		for (i = 0; i < ARRAY_SIZE(legacy); i++) {
+			prefixes[0] = legacy[i];
+			prefixes[1] = rex[k];
+			try_opcodes(prefixes, 2);
+			prefixes[0] = rex[k];
+			prefixes[1] = legacy[i];
+			try_opcodes(prefixes, 2);
+		}
+		for (i = 0; i < ARRAY_SIZE(rex); i++) {
+			prefixes[0] = rex[k];
+			prefixes[1] = rex[i];
+			try_opcodes(prefixes, 2);
+		}
+	}
+}
+
+static void check_refusal(const char *name, const char *bytes, size_t size, bool is_64bit,
+			  bool wanted_refused)
+{
+	struct arch_uprobe auprobe = {};
+	int ret;
+
+	probed_mm.is_64bit = is_64bit;
+	memset(auprobe.insn, 0x90, sizeof(auprobe.insn));
+	memcpy(auprobe.insn, bytes, size);
+	ret = arch_uprobe_analyze_insn(&auprobe, &probed_mm, SITE);
+	if (!ret == wanted_refused) {
+		printf("  FAIL: %s is %s\n", name, ret ? "refused" : "taken");
+		complaints++;
+	}
+}
+
+#define REFUSED(name, bytes)	check_refusal(name, bytes, sizeof(bytes) - 1, true, true)
+#define TAKEN(name, bytes)	check_refusal(name, bytes, sizeof(bytes) - 1, true, false)
+#define REFUSED_32(name, bytes)	check_refusal(name, bytes, sizeof(bytes) - 1, false, true)
+#define TAKEN_32(name, bytes)	check_refusal(name, bytes, sizeof(bytes) - 1, false, false)
+
+/* What this processor need not show: others differ, or have what it has not. */
+static void check_refusals(void)
+{
+	REFUSED("xchg of rax and r16", "\xd5\x10\x90");
+	REFUSED("seto with REX2", "\xd5\x80\x90\xc0");
+	REFUSED("jmpabs", "\xd5\x00\xa1\x00\x00\x00\x00\x00\x00\x00\x00");
+	REFUSED("call with 66", "\x66\xe8\x00\x00\x00\x00");
+	REFUSED("indirect call with 66", "\x66\xff\xd0");
+	REFUSED("loop with 66", "\x66\xe2\x00");
+	REFUSED("jrcxz with 66", "\x66\xe3\x00");
+	REFUSED("far call", "\xff\x1b");
+	REFUSED("far call of 64 bits", "\x48\xff\x1b");
+	REFUSED("lock nop", "\xf0\x90");
+	REFUSED("rep ret behind REX", "\x48\xf3\xc3");
+	REFUSED("int3", "\xcc");
+	REFUSED("int $3", "\xcd\x03");
+	REFUSED_32("indirect call with 66", "\x66\xff\xd0");
+	REFUSED_32("loop with 66", "\x66\xe2\x00");
+	REFUSED_32("far call with 66", "\x66\x9a\x00\x00\x00\x00");
+	TAKEN("nop", "\x90");
+	TAKEN("pause", "\xf3\x90");
+	TAKEN("xchg of rax and r8", "\x49\x90");
+	TAKEN("nop of 16 bits", "\x66\x90");
+	TAKEN("bnd call", "\xf2\xe8\x00\x00\x00\x00");
+	TAKEN("indirect call", "\xff\xd0");
+	TAKEN("loop with 67", "\x67\xe2\x00");
+	TAKEN("rep ret", "\xf3\xc3");
+	TAKEN("nop of nine bytes", "\x66\x0f\x1f\x84\x00\x00\x00\x00\x00");
+	TAKEN("endbr64", "\xf3\x0f\x1e\xfa");
+	TAKEN("vpcmpgtd, whose opcode is a prefix elsewhere", "\xc5\xfd\x66\xc1");
+	TAKEN_32("inc", "\x40");
+	TAKEN_32("aad, which is REX2 elsewhere", "\xd5\x0a");
+	TAKEN_32("far call", "\x9a\x00\x00\x00\x00\x23\x00");
+}
+
+int main(int argc, char **argv)
+{
+	verbose = argc > 1 && !strcmp(argv[1], "-v");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	set_up();
+	probed_mm.is_64bit = true;
+	try_prefixes();
+	probed_mm.is_64bit = false;
+	try_prefixes();
+	check_refusals();
+	printf("%lu emulated, %lu stepped, %lu refused, %lu wrong\n", emulated, stepped,
+	       refused, complaints);
+	return complaints || !emulated || !stepped;
+}
