@@ -179,6 +179,10 @@ static int check_offset(const struct trace_uhook_place *place, int pos)
 		trace_probe_log_err(pos, BAD_INSN_BNDRY);
 		return -EINVAL;
 	}
+	if (trace_uprobe_on_trap(&place->path, place->offset)) {
+		trace_probe_log_err(pos, UPROBE_ON_TRAP);
+		return -EINVAL;
+	}
 
 	return check_format(place, pos);
 }
