@@ -8,8 +8,8 @@
  * counters, longer than the hook is there, since a task may be in a body for as
  * long as it likes.
  *
- * The list of counters, and what was counted by bodies, are protected by
- * uhook_counts_lock.
+ * Only what is added up is written here, at any time and by many: so it is atomic.
+ * Whoever wants sums has what bodies have counted added first, and is alone with that.
  */
 #include <linux/err.h>
 #include <linux/mm_types.h>
@@ -20,7 +20,8 @@
 
 #include "internal.h"
 
-static LIST_HEAD(counters);
+/* Held by whoever adds up what all have counted. */
+static DEFINE_MUTEX(sums_lock);
 
 static int set_recorder(struct uhook_counter *counter, const struct uhook_ops *ops)
 {
@@ -121,13 +122,10 @@ struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, unsigned int nr)
 		return ERR_PTR(err);
 	}
 	refcount_set(&counter->ref, 1);
+	mutex_init(&counter->lock);
 	counter->ops = ops;
-
-	mutex_lock(&uhook_counts_lock);
-	list_add_tail(&counter->node, &counters);
 	if (counter->user == UHOOK_USER_RECORD)
 		uhook_start_draining();
-	mutex_unlock(&uhook_counts_lock);
 
 	return counter;
 }
@@ -143,20 +141,13 @@ static u64 total_of(const struct uhook_counter *counter, size_t offset)
 	return sum;
 }
 
-static void forget_live(struct uhook_counter *counter)
-{
-	counter->live = 0;
-	memset(&counter->sum, 0, sizeof(counter->sum));
-}
-
-/* Context: task, without uhook_counts_lock; sleeps. */
+/* Context: task; sleeps. */
 void uhook_put_counter(struct uhook_counter *counter)
 {
-	if (!refcount_dec_and_mutex_lock(&counter->ref, &uhook_counts_lock))
+	if (!refcount_dec_and_test(&counter->ref))
 		return;
 
-	list_del(&counter->node);
-	mutex_unlock(&uhook_counts_lock);
+	mutex_destroy(&counter->lock);
 	free_counter(counter);
 }
 
@@ -164,37 +155,35 @@ void uhook_put_counter(struct uhook_counter *counter)
  * uhook_leave_counter - a hook has gone
  * @counter: its; what is recorded is handed over before, and then no more
  *
- * Context: task, without uhook_counts_lock; sleeps.
+ * Context: task; sleeps.
  */
 void uhook_leave_counter(struct uhook_counter *counter)
 {
-	mutex_lock(&uhook_counts_lock);
 	if (counter->user == UHOOK_USER_RECORD)
 		uhook_stop_draining();
+	mutex_lock(&counter->lock);
 	counter->ops = NULL;
-	mutex_unlock(&uhook_counts_lock);
+	mutex_unlock(&counter->lock);
 
 	uhook_put_counter(counter);
 }
 
 /**
- * uhook_hold_counts - add up what all have counted, and keep it so
+ * uhook_hold_counts - add up what all have counted
  *
- * Context: task; sleeps. Up to uhook_release_counts().
+ * Up to uhook_release_counts() nobody else does, but processes that end add what they had.
+ *
+ * Context: task; sleeps.
  */
 void uhook_hold_counts(void)
 {
-	struct uhook_counter *counter;
-
-	mutex_lock(&uhook_counts_lock);
-	list_for_each_entry(counter, &counters, node)
-		forget_live(counter);
+	mutex_lock(&sums_lock);
 	uhook_sum_data();
 }
 
 void uhook_release_counts(void)
 {
-	mutex_unlock(&uhook_counts_lock);
+	mutex_unlock(&sums_lock);
 }
 
 /**
@@ -206,14 +195,14 @@ void uhook_release_counts(void)
  */
 void uhook_read_counter(const struct uhook_counter *counter, struct uhook_hits *hits)
 {
-	u64 bodies = counter->dead + counter->live;
+	u64 bodies = atomic64_read(&counter->bodies);
 
 	/* A task that the kernel has sent to a body may not have counted yet. */
 	hits->kernel = total_of(counter, offsetof(struct uhook_cpu_hits, kernel));
 	hits->user = total_of(counter, offsetof(struct uhook_cpu_hits, user));
 	hits->jumped = bodies > hits->user ? bodies - hits->user : 0;
-	hits->lost = counter->lost + counter->sum.lost;
-	hits->missed = counter->missed + counter->sum.missed;
+	hits->lost = atomic64_read(&counter->lost);
+	hits->missed = atomic64_read(&counter->missed);
 	/* Nor does the kernel call what is the program's. */
 	if (uhook_calls(counter->user))
 		hits->missed += hits->kernel;
@@ -360,7 +349,7 @@ void uhook_read_words(const struct uhook_counter *counter, u64 words[UHOOK_DATA_
 
 	uhook_hold_counts();
 	for (i = 0; i < UHOOK_DATA_WORDS; i++)
-		words[i] = counter->words[i] + counter->sum.words[i];
+		words[i] = atomic64_read(&counter->words[i]);
 	uhook_release_counts();
 }
 

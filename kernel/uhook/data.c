@@ -12,8 +12,13 @@
  * Nothing that is read here is trusted: it is added up, and a program that
  * writes nonsense to its counters has nonsense counted.
  *
- * What is counted by whom is added up with uhook_counts_lock held, under which
- * address spaces come and go, and leave what they had to the counters.
+ * What a body has counted is added to the counters of its hooks by whoever looks: as much
+ * as has come since the last look, of which the kernel keeps its own copy. So address
+ * spaces come and go at any time, and leave nothing behind that somebody has to wait for.
+ *
+ * Each address space has a lock of its own for this, uhook_mm::counts. It is held for one
+ * area, or for some records, at a time. The list of address spaces is under a spinlock,
+ * which is held for one step: nothing that a program does makes that longer.
  */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
@@ -29,17 +34,15 @@
 
 static_assert(UHOOK_LANE_SIZE == PAGE_SIZE);
 
-/* Held while counts are added up, and while those who count come and go. */
-DEFINE_MUTEX(uhook_counts_lock);
-
-/* The address spaces that have bodies. */
+/* The address spaces that have bodies, in the order of their coming, and who looks at them. */
 static LIST_HEAD(counting);
+static DEFINE_SPINLOCK(counting_lock);
 
-/* Each look at all rings has a number: uhook_visit_data_apart(). */
-static u64 drain_round;
+/* How many there have been. */
+static u64 nr_born;
 
-/* How often bodies have run that count for nobody any more, and how often others. */
-static u64 run_before, run_live;
+/* How often bodies have run, as far as somebody has looked. */
+static atomic64_t bodies_run;
 
 /**
  * uhook_add_data - data for an area of bodies
@@ -69,16 +72,29 @@ int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp)
 /**
  * uhook_start_counting - what bodies of a process write counts
  * @um: the process's; it has its areas
+ *
+ * Context: task, with the mmap lock held for writing, or nobody else knows @um.
  */
 void uhook_start_counting(struct uhook_mm *um)
 {
-	mutex_lock(&uhook_counts_lock);
-	if (list_empty(&um->node))
-		list_add_tail(&um->node, &counting);
-	mutex_unlock(&uhook_counts_lock);
+	if (um->counting.born)
+		return;
+
+	spin_lock(&counting_lock);
+	um->counting.born = ++nr_born;
+	list_add_tail(&um->counting.node, &counting);
+	spin_unlock(&counting_lock);
 }
 
-static struct page **page_at(struct uhook_mm *um, unsigned long addr)
+static void stop_counting(struct uhook_mm *um)
+{
+	spin_lock(&counting_lock);
+	list_del_init(&um->counting.node);
+	spin_unlock(&counting_lock);
+}
+
+/* The data that an address is in, and where it is there. */
+static struct uhook_data *data_of(struct uhook_mm *um, unsigned long addr, unsigned int *page)
 {
 	unsigned int i;
 
@@ -86,9 +102,39 @@ static struct page **page_at(struct uhook_mm *um, unsigned long addr)
 		struct uhook_area *area = um->areas[i];
 		unsigned long start = area->vaddr + UHOOK_CODE_SIZE;
 
-		if (um->data[i] && addr - start < uhook_data_size(area->kind))
-			return &um->data[i]->pages[(addr - start) >> PAGE_SHIFT];
+		if (um->data[i] && addr - start < uhook_data_size(area->kind)) {
+			*page = (addr - start) >> PAGE_SHIFT;
+			return um->data[i];
+		}
 	}
+
+	return NULL;
+}
+
+/* A zeroed page for a place that may have one by now. */
+static bool make_data_page(struct page **slot)
+{
+	struct page *page = READ_ONCE(*slot);
+
+	if (page)
+		return true;
+
+	page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (page && cmpxchg(slot, NULL, page))
+		put_page(page);
+
+	return page;
+}
+
+/* The page with what has been seen of counters in a page, or NULL if it has none. */
+static struct page **seen_slot(struct uhook_data *data, unsigned int page)
+{
+	unsigned long at = (unsigned long)page << PAGE_SHIFT;
+
+	if (at < UHOOK_LANES_SIZE)
+		return &data->seen[0];
+	if (at >= UHOOK_BLOCKS_AT && at < UHOOK_POOL_AT)
+		return &data->seen[1 + ((at - UHOOK_BLOCKS_AT) >> PAGE_SHIFT)];
 
 	return NULL;
 }
@@ -108,26 +154,23 @@ static bool is_guard(unsigned long at)
 static vm_fault_t data_fault(struct vm_fault *vmf)
 {
 	struct uhook_mm *um = uhook_mm_of(vmf->vma->vm_mm);
-	struct page **slot = um ? page_at(um, vmf->address) : NULL, *page;
+	struct uhook_data *data;
+	struct page **seen;
+	unsigned int i;
 
-	if (!slot)
+	data = um ? data_of(um, vmf->address, &i) : NULL;
+	if (!data)
 		return VM_FAULT_SIGBUS;
 	if (is_guard(vmf->pgoff << PAGE_SHIFT))
 		return VM_FAULT_SIGSEGV;
 
-	page = READ_ONCE(*slot);
-	if (!page) {
-		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-		if (!page)
-			return VM_FAULT_OOM;
-		if (cmpxchg(slot, NULL, page)) {
-			put_page(page);
-			page = READ_ONCE(*slot);
-		}
-	}
+	/* Whoever finds counters finds what was seen of them: seen_at(). */
+	seen = seen_slot(data, i);
+	if ((seen && !make_data_page(seen)) || !make_data_page(&data->pages[i]))
+		return VM_FAULT_OOM;
 
-	get_page(page);
-	vmf->page = page;
+	vmf->page = READ_ONCE(data->pages[i]);
+	get_page(vmf->page);
 
 	return 0;
 }
@@ -190,7 +233,7 @@ int uhook_map_data(unsigned long addr, unsigned long size)
  */
 void *uhook_data_at(const struct uhook_data *data, unsigned long at)
 {
-	/* Pairs with the cmpxchg() of data_fault(). */
+	/* Pairs with the cmpxchg() of make_data_page(). */
 	struct page *page = smp_load_acquire(&data->pages[at >> PAGE_SHIFT]);
 
 	return page ? page_address(page) + offset_in_page(at) : NULL;
@@ -224,89 +267,64 @@ static struct uhook_block *block_at(const struct uhook_data *data, unsigned int 
 			     (nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block));
 }
 
-/* What cannot have happened so often has not: it would take from others. */
-static u64 plausible(u64 hits)
+/* What was seen of a block that is there. */
+static struct uhook_block *seen_block_at(const struct uhook_data *data, unsigned int nr,
+					 unsigned int i)
 {
-	return (s64)hits > 0 ? hits : 0;
+	unsigned long at = (nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block);
+
+	return page_address(data->seen[1 + (at >> PAGE_SHIFT)]) + offset_in_page(at);
 }
 
-static void add_block(struct uhook_counter *counter, const struct uhook_block *block, bool dead)
+/* What has come since the last look; what cannot have come has not. */
+static u64 come(u64 now, u64 *seen)
+{
+	u64 more = now - *seen;
+
+	*seen = now;
+
+	return (s64)more > 0 ? more : 0;
+}
+
+static void add_block(struct uhook_counter *counter, const struct uhook_block *block,
+		      struct uhook_block *seen)
 {
 	unsigned int i;
 
-	if (!dead) {
-		counter->sum.missed += plausible(READ_ONCE(block->missed));
-		counter->sum.lost += plausible(READ_ONCE(block->lost));
-	} else {
-		counter->missed += plausible(READ_ONCE(block->missed));
-		counter->lost += plausible(READ_ONCE(block->lost));
-	}
+	atomic64_add(come(READ_ONCE(block->missed), &seen->missed), &counter->missed);
+	atomic64_add(come(READ_ONCE(block->lost), &seen->lost), &counter->lost);
 	for (i = 0; i < UHOOK_DATA_WORDS; i++) {
 		u64 word = READ_ONCE(block->words[i]);
 
-		if (dead)
-			counter->words[i] += word;
-		else
-			counter->sum.words[i] += word;
+		/* A handler may count as it likes, and down as well. */
+		atomic64_add(word - seen->words[i], &counter->words[i]);
+		seen->words[i] = word;
 	}
 }
 
-/* What one body of one process has counted, for whom it counts. */
-static void add_body(const struct uhook_data *data, const struct uhook_body *body,
-		     unsigned int nr, bool dead)
+/* What one body of one process has counted since the last look, for whom it counts. */
+static void add_body(struct uhook_mm *um, const struct uhook_data *data,
+		     const struct uhook_body *body, unsigned int nr)
 {
 	const struct uhook_set *set = body->set;
 	const struct uhook_block *block;
-	u64 hits = plausible(sum_of(data, nr));
 	unsigned int i;
+	u64 hits = 0;
 
-	if (dead)
-		run_before += hits;
-	else
-		run_live += hits;
+	lockdep_assert_held(&um->counts);
+	/* It is there if a lane is. */
+	if (data->seen[0])
+		hits = come(sum_of(data, nr), (u64 *)page_address(data->seen[0]) + nr);
+	atomic64_add(hits, &bodies_run);
 
-	for (i = 0; hits && i < set->nr; i++) {
-		if (dead)
-			set->counters[i]->dead += hits;
-		else
-			set->counters[i]->live += hits;
-
+	for (i = 0; i < set->nr; i++) {
+		if (hits)
+			atomic64_add(hits, &set->counters[i]->bodies);
 		block = i < UHOOK_BODY_BLOCKS && (set->records || set->calls) ?
 			block_at(data, nr, i) : NULL;
 		if (block)
-			add_block(set->counters[i], block, dead);
+			add_block(set->counters[i], block, seen_block_at(data, nr, i));
 	}
-}
-
-/* What the program goes on to count is not lost. */
-static u64 take(u64 *word)
-{
-	return xchg(word, 0);
-}
-
-static u64 take_cells(const struct uhook_data *data, unsigned int nr)
-{
-	unsigned int i;
-	u64 sum = 0;
-
-	for (i = 0; i < UHOOK_LANES; i++) {
-		u64 *cell = cell_at(data, i, nr);
-
-		if (cell)
-			sum += take(cell);
-	}
-
-	return plausible(sum);
-}
-
-static void take_block(struct uhook_counter *counter, struct uhook_block *block)
-{
-	unsigned int i;
-
-	counter->missed += plausible(take(&block->missed));
-	counter->lost += plausible(take(&block->lost));
-	for (i = 0; i < UHOOK_DATA_WORDS; i++)
-		counter->words[i] += take(&block->words[i]);
 }
 
 /**
@@ -315,147 +333,130 @@ static void take_block(struct uhook_counter *counter, struct uhook_block *block)
  * @area: the area, with its lock held
  * @nr: the number of the body
  *
- * Context: task, with uhook_counts_lock held; sleeps.
+ * Context: task, with &uhook_mm.counts held; sleeps.
  */
 void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int nr)
 {
-	const struct uhook_set *set = uhook_body_nr(area, nr)->set;
-	struct uhook_block *block;
-	struct uhook_data *data;
-	unsigned int i = 0;
-	u64 hits;
+	unsigned int budget = UHOOK_RING_ENTRIES, i = 0;
 
+	lockdep_assert_held(&um->counts);
+	lockdep_assert_held(&area->lock);
 	while (um->areas[i] != area)
 		i++;
-	data = um->data[i];
 	uhook_begin_reading(um);
-	uhook_drain_ring(um, area, data, false);
-
-	hits = take_cells(data, nr);
-	run_before += hits;
-	for (i = 0; i < set->nr; i++) {
-		set->counters[i]->dead += hits;
-		block = i < UHOOK_BODY_BLOCKS && (set->records || set->calls) ?
-			block_at(data, nr, i) : NULL;
-		if (block)
-			take_block(set->counters[i], block);
-	}
+	uhook_drain_ring(um, area, um->data[i], &budget, false);
+	add_body(um, um->data[i], uhook_body_nr(area, nr), nr);
 }
 
 /* Bodies may come meanwhile, but none changes whom it counts for: adopt(). */
-static void add_area(struct uhook_area *area, const struct uhook_data *data, bool dead)
+static void add_area(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
 {
 	/* Pairs with enter_slot(). */
 	unsigned int nr, used = smp_load_acquire(&area->used);
 
 	for (nr = 0; nr < used; nr++) {
 		if (uhook_body_nr(area, nr)->set)
-			add_body(data, uhook_body_nr(area, nr), nr, dead);
+			add_body(um, data, uhook_body_nr(area, nr), nr);
 	}
 }
 
-static void add_live(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
+/* The next one that was there when the visit began, with a reference; or NULL. */
+static struct uhook_mm *next_counting(struct uhook_counting *cursor, u64 until)
 {
-	add_area(area, data, false);
-}
+	struct uhook_counting *next = cursor;
+	struct uhook_mm *um;
 
-static void visit_areas(struct uhook_mm *um, uhook_data_fn *fn)
-{
-	/* Pairs with map_area(). */
-	unsigned int i, nr = smp_load_acquire(&um->nr_areas);
-
-	uhook_begin_reading(um);
-	for (i = 0; i < nr; i++) {
-		if (uhook_has_bodies(um->areas[i]->kind))
-			fn(um, um->areas[i], um->data[i]);
+	spin_lock(&counting_lock);
+	list_for_each_entry_continue(next, &counting, node) {
+		/* Others who look. */
+		if (!next->born)
+			continue;
+		if (next->born > until)
+			break;
+		um = container_of(next, struct uhook_mm, counting);
+		refcount_inc(&um->ref);
+		list_move(&cursor->node, &next->node);
+		spin_unlock(&counting_lock);
+		return um;
 	}
+	spin_unlock(&counting_lock);
+
+	return NULL;
 }
 
 /**
  * uhook_visit_data - look at what bodies have written in all processes
- * @fn: called for each area of each process
+ * @fn: called for each of them that has bodies, and for none that comes meanwhile
  *
- * Context: task, with uhook_counts_lock held.
+ * Context: task; sleeps.
  */
 void uhook_visit_data(uhook_data_fn *fn)
 {
+	struct uhook_counting cursor = { };
 	struct uhook_mm *um;
+	u64 until;
 
-	list_for_each_entry(um, &counting, node) {
-		visit_areas(um, fn);
+	spin_lock(&counting_lock);
+	until = nr_born;
+	list_add(&cursor.node, &counting);
+	spin_unlock(&counting_lock);
+
+	while ((um = next_counting(&cursor, until))) {
+		fn(um);
+		uhook_put_mm(um);
 		cond_resched();
 	}
+
+	spin_lock(&counting_lock);
+	list_del(&cursor.node);
+	spin_unlock(&counting_lock);
 }
 
-/* Of one process for which this look has not been made; false if there is none. */
-static bool drain_next(u64 round, uhook_data_fn *fn)
+static void add_areas(struct uhook_mm *um)
 {
-	struct uhook_mm *um;
+	/* Pairs with map_area(). */
+	unsigned int i, nr = smp_load_acquire(&um->nr_areas);
 
-	guard(mutex)(&uhook_counts_lock);
-	um = list_first_entry_or_null(&counting, struct uhook_mm, node);
-	if (!um || um->drained >= round)
-		return false;
-
-	um->drained = round;
-	list_move_tail(&um->node, &counting);
-	visit_areas(um, fn);
-
-	return true;
-}
-
-/**
- * uhook_visit_data_apart - look at what bodies have written, one process at a time
- * @fn: called for each area of each process, with uhook_counts_lock held
- *
- * Others who need the lock, for their process to fork, exec or exit, wait for one
- * process and not for all. Those that have begun to count meanwhile are left out.
- *
- * Context: task, without uhook_counts_lock; sleeps.
- */
-void uhook_visit_data_apart(uhook_data_fn *fn)
-{
-	u64 round;
-
-	mutex_lock(&uhook_counts_lock);
-	round = ++drain_round;
-	mutex_unlock(&uhook_counts_lock);
-
-	while (drain_next(round, fn))
-		cond_resched();
+	for (i = 0; i < nr; i++) {
+		/* Whoever ends waits for one area, and has then counted itself. */
+		guard(mutex)(&um->counts);
+		if (um->gone)
+			break;
+		if (uhook_has_bodies(um->areas[i]->kind))
+			add_area(um, um->areas[i], um->data[i]);
+	}
 }
 
 /**
  * uhook_sum_data - add up what bodies have counted in all processes
  *
- * Context: task, with uhook_counts_lock held, and all &uhook_counter.live zero.
+ * Context: task; sleeps.
  */
 void uhook_sum_data(void)
 {
-	run_live = 0;
-	uhook_visit_data(add_live);
+	uhook_visit_data(add_areas);
 }
 
 /* How often bodies have run, as far as uhook_sum_data() has seen. */
 u64 uhook_bodies_run(void)
 {
-	return run_before + run_live;
+	return atomic64_read(&bodies_run);
 }
 
-static void fold_area(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
+static void put_pages(struct page **pages, unsigned int nr)
 {
-	uhook_drain_ring(um, area, data, true);
-	add_area(area, data, true);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (pages[i])
+			put_page(pages[i]);
+	}
 }
 
 static void free_data(struct uhook_data *data)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(data->pages); i++) {
-		if (data->pages[i])
-			put_page(data->pages[i]);
-	}
+	put_pages(data->pages, ARRAY_SIZE(data->pages));
+	put_pages(data->seen, ARRAY_SIZE(data->seen));
 	kvfree(data);
 }
 
@@ -469,11 +470,14 @@ void uhook_fold_data(struct uhook_mm *um)
 {
 	unsigned int i;
 
-	if (!list_empty(&um->node)) {
-		mutex_lock(&uhook_counts_lock);
-		visit_areas(um, fold_area);
-		list_del_init(&um->node);
-		mutex_unlock(&uhook_counts_lock);
+	if (um->counting.born) {
+		stop_counting(um);
+		uhook_drain_last(um);
+		add_areas(um);
+		/* Who has found it on the list does not look at its areas any more. */
+		mutex_lock(&um->counts);
+		um->gone = true;
+		mutex_unlock(&um->counts);
 	}
 
 	for (i = 0; i < ARRAY_SIZE(um->data); i++) {

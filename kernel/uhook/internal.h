@@ -2,9 +2,13 @@
 /*
  * uhook: what its files share.
  *
- * Locks, outermost first: uhook_mm::lock of an address space, its mmap lock,
- * that of all counts, uhook_area::lock. Tasks that hit a breakpoint hold none of
- * them: they look sites up under RCU tasks trace, as uprobes do.
+ * Locks, outermost first: uhook_mm::lock of an address space, its mmap lock, its
+ * uhook_mm::counts, uhook_area::lock, uhook_counter::lock. Tasks that hit a breakpoint
+ * hold none of them: they look sites up under RCU tasks trace, as uprobes do.
+ *
+ * All of them are a process's, its family's, or a hook's; none is needed to create, to
+ * execute or to end another process. There is one lock of all for that, of the list in
+ * data.c: a spinlock, held for as long as a node is added or taken out.
  */
 #ifndef _KERNEL_UHOOK_INTERNAL_H
 #define _KERNEL_UHOOK_INTERNAL_H
@@ -99,6 +103,8 @@ enum uhook_area_kind {
  * struct uhook_data - what the bodies of an area have written in a process
  * @pages: the lanes, with one counter for each body in each of them, and what else
  *	there is; a page is made when it is touched
+ * @seen: what of it has been added to counters: the sum of the lanes of each body, and
+ *	the blocks; each made with the page that it is about
  * @tail: the number of the first entry of the ring that was not read
  * @stuck: that of the one which was not complete when the ring was full; or -1
  * @thread: who wrote the entry that was read last
@@ -106,10 +112,21 @@ enum uhook_area_kind {
  */
 struct uhook_data {
 	struct page		*pages[UHOOK_DATA_PAGES];
+	struct page		*seen[1 + UHOOK_BLOCKS_SIZE / PAGE_SIZE];
 	u64			tail;
 	u64			stuck;
 	unsigned long		thread;
 	u64			time;
+};
+
+/**
+ * struct uhook_counting - a place in the list of those that count
+ * @node: in the list
+ * @born: its number; 0 if it is not there, or is that of somebody who looks at them
+ */
+struct uhook_counting {
+	struct list_head	node;
+	u64			born;
 };
 
 #define UHOOK_WHO_BITS	8
@@ -143,8 +160,12 @@ struct uhook_who {
  * @breaks: whether one begins with a breakpoint
  * @before_rseq: whether jumps were written by a thread that had not registered for
  *	restartable sequences, and so could not know where they are
- * @node: in the list of those that count
- * @drained: the number of the last look at its rings
+ * @ref: one of the address space, and one of each who looks at what it has counted
+ * @counts: held while that is added up, while its rings are read, and while whom a body
+ *	counts for changes
+ * @gone: whether areas and data have gone; set with @counts held
+ * @counting: its place in the list of those that count
+ * @next_ring: which area is read first when rings are read again
  * @mm: the address space
  * @payer: the parent's while this one is made, which has no task on whose account
  *	memory could be; otherwise NULL
@@ -152,7 +173,8 @@ struct uhook_who {
  * @who: its threads, as far as they have recorded
  * @reading: the number of the reading of a ring
  * @looks: at how many threads was looked in it
- * @looked: whether the process was
+ * @look_from: where the process is looked for next, among all
+ * @looked: whether it was, in this reading
  *
  * Made at the first hit and kept until nobody uses the address space any more,
  * so that whoever runs in it may look at it without a lock, in an NMI as well.
@@ -171,14 +193,18 @@ struct uhook_mm {
 	bool			functions;
 	bool			breaks;
 	bool			before_rseq;
-	struct list_head	node;
-	u64			drained;
+	refcount_t		ref;
+	struct mutex		counts;	/* data, and sets of bodies, are read with it */
+	bool			gone;
+	struct uhook_counting	counting;
+	unsigned int		next_ring;
 	struct mm_struct	*mm;
 	struct mm_struct	*payer;
 	pid_t			tgid;
 	struct uhook_who	who[1 << UHOOK_WHO_BITS];
 	unsigned int		reading;
 	unsigned int		looks;
+	pid_t			look_from;
 	bool			looked;
 };
 
@@ -290,15 +316,12 @@ struct uhook_site {
 /**
  * struct uhook_counter - what a hook has counted
  * @ref: the hook's, and one of each set that it is in
- * @node: in the list of all
  * @hits: in the kernel and after an exception, of each CPU
- * @dead: by bodies, in address spaces that are gone
- * @live: the same in others; of use while the lock of all counts is held
- * @lost: records that the kernel has given up, and those for which there was no
- *	room, in address spaces that are gone
- * @missed: when its handler was not called, likewise
- * @words: what its handler has counted, likewise
- * @sum: the latter three, in others
+ * @bodies: by bodies, as far as somebody has looked; likewise the next three
+ * @lost: records that the kernel has given up, and those for which there was no room
+ * @missed: when its handler was not called
+ * @words: what its handler has counted
+ * @lock: held while @ops is called for a record, and while it goes
  * @ops: the hook, which may be called; NULL when it has gone
  * @user: what it does
  * @recorder: what it records
@@ -309,19 +332,15 @@ struct uhook_site {
  * @nr_stubs: how many it has
  * @no_vectors: whether that leaves vector registers alone
  * @breaks: whether it has its breakpoint in the body
- *
- * Changes with uhook_counts_lock held, but for @ref and @hits.
  */
 struct uhook_counter {
 	refcount_t		ref;
-	struct list_head	node;
 	struct uhook_cpu_hits __percpu *hits;
-	u64			dead;
-	u64			live;
-	u64			lost;
-	u64			missed;
-	u64			words[UHOOK_DATA_WORDS];
-	struct uhook_block	sum;
+	atomic64_t		bodies;
+	atomic64_t		lost;
+	atomic64_t		missed;
+	atomic64_t		words[UHOOK_DATA_WORDS];
+	struct mutex		lock;	/* records are handed over with it */
 	struct uhook_ops	*ops;
 	enum uhook_user		user;
 	struct uhook_recorder	recorder;
@@ -484,6 +503,7 @@ enum uhook_place {
 
 /* sites.c */
 struct uhook_mm *uhook_mm_of(const struct mm_struct *mm);
+void uhook_put_mm(struct uhook_mm *um);
 void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const char *comm);
 
 bool uhook_is_known(struct uhook_mm *um, const struct uhook_site *site);
@@ -573,15 +593,13 @@ void uhook_fold_data(struct uhook_mm *um);
 void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int nr);
 void uhook_sum_data(void);
 u64 uhook_bodies_run(void);
-typedef void uhook_data_fn(struct uhook_mm *um, struct uhook_area *area,
-			   struct uhook_data *data);
+typedef void uhook_data_fn(struct uhook_mm *um);
 void uhook_visit_data(uhook_data_fn *fn);
-void uhook_visit_data_apart(uhook_data_fn *fn);
-extern struct mutex uhook_counts_lock;
 
 /* rings.c */
 void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data,
-		      bool last);
+		      unsigned int *budget, bool last);
+void uhook_drain_last(struct uhook_mm *um);
 void uhook_begin_reading(struct uhook_mm *um);
 void uhook_start_draining(void);
 void uhook_stop_draining(void);

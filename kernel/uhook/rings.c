@@ -12,7 +12,13 @@
  * and its time by the processor's counter. Both, and all else, are the program's
  * word: what they lead to is checked, and not what they say.
  *
- * All under uhook_counts_lock, but for records that are made in the kernel.
+ * How much is read is not the program's choice: a visit reads READ_IN_VISIT entries of a
+ * process, the worker visits all in turn and takes a quarter of one CPU. The rest waits for
+ * the next visit, and when the ring is full the program counts what it loses.
+ *
+ * Rings are read under uhook_mm::counts, which is a process's own, READ_AT_ONCE entries at
+ * a time; records that are made in the kernel need none. A hook is called under
+ * uhook_counter::lock.
  */
 #include <linux/hash.h>
 #include <linux/irqflags.h>
@@ -28,11 +34,18 @@
 
 #define DRAIN_INTERVAL	msecs_to_jiffies(10)
 
+/* How many entries of a process are read in one visit, and with its lock held. */
+#define READ_IN_VISIT	4096U
+#define READ_AT_ONCE	256U
+
+/* How many when it ends, or when a hook does. */
+#define READ_AT_END	16384U
+
 /*
- * At how many threads of a process one reading looks: a program can make up any number
- * of them, and others wait for the reading.
+ * At how many threads one reading looks: a program can make up any number of them, and
+ * others wait for the reading.
  */
-#define MAX_LOOKS	65536
+#define MAX_LOOKS	8192
 
 static_assert(sizeof(struct uhook_ring_entry) == 128);
 static_assert(PAGE_SIZE % sizeof(struct uhook_ring_entry) == 0);
@@ -46,16 +59,42 @@ static struct uhook_ring_entry *entry_of(const struct uhook_data *data, u64 numb
 			     i * sizeof(struct uhook_ring_entry));
 }
 
-/* A process that uses the address space, or 0. */
-static pid_t any_process_of(const struct uhook_mm *um)
+/* Does a thread of a process use the address space? Under RCU. */
+static bool uses_mm(struct uhook_mm *um, struct task_struct *leader)
 {
-	struct task_struct *process, *task;
+	struct task_struct *task;
+
+	for_each_thread(leader, task) {
+		if (READ_ONCE(task->mm) == um->mm)
+			return true;
+		if (um->looks++ >= MAX_LOOKS)
+			break;
+	}
+
+	return false;
+}
+
+/*
+ * A process that uses the address space; or 0, and the next reading goes on from where this
+ * one has come to: there may be any number of processes.
+ */
+static pid_t any_process_of(struct uhook_mm *um)
+{
+	struct task_struct *leader;
 	pid_t tgid = 0;
+	struct pid *pid;
 
 	rcu_read_lock();
-	for_each_process_thread(process, task) {
-		if (READ_ONCE(task->mm) == um->mm)
-			tgid = tgid ?: task_tgid_nr(task);
+	while (!tgid && um->looks++ < MAX_LOOKS) {
+		pid = find_ge_pid(um->look_from, &init_pid_ns);
+		if (!pid) {
+			um->look_from = 1;
+			break;
+		}
+		um->look_from = pid_nr(pid) + 1;
+		leader = pid_task(pid, PIDTYPE_TGID);
+		if (leader && uses_mm(um, leader))
+			tgid = pid_nr(pid);
 	}
 	rcu_read_unlock();
 
@@ -63,17 +102,14 @@ static pid_t any_process_of(const struct uhook_mm *um)
 }
 
 /* Does the process, which was found some time ago, still use the address space? */
-static bool is_process_of(const struct uhook_mm *um)
+static bool is_process_of(struct uhook_mm *um)
 {
-	struct task_struct *leader, *task;
-	bool is = false;
+	struct task_struct *leader;
+	bool is;
 
 	rcu_read_lock();
 	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
-	if (leader) {
-		for_each_thread(leader, task)
-			is |= READ_ONCE(task->mm) == um->mm;
-	}
+	is = leader && uses_mm(um, leader);
 	rcu_read_unlock();
 
 	return is;
@@ -212,7 +248,7 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	struct uhook_record record;
 
 	counter = counter_of(area, entry->id, &record.site);
-	if (!counter || !counter->ops || !counter->ops->record)
+	if (!counter || counter->user != UHOOK_USER_RECORD)
 		return;
 
 	record.time = time_in_order(data, entry);
@@ -220,7 +256,10 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	memcpy(record.args, entry->args, sizeof(record.args));
 	memcpy(record.stack, entry->stack, sizeof(record.stack));
 	say_who(um, entry->thread, &record);
-	counter->ops->record(counter->ops, &record);
+
+	guard(mutex)(&counter->lock);
+	if (counter->ops)
+		counter->ops->record(counter->ops, &record);
 }
 
 /* Hand over one entry, if it is complete. */
@@ -264,7 +303,7 @@ static void add_given_up(struct uhook_area *area, u64 nr_entries)
 
 		for (i = 0; set && i < set->nr; i++) {
 			if (set->counters[i]->user == UHOOK_USER_RECORD)
-				set->counters[i]->lost += nr_entries;
+				atomic64_add(nr_entries, &set->counters[i]->lost);
 		}
 	}
 }
@@ -277,21 +316,32 @@ void uhook_begin_reading(struct uhook_mm *um)
 	um->looked = false;
 }
 
+/*
+ * What there is in a ring, as the program says, but no more than fits. What it says to
+ * have overwritten was not lost for want of room, and is nothing that it has recorded.
+ */
+static u64 ready_of(const struct uhook_data *data, const struct uhook_ring *ring)
+{
+	return min_t(u64, READ_ONCE(ring->head) - data->tail, UHOOK_RING_ENTRIES);
+}
+
 /**
  * uhook_drain_ring - read what an area of a process has recorded
  * @um: the process's
  * @area: the area
  * @data: its data there
+ * @budget: how many entries are looked at, at most; less those that were
  * @last: whether nobody writes there any more
  *
- * Context: task, with uhook_counts_lock held; sleeps.
+ * Context: task, with &uhook_mm.counts held; sleeps.
  */
 void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data,
-		      bool last)
+		      unsigned int *budget, bool last)
 {
 	u64 ready, given_up = 0;
 	struct uhook_ring *ring;
 
+	lockdep_assert_held(&um->counts);
 	if (area->kind != UHOOK_LONG_BODIES)
 		return;
 	ring = uhook_data_at(data, UHOOK_RING_AT);
@@ -301,14 +351,14 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	if (!last && !atomic_read(&um->mm->mm_users))
 		return;
 
-	ready = min_t(u64, READ_ONCE(ring->head) - data->tail, UHOOK_RING_ENTRIES);
-	for (; ready; ready--, data->tail++) {
+	for (ready = ready_of(data, ring); ready && *budget; ready--, data->tail++) {
 		cond_resched();
-		if (read_entry(um, area, data))
-			continue;
-		if (!is_given_up(data, ready, last))
-			break;
-		given_up++;
+		if (!read_entry(um, area, data)) {
+			if (!is_given_up(data, ready, last))
+				break;
+			given_up++;
+		}
+		--*budget;
 	}
 	/* What was read is not needed any more. */
 	smp_store_release(&ring->tail, data->tail);
@@ -317,9 +367,72 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 		add_given_up(area, given_up);
 }
 
-static void drain_one(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
+/* Some entries of one ring: whoever waits for the lock does not wait for more. */
+static void drain_some(struct uhook_mm *um, unsigned int i, unsigned int *budget, bool last)
 {
-	uhook_drain_ring(um, area, data, false);
+	unsigned int some = min(*budget, READ_AT_ONCE), rest = some;
+
+	guard(mutex)(&um->counts);
+	if (um->gone || !uhook_has_bodies(um->areas[i]->kind))
+		return;
+	uhook_drain_ring(um, um->areas[i], um->data[i], &rest, last);
+	*budget -= some - rest;
+}
+
+/* All rings, each for some entries at a time, until the budget is used up or all is read. */
+static void drain_rings(struct uhook_mm *um, unsigned int budget, bool last)
+{
+	/* Pairs with map_area(). */
+	unsigned int i, nr = smp_load_acquire(&um->nr_areas), before;
+
+	scoped_guard(mutex, &um->counts)
+		uhook_begin_reading(um);
+	do {
+		before = budget;
+		for (i = 0; i < nr && budget; i++)
+			drain_some(um, um->next_ring++ % nr, &budget, last);
+	} while (budget && budget != before);
+}
+
+static void drain_visit(struct uhook_mm *um)
+{
+	drain_rings(um, READ_IN_VISIT, false);
+}
+
+static void drain_all(struct uhook_mm *um)
+{
+	drain_rings(um, READ_AT_END, false);
+}
+
+/* What nobody has read in time. */
+static void give_up_rest(struct uhook_area *area, struct uhook_data *data)
+{
+	struct uhook_ring *ring;
+	u64 ready;
+
+	if (area->kind != UHOOK_LONG_BODIES)
+		return;
+	ring = uhook_data_at(data, UHOOK_RING_AT);
+	ready = ring ? ready_of(data, ring) : 0;
+	data->tail += ready;
+	if (ready)
+		add_given_up(area, ready);
+}
+
+/**
+ * uhook_drain_last - read what a process has recorded that is ending
+ * @um: its; nobody uses its address space any more
+ *
+ * Context: task; sleeps.
+ */
+void uhook_drain_last(struct uhook_mm *um)
+{
+	unsigned int i;
+
+	drain_rings(um, READ_AT_END, true);
+	guard(mutex)(&um->counts);
+	for (i = 0; i < um->nr_areas; i++)
+		give_up_rest(um->areas[i], um->data[i]);
 }
 
 /**
@@ -329,7 +442,7 @@ static void drain_one(struct uhook_mm *um, struct uhook_area *area, struct uhook
  */
 void uhook_flush(void)
 {
-	uhook_visit_data_apart(drain_one);
+	uhook_visit_data(drain_all);
 }
 
 static void drain_work(struct work_struct *work);
@@ -337,28 +450,35 @@ static DECLARE_DELAYED_WORK(drainer, drain_work);
 
 /* How many hooks record. */
 static unsigned int recording;
+static DEFINE_MUTEX(recording_lock);
 
+/* Reading is not paid for by those who record: it takes a quarter of one CPU at most. */
 static void drain_work(struct work_struct *work)
 {
-	uhook_visit_data_apart(drain_one);
+	unsigned long began = jiffies;
 
-	mutex_lock(&uhook_counts_lock);
+	uhook_visit_data(drain_visit);
+
+	mutex_lock(&recording_lock);
 	if (recording)
-		queue_delayed_work(system_unbound_wq, &drainer, DRAIN_INTERVAL);
-	mutex_unlock(&uhook_counts_lock);
+		queue_delayed_work(system_unbound_wq, &drainer,
+				   max(DRAIN_INTERVAL, 3 * (jiffies - began)));
+	mutex_unlock(&recording_lock);
 }
 
-/* One more hook records; with uhook_counts_lock held. */
+/* One more hook records. */
 void uhook_start_draining(void)
 {
+	guard(mutex)(&recording_lock);
 	if (!recording++)
 		queue_delayed_work(system_unbound_wq, &drainer, DRAIN_INTERVAL);
 }
 
-/* One less; with uhook_counts_lock held. */
+/* One less. */
 void uhook_stop_draining(void)
 {
-	uhook_visit_data(drain_one);
+	uhook_flush();
+	guard(mutex)(&recording_lock);
 	recording--;
 }
 

@@ -136,7 +136,8 @@ static struct uhook_mm *make_uhook_mm(struct mm_struct *mm, gfp_t gfp)
 	mutex_init(&um->lock);
 	xa_init_flags(&um->hops, XA_FLAGS_ACCOUNT);
 	um->mm = mm;
-	INIT_LIST_HEAD(&um->node);
+	mutex_init(&um->counts);
+	refcount_set(&um->ref, 1);
 
 	return um;
 }
@@ -146,6 +147,17 @@ static void free_site(void *site, void *unused)
 	kfree(site);
 }
 
+/* Its areas and sites have gone before, with the address space. */
+void uhook_put_mm(struct uhook_mm *um)
+{
+	if (!refcount_dec_and_test(&um->ref))
+		return;
+
+	mutex_destroy(&um->counts);
+	mutex_destroy(&um->lock);
+	kfree(um);
+}
+
 static void free_uhook_mm(struct uhook_mm *um)
 {
 	uhook_fold_data(um);
@@ -153,8 +165,7 @@ static void free_uhook_mm(struct uhook_mm *um)
 	uhook_put_areas(um);
 	uhook_put_stubs(um);
 	rhashtable_free_and_destroy(&um->sites, free_site, NULL);
-	mutex_destroy(&um->lock);
-	kfree(um);
+	uhook_put_mm(um);
 }
 
 /* current's, made when there is none. */
@@ -341,6 +352,8 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 		return -ENOMEM;
 	}
 	um->payer = oldmm;
+	/* Its process is going to have a number that is not far behind. */
+	um->look_from = task_tgid_nr(current);
 	mm->uprobes_state.uhook = um;
 
 	return 0;

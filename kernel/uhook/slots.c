@@ -372,14 +372,14 @@ static long take_slot(struct uhook_mm *um, struct uhook_area *area, const struct
 
 	/*
 	 * Whom a body counts for changes with it. But a process that waits for memory,
-	 * of which it may have no more, does not let all others wait.
+	 * of which it may have no more, does not let those wait who read its counts.
 	 */
 	if (w->set)
-		mutex_lock(&uhook_counts_lock);
+		mutex_lock(&um->counts);
 	mutex_lock(&area->lock);
 	ret = find_slot(um, area, w);
 	if (w->set)
-		mutex_unlock(&uhook_counts_lock);
+		mutex_unlock(&um->counts);
 	ret = ret ?: new_slot(area, w);
 	mutex_unlock(&area->lock);
 
@@ -457,7 +457,7 @@ static const struct uhook_slot *slot_at(const struct uhook_area *area, unsigned 
  * @slot: receives its place and instruction
  *
  * Context: any, while somebody uses the address space; &uhook_body.set changes with
- * uhook_counts_lock held, and is freed after a grace period of RCU.
+ * &uhook_mm.counts held, and is freed after a grace period of RCU.
  * Return: it.
  */
 struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: a program that makes up what it has recorded, without being hit.
+ *
+ *	uhook_ring offsets	the probe point: rec
+ *	uhook_ring forge N	N rings full of made up records, and it ends
+ *
+ * Each ring is another area's: a child has the areas that there are, so that the next body
+ * needs another one.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "uhook_test.h"
+
+#define MAX_RINGS	32
+#define ENTRIES		4096
+#define LANES		16
+
+UHOOK_LABEL(ring_site);
+
+#if defined(__x86_64__)
+#define INSN "{disp32} lea 1(%rdi), %rax"
+#elif defined(__aarch64__)
+#define INSN "add x0, x0, #1"
+#endif
+asm(".text\n"
+	".balign 65536\n"
+	"ring_site:\n"
+	"	" INSN "\n"
+	"	ret\n"
+	"	.balign 65536\n");
+
+/* As Documentation/trace/uhook.rst has it. */
+struct header {
+	volatile uint64_t head, tail;
+};
+
+struct entry {
+	uint64_t seq, time, thread;
+	uint32_t id, unused;
+	uint64_t rest[12];
+};
+
+static struct header *rings[MAX_RINGS];
+static pid_t children[MAX_RINGS];
+static size_t page;
+
+/* One more area: the text once more, and a child that keeps the areas before it. */
+static void add_area(int n, int fd)
+{
+	const char *text = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+				ring_site - __executable_start);
+	int i;
+
+	check(text != MAP_FAILED, "mmap: %s", strerror(errno));
+	for (i = 0; i < 3; i++)
+		((long (*)(long))text)(i);
+
+	children[n] = fork();
+	check(children[n] >= 0, "fork: %s", strerror(errno));
+	if (!children[n]) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+}
+
+static int find_rings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start;
+	char line[512];
+	int n = 0;
+
+	check(maps, "no /proc/self/maps");
+	while (n < MAX_RINGS && fgets(line, sizeof(line), maps)) {
+		if (strstr(line, "rw-s") && strstr(line, "[uhook]") &&
+		    sscanf(line, "%lx", &start) == 1)
+			rings[n++] = (void *)(start + LANES * page);
+	}
+	fclose(maps);
+
+	return n;
+}
+
+/* What is there has been read, or is not complete any more. */
+static void forge(struct header *ring)
+{
+	struct entry *entries = (void *)((char *)ring + page);
+	uint64_t i, tail = ring->tail;
+
+	for (i = tail; i < tail + ENTRIES; i++) {
+		struct entry *e = &entries[i % ENTRIES];
+
+		/* Each by another thread, which would have to be looked for. */
+		e->thread = i * 64;
+		e->id = 0;
+		e->time = i;
+		__atomic_store_n(&e->seq, i + 1, __ATOMIC_RELEASE);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int i, n, found, fd;
+
+	page = getpagesize();
+	if (argc == 2 && !strcmp(argv[1], "offsets")) {
+		printf("rec 0x%lx\n", (unsigned long)(ring_site - __executable_start));
+		return 0;
+	}
+	check(argc == 3 && !strcmp(argv[1], "forge"), "usage: %s offsets | forge N", argv[0]);
+	n = atoi(argv[2]);
+	check(n > 0 && n <= MAX_RINGS, "%d rings", n);
+
+	fd = open("/proc/self/exe", O_RDONLY);
+	for (i = 0; i < n; i++)
+		add_area(i, fd);
+	found = find_rings();
+	check(found == n, "%d rings of %d", found, n);
+	/* What it has really recorded is read first. */
+	usleep(300000);
+
+	for (i = 0; i < n; i++)
+		forge(rings[i]);
+	for (i = 0; i < n; i++)
+		rings[i]->head = rings[i]->tail + ENTRIES;
+	/* So the worker has hardly come before it ends. */
+	for (i = 0; i < n; i++)
+		kill(children[i], SIGKILL);
+
+	return 0;
+}
