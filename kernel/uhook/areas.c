@@ -8,13 +8,20 @@
  * write to a second mapping behind the first, which is shared memory of this
  * process alone.
  *
- * A child has its parent's areas at the same addresses, the same memory, and
- * the code in them serves both: what it does depends on an address and bytes,
- * not on the process. What bodies write to is each process's own. As long as an
- * area has several owners nothing is added to it, which might tell one of them,
- * or make executable there, what is the other's alone. It goes with the last of
- * them. Areas are found by address without a lock: an array of them only grows,
- * and goes when nobody runs in the address space.
+ * Slots are one process's, and a child does not have them: it is made in a system call,
+ * which no slot holds, and what has come out of a slot with its registers shown (a signal,
+ * a tracer) is at the program's address. So nothing in the child leads there, and it finds
+ * its sites anew.
+ *
+ * Addresses of bodies are in jumps and on stacks. So a child has its parent's areas of
+ * bodies at the same addresses, the same memory, and the code in them serves both: what it
+ * does depends on an address and bytes, not on the process. What bodies write to is each
+ * process's own. As long as such an area has several owners nothing is added to it, which
+ * might tell one of them, or make executable there, what is the other's alone. It goes with
+ * the last of them.
+ *
+ * Areas are found by address without a lock: an array of them only grows, and goes when
+ * nobody runs in the address space.
  *
  * IPCOM000199322's memory of the process that holds "original, jump", and the
  * page of US9336001; mainline's counterpart is the xol area of uprobes.
@@ -135,11 +142,12 @@ static unsigned long find_gap(struct mm_struct *mm, enum uhook_area_kind kind,
 
 static int install_code(struct mm_struct *mm, const struct uhook_area *area)
 {
+	const vm_flags_t copied = uhook_has_bodies(area->kind) ? 0 : VM_DONTCOPY;
 	struct vm_area_struct *vma;
 
 	vma = _install_special_mapping(mm, area->vaddr, UHOOK_CODE_SIZE,
-				       VM_READ | VM_EXEC | VM_MAYREAD | VM_MAYEXEC | VM_SEALED,
-				       &code_mapping);
+				       VM_READ | VM_EXEC | VM_MAYREAD | VM_MAYEXEC | VM_SEALED |
+				       copied, &code_mapping);
 
 	return PTR_ERR_OR_ZERO(vma);
 }
@@ -292,31 +300,81 @@ int uhook_make_page(struct uhook_area *area, unsigned int i)
 }
 
 /**
- * uhook_keep_in_children - a child will have mappings, too
+ * uhook_keep_in_children - will a child have mappings, too?
  * @mm: of the parent, with its mmap lock held for writing
  * @start: where they begin
  * @size: how long they are, in bytes
+ * @keep: whether it will
  *
  * The program may have asked for something else, with madvise().
  */
-void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size)
+void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size,
+			    bool keep)
 {
 	VMA_ITERATOR(vmi, mm, start);
 	struct vm_area_struct *vma;
 
+	mmap_assert_write_locked(mm);
 	for_each_vma_range(vmi, vma, start + size) {
-		if (vma->vm_flags & VM_DONTCOPY)
+		if (!(vma->vm_flags & VM_DONTCOPY) == keep)
+			continue;
+		if (keep)
 			vm_flags_clear(vma, VM_DONTCOPY);
+		else
+			vm_flags_set(vma, VM_DONTCOPY);
 	}
 }
 
+/* One more process has an area of bodies. */
+static int share_area(const struct uhook_mm *from, unsigned int i, struct uhook_mm *to)
+{
+	struct uhook_area *area = from->areas[i];
+	unsigned int nr = to->nr_areas;
+
+	/* Of a fork, which is not to fail for what it can wait for */
+	if (uhook_add_data(to, nr, GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	if (area->kind == UHOOK_LONG_BODIES && uhook_copy_stacks(from->data[i], to->data[nr]))
+		return -ENOMEM;
+
+	/* Nothing is being added that the child should not have. */
+	mutex_lock(&area->lock);
+	refcount_inc(&area->ref);
+	mutex_unlock(&area->lock);
+	to->areas[nr] = area;
+	to->nr_kind[area->kind]++;
+	to->nr_areas = nr + 1;
+
+	return 0;
+}
+
 /**
- * uhook_share_areas - give a child its parent's
+ * uhook_dup_areas - decide what a child has of its parent's areas
+ * @from: the parent's
+ *
+ * Context: with the parent's mmap lock held for writing, which keeps areas from being added.
+ * Return: whether it has any.
+ */
+bool uhook_dup_areas(const struct uhook_mm *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < from->nr_areas; i++) {
+		enum uhook_area_kind kind = from->areas[i]->kind;
+
+		uhook_keep_in_children(from->mm, from->areas[i]->vaddr, area_size(kind),
+				       uhook_has_bodies(kind));
+	}
+
+	return uhook_has_jumps(from);
+}
+
+/**
+ * uhook_share_areas - give a child its parent's bodies
  * @from: the parent's
  * @to: the child's, which nobody else knows yet
  *
- * Context: with the parent's mmap lock held for writing, which keeps areas
- * from being added.
+ * Context: as uhook_dup_areas().
  * Return: 0 or -ENOMEM.
  */
 int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
@@ -324,25 +382,8 @@ int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
 	unsigned int i;
 
 	for (i = 0; i < from->nr_areas; i++) {
-		struct uhook_area *area = from->areas[i];
-
-		if (uhook_has_bodies(area->kind)) {
-			/* Of a fork, which is not to fail for what it can wait for */
-			if (uhook_add_data(to, i, GFP_KERNEL_ACCOUNT))
-				return -ENOMEM;
-			if (area->kind == UHOOK_LONG_BODIES &&
-			    uhook_copy_stacks(from->data[i], to->data[i]))
-				return -ENOMEM;
-			uhook_keep_in_children(from->mm, area->vaddr, area_size(area->kind));
-		}
-
-		/* Nothing is being added that the child should not have. */
-		mutex_lock(&area->lock);
-		refcount_inc(&area->ref);
-		mutex_unlock(&area->lock);
-		to->areas[i] = area;
-		to->nr_kind[area->kind]++;
-		to->nr_areas = i + 1;
+		if (uhook_has_bodies(from->areas[i]->kind) && share_area(from, i, to))
+			return -ENOMEM;
 	}
 	to->functions = from->functions;
 	to->breaks = from->breaks;

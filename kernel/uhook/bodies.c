@@ -201,13 +201,19 @@ static bool may_pass(enum uhook_bar bar)
 	}
 }
 
+/* Areas that are shared take nothing new until the relatives have gone who have them. */
+static bool may_have_body(enum uhook_verdict verdict)
+{
+	return verdict == UHOOK_FULL || uhook_may_try(verdict);
+}
+
 static unsigned long body_of(struct uhook_site *site, struct uprobe *uprobe,
 			     struct arch_uprobe *auprobe)
 {
 	/* Pairs with make_body(). */
 	unsigned long body = smp_load_acquire(&site->body);
 
-	if (body ? !may_pass(READ_ONCE(site->bar)) : !uhook_may_try(READ_ONCE(site->body_verdict)))
+	if (body ? !may_pass(READ_ONCE(site->bar)) : !may_have_body(READ_ONCE(site->body_verdict)))
 		return body;
 	if (looked_lately(site))
 		return body;

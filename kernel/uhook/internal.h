@@ -439,7 +439,7 @@ struct uhook_code_at {
 };
 
 /**
- * struct uhook_area - a mapping, in one process or in several that forked
+ * struct uhook_area - a mapping, in one process or, of bodies, in several that forked
  * @ref: how many address spaces have it
  * @kind: what is in it
  * @lock: held while a slot is looked for or taken, and while owners are added
@@ -514,9 +514,11 @@ struct uhook_area *uhook_area_at(const struct uhook_mm *um, unsigned long addr);
 struct uhook_area *uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
 				  const struct uhook_wanted *w);
 int uhook_make_page(struct uhook_area *area, unsigned int i);
+bool uhook_dup_areas(const struct uhook_mm *from);
 int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_areas(struct uhook_mm *um);
-void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size);
+void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size,
+			    bool keep);
 
 /* Are there bodies in it, and data behind it? */
 static inline bool uhook_has_bodies(enum uhook_area_kind kind)

@@ -331,7 +331,7 @@ void uhook_forget_body(const struct uhook_mm *um, unsigned long vaddr)
  * @oldmm: the parent's address space; its mmap lock is held for writing
  * @mm: the child's
  *
- * The child finds its sites anew: its mappings may be fewer.
+ * The child finds its sites anew: it has no slots, and its mappings may be fewer.
  *
  * Return: 0 or -ENOMEM, and the fork fails.
  */
@@ -339,7 +339,7 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 {
 	struct uhook_mm *from = uhook_mm_of(oldmm), *um;
 
-	if (!from || (!from->nr_areas && !from->nr_blocks))
+	if (!from || (!uhook_dup_areas(from) && !from->nr_blocks))
 		return 0;
 
 	um = make_uhook_mm(mm, GFP_KERNEL_ACCOUNT);

@@ -278,7 +278,7 @@ static void adopt(struct uhook_mm *um, struct uhook_area *area, unsigned int nr,
 	uhook_put_set(old);
 }
 
-/* One that holds this already, of a parent or of an earlier uprobe; or 0. */
+/* One that holds this already, of an earlier uprobe or, a body, of a parent; or 0. */
 static unsigned long find_slot(struct uhook_mm *um, struct uhook_area *area,
 			       const struct uhook_wanted *w)
 {
@@ -424,12 +424,10 @@ long uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w)
 	if (!w->set && mmap_write_lock_killable(mm))
 		return -EINTR;
 	area = uhook_add_area(um, kind, w);
-	/* A child that came before the slot would share the area, which ends that. */
-	ret = IS_ERR(area) ? PTR_ERR(area) : take_slot(um, area, w);
 	if (!w->set)
 		mmap_write_unlock(mm);
 
-	return ret;
+	return IS_ERR(area) ? PTR_ERR(area) : take_slot(um, area, w);
 }
 
 static unsigned int number_at(const struct uhook_area *area, unsigned long addr)

@@ -352,6 +352,45 @@ static void scenario_many(void)
 	hold(0);
 }
 
+/*
+ * A server: each child stays, and the server comes to new code between two forks. It has
+ * its slots where it had them, and a child asks for its parent's in vain.
+ */
+static void scenario_server(void)
+{
+	const size_t page = getpagesize();
+	int done[2], i;
+	char c;
+
+	check(!pipe(done), "pipe: %s", strerror(errno));
+	for (i = 0; i < SITES; i++) {
+		char *slots;
+		pid_t pid;
+
+		hit_range(0, i + 1);
+		slots = first_slots();
+		/* It cannot have them inherited either, nor may it fail to ask. */
+		if (slots)
+			madvise(slots, page, MADV_DOFORK);
+		pid = fork();
+		check(pid >= 0, "fork: %s", strerror(errno));
+		if (!pid) {
+			close(done[1]);
+			if (slots)
+				check(first_slots() != slots, "the child has its parent's slots");
+			hit_range(0, SITES);
+			check(!read(done[0], &c, 1), "read");
+			hit_range(0, SITES);
+			_exit(0);
+		}
+	}
+	hold(0);
+	close(done[1]);
+	for (i = 0; i < SITES; i++)
+		wait_for(-1);
+	hit_range(0, SITES);
+}
+
 /* Who reads the output waits for the child, too. */
 static void scenario_orphan(void)
 {
@@ -460,6 +499,7 @@ static const struct {
 	{ "signal", scenario_signal },
 	{ "threads", scenario_threads },
 	{ "many", scenario_many },
+	{ "server", scenario_server },
 	{ "orphan", scenario_orphan },
 	{ "failing-forks", scenario_failing_forks },
 	{ "failing-hits", scenario_failing_hits },
