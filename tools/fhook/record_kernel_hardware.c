@@ -167,19 +167,19 @@ static int stop_perf(struct session *session, struct fault *fault)
 	return 0;
 }
 
-static int run(struct session *session, struct fault *fault)
+static int begin_perf(void *data, struct fault *fault)
 {
-	int result = start_perf(session, fault);
-	struct fault other;
+	struct session *session = data;
 
-	if (!result)
-		result = tell_perf(session, "enable\n", fault);
-	if (!result)
-		result = record_stubs_run(&session->stubs, fault);
-	if (stop_perf(session, result ? &other : fault))
-		result = -1;
-	return result;
+	return start_perf(session, fault) ?: tell_perf(session, "enable\n", fault);
 }
+
+static int end_perf(void *data, struct fault *fault)
+{
+	return stop_perf(data, fault);
+}
+
+static const struct stubs_recorder perf_recorder = { .begin = begin_perf, .end = end_perf };
 
 static int make_data(struct session *session, struct fault *fault)
 {
@@ -219,7 +219,7 @@ int record_kernel_hardware(struct record *record, struct fault *fault)
 	record_work_begin();
 	if (!record_stubs_choose(stubs, fault) && !make_filter(&session, fault) &&
 	    !record_stubs_map(stubs, fault) && !make_data(&session, fault) &&
-	    !run(&session, fault))
+	    !record_stubs_run(stubs, &perf_recorder, &session, fault))
 		result = perf_data_import(session.data, stubs->map, record->directory, &losses,
 					  fault);
 	if (!result)

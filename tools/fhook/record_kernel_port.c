@@ -133,9 +133,23 @@ static int send_map(const struct record_stubs *stubs, int port, struct fault *fa
 	return result;
 }
 
-static int start_recording(const struct record_stubs *stubs, int port, char **directory,
-			   struct fault *fault)
+/**
+ * struct session - a recording by the plugin
+ * @stubs: what is recorded
+ * @port: to the plugin
+ * @directory: where the plugin records, outside; NULL until it says so
+ */
+struct session {
+	struct record_stubs stubs;
+	int port;
+	char *directory;
+};
+
+static int start_recording(void *data, struct fault *fault)
 {
+	struct session *session = data;
+	const struct record_stubs *stubs = &session->stubs;
+	const int port = session->port;
 	size_t i;
 
 	for (i = 0; i < stubs->nr_blocks; i++)
@@ -144,44 +158,46 @@ static int start_recording(const struct record_stubs *stubs, int port, char **di
 			return -1;
 	if (send_map(stubs, port, fault))
 		return -1;
-	return tell_line(port, directory, fault, "start %s\n", stubs->record->profile);
+	return tell_line(port, &session->directory, fault, "start %s\n",
+			 stubs->record->profile);
 }
 
 /* Whether it has begun or not, in the end it is over. */
-static int run(struct record_stubs *stubs, int port, char **directory, struct fault *fault)
+static int stop_recording(void *data, struct fault *fault)
 {
-	struct fault other;
-	int result = start_recording(stubs, port, directory, fault);
+	const struct session *session = data;
 
-	if (!result)
-		result = record_stubs_run(stubs, fault);
-	if (tell_line(port, NULL, result ? &other : fault, "stop\n"))
-		result = -1;
-	return result;
+	return tell_line(session->port, NULL, fault, "stop\n");
 }
+
+static const struct stubs_recorder port_recorder = {
+	.begin = start_recording,
+	.end = stop_recording,
+};
 
 int record_kernel_port(struct record *record, struct fault *fault)
 {
-	struct record_stubs stubs = { .record = record };
-	const int port = open(record->port, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	char *directory = NULL;
+	struct session session = {
+		.stubs.record = record,
+		.port = open(record->port, O_RDWR | O_NONBLOCK | O_CLOEXEC),
+	};
 	struct fault other;
 	int result;
 
-	if (port < 0)
+	if (session.port < 0)
 		return fault_say(fault, "the port to QEMU's plugin, %s: %s", record->port,
 				 strerror(errno));
 	record_work_begin();
-	result = begin(port, fault);
-	result = result ?: record_stubs_choose(&stubs, fault);
-	result = result ?: record_stubs_map(&stubs, fault);
-	result = result ?: run(&stubs, port, &directory, fault);
-	record_stubs_end(&stubs);
-	close(port);
-	if (directory)
+	result = begin(session.port, fault);
+	result = result ?: record_stubs_choose(&session.stubs, fault);
+	result = result ?: record_stubs_map(&session.stubs, fault);
+	result = result ?: record_stubs_run(&session.stubs, &port_recorder, &session, fault);
+	record_stubs_end(&session.stubs);
+	close(session.port);
+	if (session.directory)
 		fprintf(stderr, "fhook: the recording is outside of this machine, in %s.\n",
-			directory);
-	free(directory);
+			session.directory);
+	free(session.directory);
 	if (record_work_end(record->argv, result ? &other : fault))
 		result = -1;
 	return result;

@@ -283,7 +283,6 @@ static int enable(struct record_stubs *stubs, struct fault *fault)
 	stubs->enabled = kernel_file_read(ENABLE, fault);
 	if (!stubs->enabled)
 		return -1;
-	/* If it was 1 before, each CPU says once more which task it runs. */
 	return kernel_file_write(ENABLE, "1", fault);
 }
 
@@ -295,16 +294,33 @@ static void disable(struct record_stubs *stubs)
 	stubs->enabled = NULL;
 }
 
-int record_stubs_run(struct record_stubs *stubs, struct fault *fault)
+/* While calls go through the block and the recorder records. */
+static int run_command(struct record_stubs *stubs, struct fault *fault)
 {
 	struct pollfd fd = { .events = POLLIN };
-	int result = enable(stubs, fault);
+	int result;
 
-	if (!result)
-		result = record_work_start(stubs->record->argv, fault);
+	/* Once more: now that it is recorded, each CPU says which task it runs. */
+	result = kernel_file_write(ENABLE, "1", fault);
+	result = result ?: record_work_start(stubs->record->argv, fault);
 	fd.fd = record_work_fd();
 	while (!result && record_work_runs())
 		poll(&fd, 1, 200);
+	return result;
+}
+
+int record_stubs_run(struct record_stubs *stubs, const struct stubs_recorder *recorder,
+		     void *data, struct fault *fault)
+{
+	int result = enable(stubs, fault);
+	struct fault other;
+
+	if (!result) {
+		result = recorder->begin(data, fault);
+		result = result ?: run_command(stubs, fault);
+		if (recorder->end(data, result ? &other : fault))
+			result = -1;
+	}
 	disable(stubs);
 	return result;
 }

@@ -45,11 +45,23 @@ int record_stubs_choose(struct record_stubs *stubs, struct fault *fault);
 /* Write the map to a file. */
 int record_stubs_map(struct record_stubs *stubs, struct fault *fault);
 
-/*
- * Run the command while calls go through the blocks; before it, each CPU says which task
- * it runs.
+/**
+ * struct stubs_recorder - what records the blocks
+ * @begin: record from now on
+ * @end: stop, whether it has begun or not
  */
-int record_stubs_run(struct record_stubs *stubs, struct fault *fault);
+struct stubs_recorder {
+	int (*begin)(void *data, struct fault *fault);
+	int (*end)(void *data, struct fault *fault);
+};
+
+/*
+ * Run the command while calls go through the blocks. The kernel patches its text before
+ * RECORDER begins and after it has ended: the functions that do it may be among those that
+ * are recorded.
+ */
+int record_stubs_run(struct record_stubs *stubs, const struct stubs_recorder *recorder,
+		     void *data, struct fault *fault);
 
 /* Put back what was chosen, and let go of everything. */
 void record_stubs_end(struct record_stubs *stubs);
