@@ -53,7 +53,7 @@ enum uhook_kind {
 
 /**
  * struct uhook_lookup - when a uprobe was looked up
- * @gone: how many uprobes had gone by then, anywhere
+ * @gone: how many uprobes had gone by then whose address has the same hash
  * @unmapped: how often probed text had been unmapped in the address space
  * @valid: whether that is known, and what is found is to be remembered
  */
@@ -235,7 +235,8 @@ void uhook_count(enum uhook_kind kind);
 
 /* For uprobes, between rcu_read_lock_trace() and rcu_read_unlock_trace(). */
 void uhook_begin_lookup(struct uhook_lookup *lookup);
-void uhook_uprobe_gone(void);
+void uhook_end_lookup(struct uhook_lookup *lookup, const struct uprobe *uprobe);
+void uhook_uprobe_gone(const struct uprobe *uprobe);
 struct uhook_site *uhook_find_site(unsigned long vaddr);
 struct uprobe *uhook_site_uprobe(const struct uhook_site *site);
 struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
@@ -281,7 +282,8 @@ bool uhook_mark_is_gone(struct pt_regs *regs);
 
 static inline void uhook_count(enum uhook_kind kind) { }
 static inline void uhook_begin_lookup(struct uhook_lookup *lookup) { }
-static inline void uhook_uprobe_gone(void) { }
+static inline void uhook_end_lookup(struct uhook_lookup *lookup, const struct uprobe *uprobe) { }
+static inline void uhook_uprobe_gone(const struct uprobe *uprobe) { }
 static inline struct uhook_site *uhook_find_site(unsigned long vaddr) { return NULL; }
 
 static inline struct uprobe *uhook_site_uprobe(const struct uhook_site *site)

@@ -285,7 +285,7 @@ enum uhook_bar {
  * @node: in uhook_mm::sites
  * @vaddr: its address
  * @uprobe: the uprobe there, as long as @gone and @unmapped are those of now
- * @gone: how many uprobes had gone before it was looked up
+ * @gone: how many uprobes of its hash had gone by then
  * @unmapped: how often probed text had been unmapped in the address space
  * @slot: the address of the slot, or 0; set once
  * @verdict: why it has none; means nothing once it has
@@ -651,11 +651,15 @@ int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_hops(struct uhook_mm *um);
 
 /* jump.c */
-void uhook_sync_fetch(struct mm_struct *mm);
 enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 			     struct vm_area_struct *vma, unsigned long addr);
 int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned long site);
 int uhook_demote_around(struct mm_struct *mm, const struct uhook_mm *um, unsigned long vaddr);
+
+/* users.c */
+typedef void uhook_user_fn(struct task_struct *task, void *data);
+void uhook_for_each_user(uhook_user_fn *fn, void *data);
+void uhook_sync_code(void);
 
 /* ops.c */
 struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc);

@@ -21,7 +21,6 @@
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
@@ -60,95 +59,28 @@ static enum uhook_bar bar_of_thread(const struct task_struct *task, bool records
 	return records && !uhook_can_record(task) ? UHOOK_BAR_CLOCK : UHOOK_NO_BAR;
 }
 
-/* Is this a process of current's address space? All its threads that live have it. */
-static bool has_current_mm(struct task_struct *process)
+/* What is asked of each thread that may take a jump. */
+struct asked {
+	bool		records;
+	enum uhook_bar	bar;
+};
+
+static void ask_thread(struct task_struct *task, void *data)
 {
-	struct task_struct *task;
-	struct mm_struct *mm;
+	struct asked *asked = data;
 
-	for_each_thread(process, task) {
-		mm = READ_ONCE(task->mm);
-		if (mm)
-			return mm == current->mm;
-	}
-
-	return false;
+	asked->bar = asked->bar ?: bar_of_thread(task, asked->records);
 }
 
-static enum uhook_bar bar_of_threads(struct task_struct *process, bool records,
-				     unsigned int *nr)
-{
-	enum uhook_bar bar = UHOOK_NO_BAR;
-	struct task_struct *task;
-
-	for_each_thread(process, task) {
-		if (READ_ONCE(task->mm) != current->mm)
-			continue;
-		++*nr;
-		bar = bar ?: bar_of_thread(task, records);
-	}
-
-	return bar;
-}
-
-/*
- * All threads will take the jump, and those of other processes that share the address
- * space. Each thread counts as a user of it: other processes are looked at only if there
- * are more users than this one has threads.
- */
+/* All threads will take the jump, and processes that share the address space. */
 static enum uhook_bar bar_of_process(bool records)
 {
-	struct task_struct *process;
-	unsigned int nr = 0;
-	enum uhook_bar bar;
+	struct asked asked = { .records = records };
 
-	rcu_read_lock();
-	bar = bar_of_threads(current, records, &nr);
-	if (!bar && nr < atomic_read(&current->mm->mm_users)) {
-		for_each_process(process) {
-			if (!bar && !same_thread_group(process, current) &&
-			    has_current_mm(process))
-				bar = bar_of_threads(process, records, &nr);
-		}
-	}
-	rcu_read_unlock();
+	uhook_for_each_user(ask_thread, &asked);
 
-	return bar;
+	return asked.bar;
 }
-
-#ifdef CONFIG_X86
-void uhook_sync_fetch(struct mm_struct *mm)
-{
-}
-#else
-static bool runs_in(int cpu, void *mm)
-{
-	return READ_ONCE(cpu_curr_snapshot(cpu)->mm) == mm;
-}
-
-/* To take the interrupt, and to return from it, is all that is wanted. */
-static void take_interrupt(void *unused)
-{
-}
-
-/**
- * uhook_sync_fetch - let no thread of a program execute what was in memory before
- * @mm: the program's address space
- *
- * Code has been written, and the instruction caches have been cleaned, but a CPU may
- * have fetched what was there before. It forgets that when it returns from an exception.
- * So only those CPUs are interrupted that run a thread of the program: any other has to
- * return from the kernel before it comes to run one. cpu_curr_snapshot() has the barriers
- * that make this hold for one which is about to switch. membarrier()'s SYNC_CORE is the
- * mainline counterpart.
- *
- * Context: task; waits for the other CPUs.
- */
-void uhook_sync_fetch(struct mm_struct *mm)
-{
-	on_each_cpu_cond(runs_in, take_interrupt, mm, true);
-}
-#endif
 
 static bool fits_page(unsigned long site)
 {
@@ -298,8 +230,8 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 		return bar;
 
 	/* What other CPUs have fetched of the body before it was written. */
-	if (!body->fetched)
-		uhook_sync_fetch(vma->vm_mm);
+	if (!IS_ENABLED(CONFIG_X86) && !body->fetched)
+		uhook_sync_code();
 	body->fetched = true;
 	with_breakpoint(text, expected);
 	if (uprobe_write_text(vma->vm_mm, vma->vm_mm, site, expected, jump.bytes, jump.len,

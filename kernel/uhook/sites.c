@@ -6,17 +6,19 @@
  * its slot is, so that a hit takes no lock of the address space and writes
  * nothing that others read. It is a cache: a site was made by a hit that took
  * the lock, and counts for nothing once
- *  - a uprobe has gone, anywhere: the memory of one stays until everybody who
- *    may have found it has left his RCU tasks trace section, and not longer; or
+ *  - its uprobe has gone, or one whose address has the same hash: the memory of one stays
+ *    until everybody who may have found it has left his RCU tasks trace section, and not
+ *    longer; or
  *  - probed text was unmapped in this address space: what is at the address may
  *    be another file's next time.
  * Nothing else changes which file, and which place in it, an address belongs
- * to, or which uprobe is there. Whoever makes a site has read both counters
- * before he looked.
+ * to, or which uprobe is there. Whoever makes a site has read the latter counter before
+ * looking, and the former before asking whether what was found has gone.
  *
  * Sites are replaced and freed after a grace period of RCU tasks trace, which
  * is one of RCU as well. Changes are made with uhook_mm::lock held.
  */
+#include <linux/hash.h>
 #include <linux/mm_types.h>
 #include <linux/rcupdate.h>
 #include <linux/rcupdate_trace.h>
@@ -36,7 +38,14 @@ static const struct rhashtable_params site_params = {
 	.max_size		= 32768,
 };
 
-static atomic_long_t uprobes_gone;
+/* How many uprobes have gone, of those whose address has one hash. */
+#define GONE_BITS	10
+static atomic_long_t uprobes_gone[1 << GONE_BITS];
+
+static atomic_long_t *gone_of(const struct uprobe *uprobe)
+{
+	return &uprobes_gone[hash_ptr(uprobe, GONE_BITS)];
+}
 
 /* What an address space has, or NULL. */
 struct uhook_mm *uhook_mm_of(const struct mm_struct *mm)
@@ -47,13 +56,16 @@ struct uhook_mm *uhook_mm_of(const struct mm_struct *mm)
 
 /**
  * uhook_uprobe_gone - no site may lead to a uprobe that is going to be freed
+ * @uprobe: it, of which there is no reference any more
+ *
+ * Sites of a few others, whose address has the same hash, are looked up anew.
  *
  * To be called before call_rcu_tasks_trace(): whoever still reads the old
  * generation is in a section that the grace period waits for.
  */
-void uhook_uprobe_gone(void)
+void uhook_uprobe_gone(const struct uprobe *uprobe)
 {
-	atomic_long_inc_return(&uprobes_gone);
+	atomic_long_inc_return(gone_of(uprobe));
 }
 
 /**
@@ -83,7 +95,7 @@ void uhook_munmap(struct mm_struct *mm)
 
 static bool is_current(const struct uhook_site *site, const struct mm_struct *mm)
 {
-	return site->gone == atomic_long_read(&uprobes_gone) &&
+	return site->gone == atomic_long_read(gone_of(site->uprobe)) &&
 	       READ_ONCE(site->unmapped) == atomic_long_read(&mm->uprobes_state.unmapped);
 }
 
@@ -204,9 +216,22 @@ static struct uhook_mm *get_uhook_mm(void)
 void uhook_begin_lookup(struct uhook_lookup *lookup)
 {
 	lookup->valid = READ_ONCE(uhook_boost_enabled) && get_uhook_mm();
-	lookup->gone = atomic_long_read(&uprobes_gone);
 	lookup->unmapped = atomic_long_read(&current->mm->uprobes_state.unmapped);
 	/* Pairs with the barriers of those who count: read before looking. */
+	smp_rmb();
+}
+
+/**
+ * uhook_end_lookup - a uprobe was found
+ * @lookup: of the time before
+ * @uprobe: it; whether it is going has to be asked after this
+ *
+ * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace().
+ */
+void uhook_end_lookup(struct uhook_lookup *lookup, const struct uprobe *uprobe)
+{
+	lookup->gone = atomic_long_read(gone_of(uprobe));
+	/* Pairs with the barrier of uhook_uprobe_gone(): read before asking. */
 	smp_rmb();
 }
 
@@ -263,7 +288,7 @@ static struct uhook_site *enter_site(struct uhook_mm *um, unsigned long vaddr,
  * uhook_add_site - remember which uprobe is at an address
  * @vaddr: the address, of current's address space
  * @uprobe: the uprobe
- * @lookup: from uhook_begin_lookup(), before it was looked for
+ * @lookup: from uhook_begin_lookup() and uhook_end_lookup(), around the looking
  *
  * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace(); sleeps.
  * Return: the site, or NULL for want of memory, when there are too many, or when

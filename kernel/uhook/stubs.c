@@ -243,8 +243,8 @@ int uhook_find_stubs(struct uhook_wanted *w, struct uprobe *uprobe)
 	return 0;
 }
 
-static int write_stub(const struct uhook_mm *um, const struct uhook_stubs *block,
-		      unsigned long addr, const void *insn, unsigned long target)
+static int write_stub(const struct uhook_stubs *block, unsigned long addr, const void *insn,
+		      unsigned long target)
 {
 	struct page *page = block->pages[(addr - block->vaddr) >> PAGE_SHIFT];
 	void *text = page_address(page) + offset_in_page(addr);
@@ -259,7 +259,7 @@ static int write_stub(const struct uhook_mm *um, const struct uhook_stubs *block
 		arch_uprobe_copy_ixol(page, addr, code, sizeof(code));
 	} else if (memcmp(text, code, sizeof(code))) {
 		/* A task in it may come to a new body: its CPU has to know that code. */
-		uhook_sync_fetch(um->mm);
+		uhook_sync_code();
 		WRITE_ONCE(*(u64 *)(text + TARGET_AT), target);
 	}
 
@@ -279,7 +279,7 @@ static int take_stub(struct uhook_mm *um, const struct uhook_wanted *w, unsigned
 	if (is_taken(block->sites[number], w->site))
 		return -EEXIST;
 	err = make_page(block, number / PAGE_STUBS) ?:
-	      write_stub(um, block, w->functions[i], w->insn, back);
+	      write_stub(block, w->functions[i], w->insn, back);
 	if (!err)
 		WRITE_ONCE(block->sites[number], w->site);
 
