@@ -272,6 +272,7 @@ int uhook_rseq_begins(void);
 unsigned long uhook_program_address(unsigned long ip);
 unsigned long uhook_task_address(struct task_struct *task, unsigned long ip);
 bool uhook_is_inside(unsigned long ip);
+unsigned long uhook_sampled_address(unsigned long ip);
 
 /* For signals. */
 void uhook_before_signal(void);
@@ -344,6 +345,7 @@ static inline unsigned long uhook_task_address(struct task_struct *task, unsigne
 }
 
 static inline bool uhook_is_inside(unsigned long ip) { return false; }
+static inline unsigned long uhook_sampled_address(unsigned long ip) { return ip; }
 static inline void uhook_before_signal(void) { }
 static inline void uhook_before_fault(struct task_struct *task) { }
 static inline bool uhook_mark_is_gone(struct pt_regs *regs) { return false; }

@@ -217,6 +217,31 @@ bool uhook_is_inside(unsigned long ip)
 }
 
 /**
+ * uhook_sampled_address - the instruction pointer that goes with current's other registers
+ * @ip: where it is, in user space
+ *
+ * In a slot, and around the copy at the end of a body, they are the program's, and so is
+ * what this returns. In a handler they are the handler's: its stack pointer would be taken
+ * for that of the program at the site.
+ *
+ * Context: any, NMI too.
+ * Return: the program's address, or @ip.
+ */
+unsigned long uhook_sampled_address(unsigned long ip)
+{
+	struct uhook_mm *um = current->mm ? uhook_mm_of(current->mm) : NULL;
+	unsigned long addr;
+
+	switch (um ? uhook_translate(um, ip, &addr) : UHOOK_ELSEWHERE) {
+	case UHOOK_ELSEWHERE:
+	case UHOOK_INSIDE:
+		return ip;
+	default:
+		return addr;
+	}
+}
+
+/**
  * uhook_before_signal - current is going to see signals
  *
  * If it is in a slot it leaves it: to the next instruction if the copy has run;
