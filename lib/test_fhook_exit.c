@@ -34,6 +34,7 @@
  * @arg: what fhook_regs_get_arg() said at the exit, of the first
  * @regs_ip: what fhook_regs_get_ip() said at the exit
  * @regs_parent: what fhook_regs_get_parent() said at the exit
+ * @entry_parent: what it said at the entry
  * @has_regs: did fhook_get_regs() return some at the exit?
  * @preemptible: could the exit callback be preempted?
  * @wrong: how often the data did not arrive as they were sent
@@ -54,6 +55,7 @@ struct exit_probe {
 	unsigned long		arg;
 	unsigned long		regs_ip;
 	unsigned long		regs_parent;
+	unsigned long		entry_parent;
 	bool			has_regs;
 	bool			preemptible;
 	unsigned int		wrong;
@@ -90,6 +92,7 @@ static int probe_entry(struct fhook_ops *ops, unsigned long ip,
 	struct exit_probe *probe = container_of(ops, struct exit_probe, ops);
 
 	probe->entries++;
+	probe->entry_parent = fhook_regs_get_parent(fregs);
 	probe->wrong += !data != !ops->data_size;
 	/* Of nested calls, the stack pointer is what tells them apart. */
 	if (data)
@@ -363,7 +366,13 @@ static void test_tail_call(struct kunit *test)
 	expect_calls(inner, 1, 1);
 	KUNIT_EXPECT_EQ(test, FHOOK_A(8), (u32)inner->retval);
 	KUNIT_EXPECT_EQ(test, FHOOK_A(8), (u32)outer->retval);
+	/* Both are told who really called, though one has taken the other's return. */
 	fhook_expect_symbol(test, outer->ret_ip, __func__);
+	KUNIT_EXPECT_EQ(test, outer->ret_ip, outer->entry_parent);
+	KUNIT_EXPECT_EQ(test, outer->ret_ip, outer->regs_parent);
+	KUNIT_EXPECT_EQ(test, outer->ret_ip, inner->ret_ip);
+	KUNIT_EXPECT_EQ(test, outer->ret_ip, inner->entry_parent);
+	KUNIT_EXPECT_EQ(test, outer->ret_ip, inner->regs_parent);
 	probe_unregister(outer);
 	probe_unregister(inner);
 }

@@ -9,7 +9,8 @@
  *			   unsigned long parent_ip, struct fhook_regs *fregs,
  *			   void *data)
  *	{
- *		pr_info("%ps reads %lu bytes\n", (void *)parent_ip,
+ *		pr_info("%ps reads %lu bytes\n",
+ *			(void *)fhook_regs_get_parent(fregs),
  *			fhook_regs_get_arg(fregs, 2));
  *		return 0;
  *	}
@@ -40,6 +41,7 @@ struct fhook_frame;
 struct fhook_hook;
 struct fhook_ops;
 struct fhook_regs;
+struct llist_node;
 struct module;
 struct task_struct;
 
@@ -47,7 +49,8 @@ struct task_struct;
  * typedef fhook_entry_t - callback at the entry of a hooked function
  * @ops: the ops that was registered
  * @ip: address of the hooked function (of its first byte, as kallsyms has it)
- * @parent_ip: the address that the function will return to
+ * @parent_ip: the return address as it is found, which may be that of a return
+ *	hook, of fhook or of another tracer; fhook_regs_get_parent() has the caller
  * @fregs: the registers at entry, see the fhook_regs_*() accessors
  * @data: storage of this call, NULL unless the ops asks for some
  *
@@ -65,9 +68,8 @@ typedef int (*fhook_entry_t)(struct fhook_ops *ops, unsigned long ip,
  * typedef fhook_exit_t - callback at the return of a hooked function
  * @ops: the ops that was registered
  * @ip: address of the hooked function
- * @ret_ip: the address that it returns to, which may be that of another tracer's
- *	return trampoline, or of fhook's when the function was jumped to by another
- *	whose return is hooked
+ * @ret_ip: the address in the caller at which it goes on, also where other
+ *	tracers have taken over the same return
  * @fregs: the registers at the return: the return value can be read and changed
  * @data: storage of this call, as the entry callback left it, which finds it
  *	undefined; NULL if the ops asks for none
@@ -263,6 +265,8 @@ fhook_regs_set_arg(struct fhook_regs *fregs, unsigned int n, unsigned long val)
 		*arg = val;
 }
 
+unsigned long fhook_regs_get_parent(const struct fhook_regs *fregs);
+
 int fhook_register(struct fhook_ops *ops, const char *filter,
 		   const char *notfilter);
 int fhook_register_ips(struct fhook_ops *ops, const unsigned long *addrs,
@@ -299,6 +303,8 @@ void fhook_task_free(struct task_struct *task);
 unsigned long fhook_ret_addr(struct task_struct *task,
 			     struct fhook_frame **cursor, unsigned long addr,
 			     unsigned long key);
+unsigned long fhook_find_caller(unsigned long addr, unsigned long key,
+				struct llist_node *node);
 void fhook_module_init(struct module *mod);
 int fhook_module_coming(struct module *mod);
 void fhook_module_going(struct module *mod);
@@ -380,6 +386,13 @@ static inline unsigned long fhook_ret_addr(struct task_struct *task,
 					   struct fhook_frame **cursor,
 					   unsigned long addr,
 					   unsigned long key)
+{
+	return addr;
+}
+
+static inline unsigned long fhook_find_caller(unsigned long addr,
+					      unsigned long key,
+					      struct llist_node *node)
 {
 	return addr;
 }

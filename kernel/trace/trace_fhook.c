@@ -128,7 +128,8 @@ static int trace_hit(struct fhook_ops *ops, unsigned long ip,
 
 	cpu = per_cpu_ptr(tr->array_buffer.data, smp_processor_id());
 	if (!atomic_read(&cpu->disabled))
-		trace_function(tr, ip, parent_ip, tracing_gen_ctx_dec());
+		trace_function(tr, ip, fhook_regs_get_parent(fregs),
+			       tracing_gen_ctx_dec());
 	return 0;
 }
 

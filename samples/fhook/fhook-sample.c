@@ -35,7 +35,7 @@ static int sample_entry(struct fhook_ops *ops, unsigned long ip,
 			void *data)
 {
 	pr_info_ratelimited("%pS by %pS in %s (%d): arguments %#lx %#lx %#lx\n",
-			    (void *)ip, (void *)parent_ip, current->comm,
+			    (void *)ip, (void *)fhook_regs_get_parent(fregs), current->comm,
 			    current->pid, fhook_regs_get_arg(fregs, 0),
 			    fhook_regs_get_arg(fregs, 1),
 			    fhook_regs_get_arg(fregs, 2));

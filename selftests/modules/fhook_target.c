@@ -5,6 +5,8 @@
  *	# insmod fhook_target.ko		calls fhook_mod_hit() once in its init
  *	# echo 5 > /sys/module/fhook_target/parameters/call	and five times more
  *	# cat /sys/module/fhook_target/parameters/call		6
+ *	# echo 5 > /sys/module/fhook_target/parameters/jump	five times by way of
+ *								fhook_mod_jump()
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
@@ -20,6 +22,12 @@ static noinline __noclone __used int fhook_mod_hit(int arg)
 {
 	atomic_inc(&calls);
 	return arg + 1;
+}
+
+/* Ends in a jump to the other, so that both have one return address. */
+static noinline __noclone __used int fhook_mod_jump(int arg)
+{
+	return fhook_mod_hit(arg);
 }
 
 #ifdef CONFIG_X86
@@ -98,6 +106,20 @@ static int call_set(const char *text, const struct kernel_param *kp)
 	return err;
 }
 
+static int jump_set(const char *text, const struct kernel_param *kp)
+{
+	unsigned int i, num;
+	int err;
+
+	err = kstrtouint(text, 0, &num);
+	for (i = 0; !err && i < num; i++) {
+		if (fhook_mod_jump(i) != i + 1)
+			err = -EIO;
+	}
+
+	return err;
+}
+
 static int call_get(char *buffer, const struct kernel_param *kp)
 {
 	return sysfs_emit(buffer, "%d\n", atomic_read(&calls));
@@ -110,6 +132,14 @@ static const struct kernel_param_ops call_ops = {
 
 module_param_cb(call, &call_ops, NULL, 0600);
 MODULE_PARM_DESC(call, "write: call fhook_mod_hit() this often; read: how often it was called");
+
+static const struct kernel_param_ops jump_ops = {
+	.set	= jump_set,
+	.get	= call_get,
+};
+
+module_param_cb(jump, &jump_ops, NULL, 0600);
+MODULE_PARM_DESC(jump, "write: call fhook_mod_jump() this often; read: as call");
 
 static int __init target_init(void)
 {

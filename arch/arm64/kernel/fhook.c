@@ -714,6 +714,6 @@ void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 	/* Its caller is in no frame record but that of the trampoline. */
 	regs->regs[29] = fhook_regs_at_exit(fregs) ? fregs->fp :
 						     (unsigned long)&fregs->fp;
-	regs->regs[30] = fhook_regs_get_parent(fregs);
+	regs->regs[30] = fhook_regs_ret_addr(fregs);
 	regs->pstate = PSR_MODE_EL1h;
 }

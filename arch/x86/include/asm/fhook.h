@@ -167,21 +167,18 @@ fhook_regs_set_retval(struct fhook_regs *fregs, unsigned long val)
 	fregs->regs.ax = val;
 }
 
-/**
- * fhook_regs_get_parent() - where the hooked function will return to
- * @fregs: the registers at a site
- *
- * Return: the return address on the stack, which may be that of another
- * tracer's return trampoline.
- */
+/* The return address as it is found, which may be that of a return hook. */
 static __always_inline unsigned long
-fhook_regs_get_parent(const struct fhook_regs *fregs)
+fhook_regs_ret_addr(const struct fhook_regs *fregs)
 {
 	if (fhook_regs_at_exit(fregs))
 		return fhook_regs_get_ip(fregs);
 
 	return fregs->parent;
 }
+
+/* What fhook_regs_key() is, of the registers that ftrace has of the same call. */
+#define fhook_ftrace_key(fregs)	ftrace_regs_get_stack_pointer(fregs)
 
 unsigned long fhook_template_ip(unsigned long ip);
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs);
