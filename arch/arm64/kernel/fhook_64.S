@@ -29,6 +29,7 @@
 #include <asm/alternative.h>
 #include <asm/asm-offsets.h>
 #include <asm/assembler.h>
+#include <asm/brk-imm.h>
 #include <asm/fhook_pieces.h>
 #include <asm/sysreg.h>
 
@@ -378,11 +379,24 @@ EXPORT_SYMBOL_GPL(fhook_just_return)
 	save_args
 .endm
 
+/*
+ * The function's own return has used up what the processor had noted of its call,
+ * and the return from here would use up what it has noted of the caller's, so that
+ * each one from there on would be mispredicted. So there is a call for it. "br" would
+ * need no such thing, but where it leads to there is no BTI.
+ */
+.macro balance_return
+	bl	.Lbalance_\@
+	brk	#FAULT_BRK_IMM
+.Lbalance_\@:
+.endm
+
 SYM_CODE_START(fhook_return)
 	enter_return fhook_return
 	str	xzr, REG(PSTATE)
 	add	x0, sp, #REGS
 	bl	fhook_return_handler
+	balance_return
 	restore_args
 	ldp	x29, x30, [sp, #CALLER]
 	add	sp, sp, #FRAME
@@ -398,6 +412,7 @@ alternative_if ARM64_HAS_GIC_PRIO_MASKING
 alternative_else_nop_endif
 	add	x0, sp, #REGS
 	bl	fhook_regs_return_handler
+	balance_return
 	restore_args
 	restore_others
 	ldr	x30, [sp, #CALLER + 8]

@@ -23,6 +23,7 @@
  */
 #include <linux/export.h>
 #include <linux/linkage.h>
+#include <asm/alternative.h>
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
 #include <asm/fhook.h>
@@ -348,6 +349,24 @@ EXPORT_SYMBOL_GPL(fhook_just_return)
 	UNWIND_HINT_FUNC
 .endm
 
+/*
+ * Go on at the caller. The function's own return has used up what the processor
+ * had noted of its call, and a second return would use up what it has noted of the
+ * caller's, so that each return from there on would be mispredicted: so there is a
+ * call for it, as in return_to_handler, whose return address is dropped. No register
+ * and no flag is touched.
+ */
+.macro leave_return
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lleave_\@
+	int3
+.Lleave_\@:
+	leaq	8(%rsp), %rsp
+	ALTERNATIVE __stringify(RET), \
+		    __stringify(ANNOTATE_UNRET_SAFE; ret; int3), \
+		    X86_FEATURE_CALL_DEPTH
+.endm
+
 SYM_CODE_START(fhook_return)
 	enter_return fhook_return
 	subq	$RETURN_FRAME, %rsp
@@ -360,7 +379,7 @@ SYM_CODE_START(fhook_return)
 	movq	REG(RAX), %rax
 	movq	REG(RDX), %rdx
 	addq	$RETURN_FRAME, %rsp
-	RET
+	leave_return
 SYM_CODE_END(fhook_return)
 _ASM_NOKPROBE(fhook_return)
 
@@ -375,7 +394,7 @@ SYM_CODE_START(fhook_regs_return)
 	restore_others
 	restore_caller_saved
 	leaq	RETURN_FRAME(%rsp), %rsp
-	RET
+	leave_return
 SYM_CODE_END(fhook_regs_return)
 _ASM_NOKPROBE(fhook_regs_return)
 
