@@ -159,6 +159,23 @@ struct fhook_report {
 };
 
 /**
+ * struct fhook_tally - counts that outlive the registrations of an ops
+ * @name: names them in tracefs' fhook/stat while no ops with them is registered
+ *
+ * What the ops with this tally have counted stays in fhook/stat from
+ * fhook_tally_add() to fhook_tally_remove(), as counts of kprobe events do in
+ * kprobe_profile.
+ */
+struct fhook_tally {
+	const char		*name;
+	/* private: under fhook's mutex */
+	u64			hits;
+	u64			missed;
+	unsigned int		hooks;
+	struct list_head	list;
+};
+
+/**
  * struct fhook_ops - one user's hook
  * @entry: called at the entry of each hooked function; may be NULL if @exit is
  *	not
@@ -175,6 +192,7 @@ struct fhook_report {
  * @flags: of &enum fhook_ops_flags
  * @report: if not NULL, a call that fails fills it and leaves the log alone;
  *	if NULL, the same sentence goes to the log
+ * @tally: keeps the counts of this ops when it is unregistered, or NULL
  *
  * While it is registered, only @private and @report may be changed. The owner
  * keeps the ops in place until it has been unregistered: for
@@ -191,6 +209,7 @@ struct fhook_ops {
 	int			priority;
 	unsigned int		flags;
 	struct fhook_report	*report;
+	struct fhook_tally	*tally;
 	/* private: written under fhook's mutex; NULL while not in use */
 	struct fhook_hook	*hook;
 };
@@ -281,6 +300,8 @@ void fhook_barrier(void);
 bool fhook_is_registered(const struct fhook_ops *ops);
 void fhook_count(const struct fhook_ops *ops, u64 *hits, u64 *missed);
 int fhook_check_filter(const char *filter, struct fhook_report *report);
+void fhook_tally_add(struct fhook_tally *tally);
+void fhook_tally_remove(struct fhook_tally *tally);
 
 DECLARE_PER_CPU(unsigned int, fhook_guard);
 
@@ -376,6 +397,8 @@ static inline int fhook_check_filter(const char *filter,
 	return -EOPNOTSUPP;
 }
 
+static inline void fhook_tally_add(struct fhook_tally *tally) { }
+static inline void fhook_tally_remove(struct fhook_tally *tally) { }
 static inline void fhook_task_dead(void) { }
 static inline void fhook_init(void) { }
 static inline void fhook_fork(struct task_struct *task) { }

@@ -25,6 +25,7 @@
 /* Tables, sets, hooks, spans: see internal.h. */
 DEFINE_MUTEX(fhook_mutex);
 LIST_HEAD(fhook_hooks);
+LIST_HEAD(fhook_tallies);
 
 static u64 last_seq;
 
@@ -235,12 +236,16 @@ static int hook_attach(struct fhook_hook *hook, struct fhook_report *report)
 	hook->seq = ++last_seq;
 	hook->ops->hook = hook;
 	err = fhook_spans_change(&txn, hook, &none, &hook->spans);
-	if (err)
+	if (err) {
 		hook->ops->hook = NULL;
-	else
-		list_add_tail(&hook->list, &fhook_hooks);
+		return err;
+	}
 
-	return err;
+	list_add_tail(&hook->list, &fhook_hooks);
+	if (hook->ops->tally)
+		hook->ops->tally->hooks++;
+
+	return 0;
 }
 
 /**
@@ -554,6 +559,42 @@ static void hook_done(struct fhook_retired *retired)
 }
 
 /**
+ * fhook_hook_count() - how often a hook was hit
+ * @hook: the hook
+ * @hits: set to how often the callback was called
+ * @missed: set to how often the recursion guard refused to, or there was no room
+ *	for the return address
+ */
+void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed)
+{
+	int cpu;
+
+	*hits = 0;
+	*missed = 0;
+	for_each_possible_cpu(cpu) {
+		struct fhook_stat *stat = per_cpu_ptr(hook->stat, cpu);
+
+		*hits += READ_ONCE(stat->hits);
+		*missed += READ_ONCE(stat->missed);
+	}
+}
+
+/* The counts of a hook that goes; what is counted from here on is lost. */
+static void keep_counts(const struct fhook_hook *hook)
+{
+	struct fhook_tally *tally = hook->ops->tally;
+	u64 hits, missed;
+
+	if (!tally)
+		return;
+
+	fhook_hook_count(hook, &hits, &missed);
+	tally->hits += hits;
+	tally->missed += missed;
+	tally->hooks--;
+}
+
+/**
  * fhook_hook_detach() - take a hook from all its sites, for good
  * @hook: the hook, registered
  *
@@ -576,6 +617,7 @@ void fhook_hook_detach(struct fhook_hook *hook)
 	/* Functions that return from now on find nothing to call. */
 	WRITE_ONCE(hook->exit, NULL);
 	list_del(&hook->list);
+	keep_counts(hook);
 	fhook_spans_free(&hook->spans);
 	hook->pinned = hook->owner && try_module_get(hook->owner);
 	fhook_retire(&hook->retired, hook_done);
@@ -654,27 +696,6 @@ bool fhook_is_registered(const struct fhook_ops *ops)
 EXPORT_SYMBOL_GPL(fhook_is_registered);
 
 /**
- * fhook_hook_count() - how often a hook was hit
- * @hook: the hook
- * @hits: set to how often the callback was called
- * @missed: set to how often the recursion guard refused to, or there was no room
- *	for the return address
- */
-void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed)
-{
-	int cpu;
-
-	*hits = 0;
-	*missed = 0;
-	for_each_possible_cpu(cpu) {
-		struct fhook_stat *stat = per_cpu_ptr(hook->stat, cpu);
-
-		*hits += READ_ONCE(stat->hits);
-		*missed += READ_ONCE(stat->missed);
-	}
-}
-
-/**
  * fhook_count() - how often a hook was hit
  * @ops: the hook; if it is not registered, both are 0
  * @hits: set to how often the callback was called
@@ -693,3 +714,30 @@ void fhook_count(const struct fhook_ops *ops, u64 *hits, u64 *missed)
 		fhook_hook_count(ops->hook, hits, missed);
 }
 EXPORT_SYMBOL_GPL(fhook_count);
+
+/**
+ * fhook_tally_add() - keep the counts of an ops while it is not registered
+ * @tally: where; its name is set, all else zero
+ *
+ * An ops with this tally may be registered already. May sleep.
+ */
+void fhook_tally_add(struct fhook_tally *tally)
+{
+	guard(mutex)(&fhook_mutex);
+	list_add_tail(&tally->list, &fhook_tallies);
+}
+EXPORT_SYMBOL_GPL(fhook_tally_add);
+
+/**
+ * fhook_tally_remove() - forget the counts
+ * @tally: no ops that has it is registered; may be freed afterwards
+ *
+ * May sleep.
+ */
+void fhook_tally_remove(struct fhook_tally *tally)
+{
+	guard(mutex)(&fhook_mutex);
+	WARN_ON_ONCE(tally->hooks);
+	list_del(&tally->list);
+}
+EXPORT_SYMBOL_GPL(fhook_tally_remove);

@@ -415,6 +415,7 @@ struct fhook_txn {
 
 extern struct mutex fhook_mutex;
 extern struct list_head fhook_hooks;
+extern struct list_head fhook_tallies;
 extern struct list_head fhook_tables;
 extern bool fhook_switched_off;
 

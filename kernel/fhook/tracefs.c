@@ -237,16 +237,43 @@ static const struct file_operations enabled_fops = {
 	.release	= seq_release_private,
 };
 
+/* Hooks that are registered, and after them the tallies of others. */
+static struct list_head *stat_first(struct seq_file *m)
+{
+	m->private = &fhook_hooks;
+
+	return &fhook_hooks;
+}
+
+static struct list_head *stat_after(struct seq_file *m, struct list_head *at)
+{
+	if (m->private == &fhook_hooks) {
+		if (!list_is_last(at, &fhook_hooks))
+			return at->next;
+		m->private = &fhook_tallies;
+		at = &fhook_tallies;
+	}
+
+	return list_is_last(at, &fhook_tallies) ? NULL : at->next;
+}
+
 static void *stat_start(struct seq_file *m, loff_t *pos)
 {
-	mutex_lock(&fhook_mutex);
+	struct list_head *at;
+	loff_t left = *pos;
 
-	return seq_list_start_head(&fhook_hooks, *pos);
+	mutex_lock(&fhook_mutex);
+	for (at = stat_first(m); at && left; left--)
+		at = stat_after(m, at);
+
+	return at;
 }
 
 static void *stat_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	return seq_list_next(v, &fhook_hooks, pos);
+	++*pos;
+
+	return stat_after(m, v);
 }
 
 static unsigned int count_sites(const struct fhook_hook *hook)
@@ -280,9 +307,28 @@ static void show_bypassed(struct seq_file *m, const struct fhook_hook *hook)
 	}
 }
 
+static void show_counts(struct seq_file *m, const char *name, unsigned int sites,
+			u64 hits, u64 missed)
+{
+	seq_printf(m, "%-32s %9u %20llu %12llu", name, sites, hits, missed);
+}
+
+static int show_tally(struct seq_file *m, const struct fhook_tally *tally)
+{
+	/* The hook has been shown, with these counts. */
+	if (tally->hooks)
+		return SEQ_SKIP;
+
+	show_counts(m, tally->name, 0, tally->hits, tally->missed);
+	seq_putc(m, '\n');
+
+	return 0;
+}
+
 static int stat_show(struct seq_file *m, void *v)
 {
 	struct fhook_hook *hook = list_entry(v, struct fhook_hook, list);
+	const struct fhook_tally *tally;
 	u64 hits, missed;
 
 	if (v == &fhook_hooks) {
@@ -290,10 +336,16 @@ static int stat_show(struct seq_file *m, void *v)
 			   "hits", "missed");
 		return 0;
 	}
+	if (m->private == &fhook_tallies)
+		return show_tally(m, list_entry(v, struct fhook_tally, list));
 
 	fhook_hook_count(hook, &hits, &missed);
-	seq_printf(m, "%-32s %9u %20llu %12llu", hook->ops->name,
-		   count_sites(hook), hits, missed);
+	tally = hook->ops->tally;
+	if (tally) {
+		hits += tally->hits;
+		missed += tally->missed;
+	}
+	show_counts(m, hook->ops->name, count_sites(hook), hits, missed);
 	show_bypassed(m, hook);
 	seq_putc(m, '\n');
 
