@@ -12,6 +12,7 @@
 #define _TRACE_FHOOK_H
 
 #include <linux/fhook.h>
+#include <linux/list.h>
 
 #include "trace_hook.h"
 
@@ -35,17 +36,18 @@ enum trace_fhook_kind {
 /**
  * struct trace_fhook - one probe: a pattern of functions, and what to fetch
  * @devent: its place in the list of dynamic events, under event_mutex
- * @ops: registered exactly while the event is enabled, under event_mutex
+ * @use: its registration with fhook, while the event is enabled, else NULL;
+ *	under event_mutex
+ * @ended: registrations that have ended and whose callbacks may still run
+ * @tally: its counts in fhook/stat, from its definition to its removal
  * @kind: when it is recorded; never changes
  * @pattern: which functions, as the user wrote it, without the suffix that says
  *	@kind; never changes
- * @name: GROUP/EVENT, by which fhook/stat names @ops; never changes
+ * @name: GROUP/EVENT, by which fhook/stat names it; never changes
  * @head_size: length of what a record has in front of the arguments, in bytes;
  *	never changes
  * @is_plain: the arguments are values in registers, or were that at the entry,
- *	so that fetching them cannot fail; set before @ops is registered
- * @retiring: @ops was unregistered without waiting, so that a callback may
- *	still run; under event_mutex
+ *	so that fetching them cannot fail; set before @use is registered
  * @tp: fetch arguments, and the event, which several probes may share; must be
  *	last
  *
@@ -53,14 +55,32 @@ enum trace_fhook_kind {
  */
 struct trace_fhook {
 	struct dyn_event	devent;
-	struct fhook_ops	ops;
+	struct trace_fhook_use	*use;
+	struct list_head	ended;
+	struct fhook_tally	tally;
 	enum trace_fhook_kind	kind;
 	char			*pattern;
 	char			*name;
 	unsigned int		head_size;
 	bool			is_plain;
-	bool			retiring;
 	struct trace_probe	tp;
+};
+
+/**
+ * struct trace_fhook_use - a probe that is registered with fhook, or was
+ * @ops: with which it is
+ * @tfh: the probe; NULL once that has been removed. Read with preemption disabled
+ * @list: in &trace_fhook.ended
+ * @name: of @ops, which outlives the probe
+ *
+ * Each time an event is enabled it gets new ones, so that nobody has to wait for
+ * the callbacks of the last time. Freed when no callback can run any more.
+ */
+struct trace_fhook_use {
+	struct fhook_ops	ops;
+	struct trace_fhook	*tfh;
+	struct list_head	list;
+	char			name[];
 };
 
 extern struct dyn_event_operations trace_fhook_ops;
@@ -82,7 +102,7 @@ bool trace_fhook_is_busy(struct dyn_event *ev);
 int trace_fhook_remove(struct trace_fhook *tfh);
 
 size_t trace_fhook_data_size(const struct trace_fhook *tfh);
-void trace_fhook_set_callbacks(struct trace_fhook *tfh);
+void trace_fhook_set_callbacks(struct trace_fhook *tfh, struct fhook_ops *ops);
 void trace_fhook_set_event(struct trace_fhook *tfh);
 
 void trace_fhook_log_error(const char *where, const char *text,

@@ -6,15 +6,24 @@
  * registered with fhook while somebody uses the event, none of them otherwise,
  * so that a disabled event costs nothing and holds no module.
  *
- * Whatever changes here changes under event_mutex. Disabling does not wait for
- * callbacks, not even for those that begin late: they find the flags and the list
- * of files empty, which happened first. The next who registers or frees the probe
- * does wait, once for any number of probes.
+ * Whatever changes here changes under event_mutex, for which everybody waits who
+ * does anything with events. So nothing is waited for under it that takes as long
+ * as a grace period of RCU tasks. A callback may begin long after an event has been
+ * disabled: each registration has an ops of its own (&struct trace_fhook_use), which
+ * stays until then, also when the probe has been enabled again or removed.
+ * A probe that is removed is taken from these, and RCU then waits for the callbacks
+ * that have it, which run with preemption disabled.
+ *
+ * uses_lock guards &trace_fhook.ended and what is in it; innermost.
  */
 #define pr_fmt(fmt)	"trace_fhook: " fmt
 
 #include <linux/fhook.h>
+#include <linux/rcupdate.h>
 #include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/trace_events.h>
 
 #include "trace_fhook.h"
@@ -24,13 +33,61 @@ static struct trace_fhook *fhook_of(struct trace_probe *tp)
 	return container_of(tp, struct trace_fhook, tp);
 }
 
-/* Until then, fhook may not register the probe and nobody may free it. */
-static void wait_for_callbacks(struct trace_fhook *tfh)
+static DEFINE_SPINLOCK(uses_lock);
+
+static struct trace_fhook_use *use_of(struct fhook_ops *ops)
 {
-	if (!tfh->retiring)
-		return;
-	fhook_barrier();
-	tfh->retiring = false;
+	return container_of(ops, struct trace_fhook_use, ops);
+}
+
+static struct trace_fhook_use *alloc_use(struct trace_fhook *tfh)
+{
+	size_t size = strlen(tfh->name) + 1;
+	struct trace_fhook_use *use;
+
+	use = kzalloc(struct_size(use, name, size), GFP_KERNEL);
+	if (!use)
+		return NULL;
+
+	INIT_LIST_HEAD(&use->list);
+	memcpy(use->name, tfh->name, size);
+	use->tfh = tfh;
+	use->ops.name = use->name;
+	use->ops.tally = &tfh->tally;
+	/* It was checked when it was written; modules come and go. */
+	use->ops.flags = FHOOK_FL_LOOSE;
+	trace_fhook_set_callbacks(tfh, &use->ops);
+
+	return use;
+}
+
+/* No callback runs any more. */
+static void free_use(struct fhook_ops *ops)
+{
+	struct trace_fhook_use *use = use_of(ops);
+
+	spin_lock(&uses_lock);
+	list_del(&use->list);
+	spin_unlock(&uses_lock);
+	kfree(use);
+}
+
+/* Let no callback find the probe any more. */
+static void forget_probe(struct trace_fhook *tfh)
+{
+	struct trace_fhook_use *use, *tmp;
+	bool found;
+
+	spin_lock(&uses_lock);
+	found = !list_empty(&tfh->ended);
+	list_for_each_entry_safe(use, tmp, &tfh->ended, list) {
+		WRITE_ONCE(use->tfh, NULL);
+		list_del_init(&use->list);
+	}
+	spin_unlock(&uses_lock);
+
+	if (found)
+		synchronize_rcu();
 }
 
 static int attach(struct trace_probe *tp)
@@ -38,13 +95,11 @@ static int attach(struct trace_probe *tp)
 	struct trace_fhook *tfh = fhook_of(tp);
 	int i, ret;
 
+	lockdep_assert_held(&event_mutex);
 	/* It may have come after the definition. */
 	ret = security_locked_down(LOCKDOWN_KPROBES);
 	if (ret)
 		return ret;
-
-	wait_for_callbacks(tfh);
-	trace_fhook_set_callbacks(tfh);
 
 	/* A symbol of a module may have moved since the event was last used. */
 	for (i = 0; i < tp->nr_args; i++) {
@@ -53,15 +108,32 @@ static int attach(struct trace_probe *tp)
 			return ret;
 	}
 
-	return fhook_register(&tfh->ops, tfh->pattern, NULL);
+	tfh->use = alloc_use(tfh);
+	if (!tfh->use)
+		return -ENOMEM;
+	ret = fhook_register(&tfh->use->ops, tfh->pattern, NULL);
+	if (ret) {
+		kfree(tfh->use);
+		tfh->use = NULL;
+	}
+
+	return ret;
 }
 
 static void detach(struct trace_probe *tp)
 {
 	struct trace_fhook *tfh = fhook_of(tp);
+	struct trace_fhook_use *use = tfh->use;
 
-	if (!WARN_ON_ONCE(fhook_unregister_async(&tfh->ops, NULL)))
-		tfh->retiring = true;
+	lockdep_assert_held(&event_mutex);
+	if (WARN_ON_ONCE(!use))
+		return;
+
+	tfh->use = NULL;
+	spin_lock(&uses_lock);
+	list_add(&use->list, &tfh->ended);
+	spin_unlock(&uses_lock);
+	WARN_ON_ONCE(fhook_unregister_async(&use->ops, free_use));
 }
 
 /* Called by the events' enable files and by perf, under event_mutex. */
@@ -89,17 +161,15 @@ static int reg_event(struct trace_event_call *call, enum trace_reg type,
 }
 
 /**
- * trace_fhook_init() - set up the hook and the event of a new probe
+ * trace_fhook_init() - set up the event of a new probe
  * @tfh: the probe; its pattern, name and event exist
  */
 void trace_fhook_init(struct trace_fhook *tfh)
 {
 	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
 
-	tfh->ops.name = tfh->name;
-	/* It was checked when it was written; modules come and go. */
-	tfh->ops.flags = FHOOK_FL_LOOSE;
-
+	INIT_LIST_HEAD(&tfh->ended);
+	tfh->tally.name = tfh->name;
 	trace_fhook_set_event(tfh);
 	call->class->reg = reg_event;
 }
@@ -158,9 +228,14 @@ bool trace_fhook_is_busy(struct dyn_event *ev)
  */
 int trace_fhook_add(struct trace_fhook *tfh, const struct trace_hook_words *words)
 {
-	guard(mutex)(&event_mutex);
+	int ret;
 
-	return trace_hook_add(&trace_fhook_type, &tfh->devent, words);
+	guard(mutex)(&event_mutex);
+	ret = trace_hook_add(&trace_fhook_type, &tfh->devent, words);
+	if (!ret)
+		fhook_tally_add(&tfh->tally);
+
+	return ret;
 }
 
 /**
@@ -174,11 +249,16 @@ int trace_fhook_add(struct trace_fhook *tfh, const struct trace_hook_words *word
  */
 int trace_fhook_remove(struct trace_fhook *tfh)
 {
+	int ret;
+
 	if (trace_fhook_is_busy(&tfh->devent))
 		return -EBUSY;
 
 	/* Callbacks use the files of the event, which go with it. */
-	wait_for_callbacks(tfh);
+	forget_probe(tfh);
+	ret = trace_hook_remove(&tfh->devent, &tfh->tp);
+	if (!ret)
+		fhook_tally_remove(&tfh->tally);
 
-	return trace_hook_remove(&tfh->devent, &tfh->tp);
+	return ret;
 }

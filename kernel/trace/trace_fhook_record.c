@@ -237,10 +237,6 @@ static void dispatch(struct trace_fhook *tfh, const struct hit *hit)
 	unsigned int flags = trace_probe_load_flag(&tfh->tp);
 	struct event_file_link *link;
 
-	/* RCU frees all that follows, and waits for no CPU that is idle or going offline. */
-	if (unlikely(!rcu_is_watching() || !cpu_online(raw_smp_processor_id())))
-		return;
-
 	if (flags & TP_FLAG_TRACE)
 		trace_probe_for_each_link_rcu(link, &tfh->tp)
 			trace_hit(tfh, hit, link->file);
@@ -248,18 +244,34 @@ static void dispatch(struct trace_fhook *tfh, const struct hit *hit)
 		perf_hit(tfh, hit);
 }
 
+/*
+ * The probe whose hook was hit, or NULL: RCU, by which it and its files are freed, waits
+ * for no CPU that is idle or has gone offline, and the probe may be gone. At its end a CPU
+ * that goes offline is not idle for RCU.
+ */
+static __always_inline struct trace_fhook *probe_hit(struct fhook_ops *ops)
+{
+	struct trace_fhook_use *use = container_of(ops, struct trace_fhook_use, ops);
+
+	if (unlikely(!rcu_is_watching() || !cpu_online(raw_smp_processor_id())))
+		return NULL;
+
+	return READ_ONCE(use->tfh);
+}
+
 /* The entry, of an event there. */
 static int on_entry(struct fhook_ops *ops, unsigned long ip,
 		    unsigned long parent_ip, struct fhook_regs *fregs,
 		    void *data)
 {
-	struct trace_fhook *tfh = container_of(ops, struct trace_fhook, ops);
+	struct trace_fhook *tfh = probe_hit(ops);
 	struct hit hit = {
 		.ip	= ip,
 		.fregs	= fregs,
 	};
 
-	dispatch(tfh, &hit);
+	if (likely(tfh))
+		dispatch(tfh, &hit);
 	return 0;
 }
 
@@ -274,11 +286,17 @@ static int on_call(struct fhook_ops *ops, unsigned long ip,
 		   unsigned long parent_ip, struct fhook_regs *fregs,
 		   void *data)
 {
-	struct trace_fhook *tfh = container_of(ops, struct trace_fhook, ops);
-	struct probe_entry_arg *args = tfh->tp.entry_arg;
-	void *edata = data + start_size(tfh);
+	struct trace_fhook *tfh = probe_hit(ops);
+	struct probe_entry_arg *args;
 	struct fetch_insn *code;
+	void *edata;
 
+	/* What the return would look for is not there. */
+	if (unlikely(!tfh))
+		return 1;
+
+	args = tfh->tp.entry_arg;
+	edata = data + start_size(tfh);
 	/* Pairs of: fetch this, store it there. The parser made them. */
 	for (code = args ? args->code : NULL;
 	     code && code->op != FETCH_OP_END; code += 2)
@@ -294,14 +312,17 @@ static void on_return(struct fhook_ops *ops, unsigned long ip,
 		      unsigned long ret_ip, struct fhook_regs *fregs,
 		      void *data)
 {
-	struct trace_fhook *tfh = container_of(ops, struct trace_fhook, ops);
+	struct trace_fhook *tfh = probe_hit(ops);
 	struct hit hit = {
 		.ip	= ip,
 		.ret_ip	= ret_ip,
 		.fregs	= fregs,
-		.edata	= data + start_size(tfh),
 	};
 
+	if (unlikely(!tfh))
+		return;
+
+	hit.edata = data + start_size(tfh);
 	/* The clocks of two CPUs may differ a little. */
 	if (tfh->kind == TRACE_FHOOK_SPAN)
 		hit.duration = max_t(s64, 0, trace_clock_local() - *(u64 *)data);
@@ -341,24 +362,26 @@ size_t trace_fhook_data_size(const struct trace_fhook *tfh)
 }
 
 /**
- * trace_fhook_set_callbacks() - let the ops of a probe record its hits
- * @tfh: the probe, with its arguments, not registered
+ * trace_fhook_set_callbacks() - let an ops record the hits of a probe
+ * @tfh: the probe, with its arguments
+ * @ops: the ops, not registered; others may still be called
  */
-void trace_fhook_set_callbacks(struct trace_fhook *tfh)
+void trace_fhook_set_callbacks(struct trace_fhook *tfh, struct fhook_ops *ops)
 {
+	bool plain = true;
 	int i;
 
-	tfh->is_plain = true;
 	for (i = 0; i < tfh->tp.nr_args; i++)
-		tfh->is_plain &= is_plain(&tfh->tp.args[i]);
+		plain &= is_plain(&tfh->tp.args[i]);
+	tfh->is_plain = plain;
 
 	if (tfh->kind == TRACE_FHOOK_ENTRY) {
-		tfh->ops.entry = on_entry;
+		ops->entry = on_entry;
 		return;
 	}
-	tfh->ops.exit = on_return;
-	tfh->ops.data_size = trace_fhook_data_size(tfh);
-	tfh->ops.entry = tfh->ops.data_size ? on_call : NULL;
+	ops->exit = on_return;
+	ops->data_size = trace_fhook_data_size(tfh);
+	ops->entry = ops->data_size ? on_call : NULL;
 }
 
 /* As fprobe events have it: (FUNCTION), or (CALLER <- FUNCTION) */
