@@ -74,6 +74,8 @@ static const struct calls_case cases[] = {
 	  "task 1: 0( ) 7( ) ", true, 1 },
 	{ "the number of a task that has ended", "@0:1 E0 @1:1 E1 @0:1 E2 X2",
 	  "task 1: 0( 1( ~ ~ task 1: 2( ) ", true },
+	{ "two stacks by turns", "E0 E1 E2 X0 E3 E4 X2 X1 X4 E5 X3",
+	  THREAD "0( 1( 2( } } ) 3( 4( ! ?2 ?1 ) 5( ] ) " },
 };
 
 static void write_task(struct synth *synth, const char *word)

@@ -169,6 +169,10 @@ static int decode(const struct recording *recording, const struct arguments *arg
 		fprintf(stderr,
 			"fhook: %llu addresses of %s are no stubs of its map: is it the right one?\n",
 			totals->strange, recording->directory);
+	if (totals->several)
+		fprintf(stderr,
+			"fhook: %llu threads of %s may have several stacks, as coroutines have: which of their calls called which, and how long these took, is not known.\n",
+			totals->several, recording->directory);
 	if (recording->unplaced)
 		fprintf(stderr,
 			"fhook: %u times something was loaded whose calls %s has not: its place had been another's, or there were too many.\n",

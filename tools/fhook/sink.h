@@ -33,10 +33,11 @@ enum leave_how {
  * @unmatched: exits of functions that were entered before
  * @otherwise: calls that have no exit, with those that are still open at the end
  * @threads: how many there are
+ * @several: threads that have several stacks, as it seems
  */
 struct totals {
 	u64 events, contexts, bytes, dropped, gaps, lost, strange, unmatched, otherwise;
-	u64 threads;
+	u64 threads, several;
 };
 
 struct sink;

@@ -123,9 +123,16 @@ static void print_instant(struct sink *sink, struct thread *thread, const char *
 
 static void unmatched(struct sink *sink, struct thread *thread, const struct map_stub *stub)
 {
-	print_instant(sink, thread, map_name(sink->map, stub->function),
-		      stub->kind == STUB_LAND ? "goes on, entered before" :
-		      "returns, entered before");
+	const bool before = stacks_entered_before(thread);
+
+	if (stub->kind == STUB_LAND)
+		print_instant(sink, thread, map_name(sink->map, stub->function),
+			      before ? "goes on, entered before" :
+			      "goes on, entered nobody knows where");
+	else
+		print_instant(sink, thread, map_name(sink->map, stub->function),
+			      before ? "returns, entered before" :
+			      "returns, entered nobody knows where");
 }
 
 static void gap(struct sink *sink, struct thread *thread, const char *why, u64 lost __unused)

@@ -37,6 +37,7 @@ static void end(struct sink *sink)
 	fprintf(sink->out, "exits without entry %llu\n", totals->unmatched);
 	fprintf(sink->out, "calls without exit %llu\n", totals->otherwise);
 	fprintf(sink->out, "threads %llu\n", totals->threads);
+	fprintf(sink->out, "threads with several stacks %llu\n", totals->several);
 	fprintf(sink->out, "functions %llu\n", functions);
 	free(sink->data);
 }

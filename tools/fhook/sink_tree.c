@@ -125,10 +125,11 @@ static void unmatched(struct sink *sink, struct thread *thread, const struct map
 	switch_to(sink, thread);
 	let_go(sink, thread);
 	indent(sink, thread->now, thread->nr_frames);
-	fprintf(sink->out, "/* %s %s, entered before the %s */\n",
+	fprintf(sink->out, "/* %s %s, %s */\n",
 		map_name(sink->map, stub->function),
 		stub->kind == STUB_LAND ? "goes on" : "returns",
-		thread->gap ? "trace or in a gap" : "trace");
+		!stacks_entered_before(thread) ? "where it was entered is not known" :
+		thread->gap ? "entered before the trace or in a gap" : "entered before the trace");
 }
 
 static void gap(struct sink *sink, struct thread *thread, const char *why, u64 lost)

@@ -116,12 +116,14 @@ static void pop(struct stacks *stacks, struct thread *thread, enum leave_how how
 static void pop_above(struct stacks *stacks, struct thread *thread, size_t depth)
 {
 	while (thread->nr_frames > depth) {
-		if (top_of(thread)->state != FRAME_RUNS)
+		if (top_of(thread)->state != FRAME_RUNS) {
 			pop_one(stacks, thread, LEFT_TAIL);
-		else if (thread->nr_frames <= thread->uncertain)
+		} else if (thread->nr_frames <= thread->uncertain) {
 			pop_one(stacks, thread, LEFT_LOST);
-		else
+		} else {
+			thread->left = true;
 			pop_one(stacks, thread, LEFT_OTHERWISE);
+		}
 	}
 }
 
@@ -184,6 +186,8 @@ static void enter(struct stacks *stacks, struct thread *thread, u32 function)
 	};
 	open->count++;
 	open->depth = thread->nr_frames;
+	if (thread->several)
+		thread->uncertain = thread->nr_frames;
 	if (sink->ops->enter)
 		sink->ops->enter(sink, thread, frame);
 }
@@ -192,6 +196,15 @@ static void unmatched(struct stacks *stacks, struct thread *thread, const struct
 {
 	struct sink *sink = stacks->sink;
 
+	/* After a gap, it may have been entered there. */
+	if (thread->left && !thread->several && !thread->gap) {
+		thread->several = true;
+		stacks->totals->gaps++;
+		stacks->totals->several++;
+		stacks_gap(stacks, thread,
+			   "a call returns that was over: this thread may have several stacks, and who called whom is not known",
+			   0);
+	}
 	stacks->totals->unmatched++;
 	if (sink->ops->unmatched)
 		sink->ops->unmatched(sink, thread, stub);

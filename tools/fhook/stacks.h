@@ -5,7 +5,9 @@
  * What is on a stack is what the trace has said, and it is never guessed. An exit
  * ends the innermost call of its function; calls above it have been left otherwise.
  * The exit of a function that is not on the stack changes nothing: it was entered
- * before the trace began, or in a gap. A gap makes the calls that are open uncertain:
+ * before the trace began, or in a gap, or on another stack: coroutines have their own.
+ * When such an exit comes after calls that were taken for left otherwise, these may have
+ * been on another stack, and all calls of the thread are uncertain. A gap makes the calls that are open uncertain:
  * if they turn out to be left, their exits were lost.
  *
  * A function that leaves by a tail stays on the stack until what it went to has
@@ -76,6 +78,8 @@ struct open_calls {
  * @uncertain: calls below this depth were entered before a gap
  * @now: the time of the last event
  * @gap: there was one: what is not on the stack may have been entered in it
+ * @left: a call was taken for left otherwise: if it returns, the thread has several stacks
+ * @several: it has, by that: who called whom is not known any more
  * @sink: the sink's
  */
 struct thread {
@@ -87,7 +91,7 @@ struct thread {
 	size_t nr_open, room_open;
 	size_t uncertain;
 	u64 now;
-	bool gap;
+	bool gap, left, several;
 	void *sink;
 };
 
@@ -111,6 +115,15 @@ struct thread *stacks_new_thread(struct stacks *stacks);
 void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_stub *stub,
 		u64 time);
 void stacks_gap(struct stacks *stacks, struct thread *thread, const char *why, u64 lost);
+/*
+ * What an exit without entry proves: where calls are open, or were left, the function need
+ * not have been entered before the trace.
+ */
+static inline bool stacks_entered_before(const struct thread *thread)
+{
+	return !thread->nr_frames && !thread->left && !thread->several;
+}
+
 /* As in a gap, but it was said before that something may be missing here. */
 void stacks_doubt(struct stacks *stacks, struct thread *thread);
 /* What comes is not of whom these calls are: none of them is heard of again. */
