@@ -69,7 +69,7 @@ for name in one two; do
 	$fhook rewrite -F '*' -o "$name.so" "plain_$name.so"
 done
 gcc -O2 -Wl,--build-id -w -o main main.c
-$fhook map one.so two.so > map
+$fhook map one.so two.so > both.map
 
 # entries FUNCTION: how many there are
 entries()
@@ -85,7 +85,7 @@ record()
 		"$3" "$4" "$(nm "$3" | awk -v n="${3%.so}" '$3 == n { print $1 }')" \
 		"$5" "$6" "$(nm "$5" | awk -v n="${5%.so}" '$3 == n { print $1 }')"
 	rm -rf recording
-	$fhook record -o recording -m map --plugin ./main "$@" 2> said > values
+	$fhook record -o recording -m both.map --plugin ./main "$@" 2> said > values
 	cat said values recording/info
 	[ "$(tr '\n' ' ' < values)" = '7 7 7 ' ]
 }
