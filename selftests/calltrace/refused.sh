@@ -128,8 +128,8 @@ damage()
 }
 for place in address file both; do
 	damage "overlap.$place" "$place"
-	refuses "overlap" $rewrite -F t_fib "overlap.$place"
-	refuses "overlap" $map "overlap.$place"
+	refuses "is damaged: its sections" $rewrite -F t_fib "overlap.$place"
+	refuses "is damaged: its sections" $map "overlap.$place"
 done
 printf '\177ELF\001\001\001' > narrow
 head -c 100 /dev/zero >> narrow

@@ -12,9 +12,10 @@
  * Functions that have been inlined are not seen. A function that does not return needs
  * nothing. An exception that leaves a function is not seen there, but where it lands.
  *
- * Symbols and debug information stay as they are. Strip a file before it is rewritten:
- * strip does not know program headers that are not at the beginning.
+ * Symbols and debug information stay as they are. Where there was no room for a program
+ * header more, strip and objcopy would damage the result, which is said.
  */
+#include <stdio.h>
 #include "rewrite.h"
 
 int main(int argc, char **argv)
@@ -30,5 +31,9 @@ int main(int argc, char **argv)
 	ret = choose_all(rw, &fault);
 	ret = ret ?: emit_all(rw, &fault);
 	ret = ret ?: file_write(rw, &fault);
+	if (!ret && !file_headers_stay(rw))
+		fprintf(stderr,
+			"fhook-rewrite: never strip the result or copy it with objcopy: %s.\n",
+			"it has no room for program headers where they put them");
 	return instrument_finish(&rw->run, ret, &fault);
 }

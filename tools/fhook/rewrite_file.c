@@ -2,12 +2,18 @@
 /*
  * fhook-rewrite: from code to a file
  *
- * What the file has stays where it is. Behind everything comes a new segment, with the
- * program headers (there is one more), a build id if the file has none, the block, and
- * the code that runs elsewhere with its unwind information; and behind that, what is
- * not loaded: records, names of sections, and their headers. The segment is as far from
- * the beginning of the file as its address is from that of the program, for that is how
- * loaders find the headers.
+ * What the file has stays where it is. Behind everything comes a new segment, with a
+ * build id if the file has none, the block, and the code that runs elsewhere with its
+ * unwind information; and behind that, what is not loaded: records, names of sections,
+ * and their headers.
+ *
+ * There is one program header more. It takes the place of a note that another header
+ * has as well, or of nothing where the linker has left room: then strip and objcopy can
+ * copy the file. Otherwise all program headers go to the beginning of the new segment,
+ * and those tools put them where they are in nobody's way but the program's: so it is
+ * said. The segment is then as far from the beginning of the file as its address is from
+ * that of the program, for that is how old loaders find the headers; but not over the
+ * large .bss of a program, which would be in the file.
  *
  * The file gets a build id of its own: a map of what it was made of is not its map.
  */
@@ -18,9 +24,13 @@
 
 #define MOVED_SECTION	".fhook_moved"
 #define UNWIND_SECTION	".fhook_frames"
-#define NEW_SECTIONS	6
+#define TABLE_SECTION	".eh_frame_hdr"
+#define NEW_SECTIONS	7
 #define NEW_SEGMENTS	2
 #define ID_SIZE		20
+
+/* More nothing than this, for a .bss, is not in the file. */
+#define HOLE_MOST	(16 << 20)
 
 /* A note as the linker makes it: header, "GNU", the id. */
 struct id_note {
@@ -34,7 +44,7 @@ struct id_note {
  * @data: its bytes
  * @size: how many there are
  * @room: how many there may be
- * @base: the address of the beginning of the file
+ * @base: the address of the new segment, less where it is in the file
  * @names: offset of the names of sections
  * @sections: the headers of sections, which come last
  */
@@ -63,26 +73,115 @@ static u64 base_of(const struct elf_image *image)
 	return 0;
 }
 
+/* The header of a note that is told by another one, too; or that behind the last. */
+static size_t spare_header(const struct elf_image *image)
+{
+	const Elf64_Phdr *segments = image->segments;
+	size_t count = image->header->e_phnum, note, property;
+
+	for (property = 0; property < count; property++) {
+		if (segments[property].p_type == PT_GNU_PROPERTY)
+			break;
+	}
+	for (note = 0; property < count && note < count; note++) {
+		if (segments[note].p_type == PT_NOTE &&
+		    segments[note].p_offset == segments[property].p_offset &&
+		    segments[note].p_filesz == segments[property].p_filesz)
+			return note;
+	}
+	return count;
+}
+
+/* How many bytes behind the program headers are loaded, and nobody's. */
+static size_t room_for_headers(const struct elf_image *image)
+{
+	const size_t count = image->header->e_phnum;
+	const u64 start = image->header->e_phoff + count * sizeof(Elf64_Phdr);
+	u64 end = 0, at;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const Elf64_Phdr *segment = image->segments + i;
+
+		if (segment->p_type == PT_LOAD && segment->p_offset <= image->header->e_phoff &&
+		    segment->p_offset + segment->p_filesz > start)
+			end = segment->p_offset + segment->p_filesz;
+	}
+	for (i = 0; i < count; i++) {
+		at = image->segments[i].p_offset;
+		if (image->segments[i].p_filesz && at >= start && at < end)
+			end = at;
+	}
+	for (i = 1; i < image->nr_sections; i++) {
+		const Elf64_Shdr *section = image->sections + i;
+
+		if (section->sh_type == SHT_NOBITS || !section->sh_size)
+			continue;
+		if (section->sh_offset < start && section->sh_offset + section->sh_size > start)
+			return 0;
+		if (section->sh_offset >= start && section->sh_offset < end)
+			end = section->sh_offset;
+	}
+	for (at = start; at < end && !image->data[at]; at++)
+		;
+	return at - start;
+}
+
+/* How many more program headers have room where the others are? */
+static size_t more_headers(const struct elf_image *image)
+{
+	return (spare_header(image) < image->header->e_phnum) +
+	       room_for_headers(image) / sizeof(Elf64_Phdr);
+}
+
+bool file_headers_stay(const struct rewrite *rw)
+{
+	return more_headers(&rw->image) > 0;
+}
+
+/* The end of the segments that there are. */
+static u64 end_of_loads(const struct elf_image *image)
+{
+	const Elf64_Phdr *last = image->nr_loads ? image->loads[image->nr_loads - 1] : NULL;
+
+	return last ? last->p_vaddr + last->p_memsz : 0;
+}
+
+/* Has the new segment a place in the file that says nothing of its address? */
+static bool is_dense(const struct rewrite *rw)
+{
+	const struct elf_image *image = &rw->image;
+
+	return file_headers_stay(rw) ||
+	       end_of_loads(image) > base_of(image) + image->size + HOLE_MOST;
+}
+
 u64 file_new_address(const struct rewrite *rw)
 {
 	const struct elf_image *image = &rw->image;
-	u64 base = base_of(image), end = base + image->size;
-	size_t i;
+	u64 end = end_of_loads(image), of_file = base_of(image) + image->size;
 
-	for (i = 0; i < image->header->e_phnum; i++) {
-		const Elf64_Phdr *segment = image->segments + i;
-
-		if (segment->p_type == PT_LOAD && segment->p_vaddr + segment->p_memsz > end)
-			end = segment->p_vaddr + segment->p_memsz;
-	}
+	if (!is_dense(rw) && of_file > end)
+		end = of_file;
 	return align(end, rw->code.arch->page);
 }
 
+/* What is to be taken from its address to have its place in the file. */
+static u64 new_base(const struct rewrite *rw)
+{
+	if (!is_dense(rw))
+		return base_of(&rw->image);
+	return file_new_address(rw) - align(rw->image.size, rw->code.arch->page);
+}
 size_t file_head_size(const struct rewrite *rw)
 {
-	size_t headers = (rw->image.header->e_phnum + NEW_SEGMENTS) * sizeof(Elf64_Phdr);
+	size_t headers = 0, id_size;
 
-	return align(headers + sizeof(struct id_note), 64);
+	if (!file_headers_stay(rw))
+		headers = (rw->image.header->e_phnum + NEW_SEGMENTS) * sizeof(Elf64_Phdr);
+	if (!elf_build_id(&rw->image, &id_size))
+		headers += sizeof(struct id_note);
+	return align(headers, 64);
 }
 
 /* Where the new segment ends. */
@@ -110,17 +209,24 @@ static size_t append(struct output *out, const void *data, size_t size)
 	return offset;
 }
 
+static u32 add_name(struct output *out, const char *name)
+{
+	const size_t at = out->names_size;
+
+	put(out, out->names + at, name, strlen(name) + 1);
+	out->names_size += strlen(name) + 1;
+	return at;
+}
+
 static Elf64_Shdr *add_section(struct output *out, const char *name, u32 type, u64 flags)
 {
 	Elf64_Shdr *section = out->sections + out->nr_sections++;
 
 	memset(section, 0, sizeof(*section));
-	section->sh_name = out->names_size;
+	section->sh_name = add_name(out, name);
 	section->sh_type = type;
 	section->sh_flags = flags;
 	section->sh_addralign = 8;
-	put(out, out->names + out->names_size, name, strlen(name) + 1);
-	out->names_size += strlen(name) + 1;
 	return section;
 }
 
@@ -140,39 +246,60 @@ static void move_segment(Elf64_Phdr *segment, const struct output *out, u64 addr
 	segment->p_memsz = size;
 }
 
-static void add_segment(struct rewrite *rw, struct output *out, Elf64_Phdr *to, u64 address,
-			u64 size, bool has_id)
+/* All program headers, with those that are new, and without one that is not needed. */
+static size_t list_segments(struct rewrite *rw, const struct output *out, Elf64_Phdr *to,
+			    const Elf64_Phdr *load, bool has_id)
 {
-	const Elf64_Ehdr *header = rw->image.header;
+	const struct elf_image *image = &rw->image;
+	const size_t spare = file_headers_stay(rw) ? spare_header(image) : image->header->e_phnum;
 	size_t i, last = 0, count = 0;
-	Elf64_Phdr load = {
-		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_align = rw->code.arch->page,
-	}, note = load;
+	Elf64_Phdr note = { .p_type = PT_NOTE, .p_flags = PF_R, .p_align = 4 };
 
-	move_segment(&load, out, address, size);
-	note.p_type = PT_NOTE;
-	note.p_flags = PF_R;
-	note.p_align = 4;
 	move_segment(&note, out, rw->block - sizeof(struct id_note), sizeof(struct id_note));
-	for (i = 0; i < header->e_phnum; i++) {
-		if (rw->image.segments[i].p_type == PT_LOAD)
+	for (i = 0; i < image->header->e_phnum; i++) {
+		if (image->segments[i].p_type == PT_LOAD)
 			last = i;
 	}
-	for (i = 0; i < header->e_phnum; i++) {
-		to[count++] = rw->image.segments[i];
+	for (i = 0; i < image->header->e_phnum; i++) {
+		if (i != spare)
+			to[count++] = image->segments[i];
 		if (i == last)
-			to[count++] = load;
+			to[count++] = *load;
 	}
-	if (!has_id)
+	/* Our tools find it by its section. */
+	if (!has_id && (!file_headers_stay(rw) || more_headers(image) > 1))
 		to[count++] = note;
+	return count;
+}
+
+static int add_segment(struct rewrite *rw, struct output *out, u64 address, u64 size, bool has_id)
+{
+	Elf64_Phdr load = {
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_align = rw->code.arch->page,
+	};
+	const size_t most = rw->image.header->e_phnum + NEW_SEGMENTS;
+	Elf64_Phdr *to = calloc(most, sizeof(*to));
+	Elf64_Ehdr *header = (void *)out->data;
+	size_t count, i;
+
+	if (!to)
+		return -1;
+	move_segment(&load, out, address, size);
+	count = list_segments(rw, out, to, &load, has_id);
+	if (!file_headers_stay(rw))
+		header->e_phoff = load.p_offset;
 	for (i = 0; i < count; i++) {
-		if (to[i].p_type == PT_PHDR)
+		if (to[i].p_type == PT_PHDR && file_headers_stay(rw))
+			to[i].p_filesz = to[i].p_memsz = count * sizeof(*to);
+		else if (to[i].p_type == PT_PHDR)
 			move_segment(to + i, out, address, count * sizeof(*to));
 		else if (to[i].p_type == PT_GNU_EH_FRAME && rw->table_at)
 			move_segment(to + i, out, rw->table_at, rw->table_size);
 	}
-	((Elf64_Ehdr *)out->data)->e_phoff = load.p_offset;
-	((Elf64_Ehdr *)out->data)->e_phnum = count;
+	header->e_phnum = count;
+	memcpy(out->data + header->e_phoff, to, count * sizeof(*to));
+	free(to);
+	return 0;
 }
 
 /* A number that depends on each byte and its place. */
@@ -249,35 +376,48 @@ static void begin_sections(struct rewrite *rw, struct output *out)
 	names->sh_offset = out->names;
 }
 
-/* The old table is where it was, and nobody looks at it. */
+/* The old table is where it was, under another name, and nobody looks at it. */
 static void put_unwind_sections(struct rewrite *rw, struct output *out)
 {
-	const Elf64_Shdr *table = elf_section(&rw->image, ".eh_frame_hdr");
+	const Elf64_Shdr *table = elf_section(&rw->image, TABLE_SECTION);
+	Elf64_Shdr *new_table;
 
 	if (!rw->table_at)
 		return;
 	place(add_section(out, UNWIND_SECTION, SHT_PROGBITS, SHF_ALLOC), out, rw->unwind_at,
 	      rw->table_at - rw->unwind_at);
-	if (table)
-		place(out->sections + (table - rw->image.sections), out, rw->table_at,
-		      rw->table_size);
+	if (!table)
+		return;
+	new_table = add_section(out, TABLE_SECTION, SHT_PROGBITS, SHF_ALLOC);
+	place(new_table, out, rw->table_at, rw->table_size);
+	out->sections[table - rw->image.sections].sh_name =
+		add_name(out, TABLE_SECTION ".old");
 }
 
-static void put_sections(struct rewrite *rw, struct output *out, bool has_id)
+/* In the order of their addresses, as tools that copy a file want them. */
+static void put_loaded_sections(struct rewrite *rw, struct output *out, bool has_id)
 {
 	const u64 code = SHF_ALLOC | SHF_EXECINSTR;
-	Elf64_Shdr *map, *names, *note;
+	Elf64_Shdr *note;
 
-	begin_sections(rw, out);
+	if (!has_id) {
+		note = add_section(out, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC);
+		place(note, out, rw->block - sizeof(struct id_note), sizeof(struct id_note));
+		note->sh_addralign = 4;
+	}
 	place(add_section(out, ELF_STUB_SECTION, SHT_PROGBITS, code), out, rw->block,
 	      rw->nr_stubs * rw->code.arch->stride);
 	place(add_section(out, MOVED_SECTION, SHT_PROGBITS, code), out, rw->moved_at,
 	      rw->unwind_at - rw->moved_at);
 	put_unwind_sections(rw, out);
-	if (!has_id) {
-		note = add_section(out, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC);
-		place(note, out, rw->block - sizeof(struct id_note), sizeof(struct id_note));
-	}
+}
+
+static void put_sections(struct rewrite *rw, struct output *out, bool has_id)
+{
+	Elf64_Shdr *map, *names;
+
+	begin_sections(rw, out);
+	put_loaded_sections(rw, out, has_id);
 	map = add_section(out, ELF_MAP_SECTION, SHT_PROGBITS, 0);
 	names = add_section(out, ELF_NAME_SECTION, SHT_PROGBITS, 0);
 	out->sections[rw->image.header->e_shstrndx].sh_size = out->names_size;
@@ -303,7 +443,8 @@ static int make_file(struct rewrite *rw, struct output *out, struct fault *fault
 	put(out, 0, rw->image.data, rw->image.size);
 	if (put_patches(rw, out, fault) || put_block(rw, out, fault))
 		return -1;
-	add_segment(rw, out, (void *)(out->data + (address - out->base)), address, size, id);
+	if (add_segment(rw, out, address, size, id))
+		return fault_say(fault, "There is no memory.");
 	if (id) {
 		id_offset = id - rw->image.data;
 	} else {
@@ -319,7 +460,7 @@ static int make_file(struct rewrite *rw, struct output *out, struct fault *fault
 
 int file_write(struct rewrite *rw, struct fault *fault)
 {
-	struct output out = { .base = base_of(&rw->image) };
+	struct output out = { .base = new_base(rw) };
 	struct stat stat_buffer;
 	int ret = -1;
 
