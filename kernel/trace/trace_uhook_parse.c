@@ -356,6 +356,11 @@ static int parse_fetch_arg(struct trace_uhook *tuh, int i, const char *arg)
 		trace_probe_log_err(0, UHOOK_LATE_WORD);
 		return -EINVAL;
 	}
+	/* No argument begins with a brace. */
+	if (arg[0] == '(') {
+		trace_probe_log_err(0, UHOOK_LATE_SUFFIX);
+		return -EINVAL;
+	}
 	ret = traceprobe_parse_probe_arg(&tuh->tp, i, arg, &ctx);
 	traceprobe_finish_parse(&ctx);
 	if (ret || tuh->ops.user != UHOOK_USER_RECORD)

@@ -14,6 +14,7 @@
  * and the mount. Errors go to error_log, under dyn_event_ops_mutex.
  */
 #include <linux/cred.h>
+#include <linux/ctype.h>
 #include <linux/elf.h>
 #include <linux/fs.h>
 #include <linux/namei.h>
@@ -244,7 +245,10 @@ static int parse_offset(struct trace_uhook_place *place, const char *word, char 
 
 	ret = kstrtoul(text, 0, &place->offset);
 	if (ret) {
-		trace_probe_log_err(place->at + text - word, UHOOK_NO_NUMBER);
+		if (isalpha(*text) || *text == '_')
+			trace_probe_log_err(place->at + text - word, UHOOK_NO_SYMBOLS);
+		else
+			trace_probe_log_err(place->at + text - word, BAD_UPROBE_OFFS);
 		return ret;
 	}
 
