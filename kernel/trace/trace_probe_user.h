@@ -91,6 +91,11 @@ fetch_store_string_user(unsigned long addr, void *dest, void *base)
 	return fetch_store_string(addr, dest, base);
 }
 
+/* How many bytes are wanted of a string that is longer than MAX_STRING_SIZE */
+#ifndef LONG_STRING_SIZE
+#define LONG_STRING_SIZE	0
+#endif
+
 /* Return the length of string -- including null terminal byte */
 static nokprobe_inline int
 fetch_store_strlen(unsigned long addr)
@@ -103,7 +108,7 @@ fetch_store_strlen(unsigned long addr)
 	else
 		len = strnlen_user(vaddr, MAX_STRING_SIZE);
 
-	return (len > MAX_STRING_SIZE) ? 0 : len;
+	return (len > MAX_STRING_SIZE) ? LONG_STRING_SIZE : len;
 }
 
 static nokprobe_inline int

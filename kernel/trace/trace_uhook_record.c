@@ -21,6 +21,8 @@
 #include <asm/uhook.h>
 
 #include "trace_uhook.h"
+/* It is cut. */
+#define LONG_STRING_SIZE	MAX_STRING_SIZE
 #include "trace_probe_user.h"
 #include "trace_probe_tmpl.h"
 

@@ -7,6 +7,7 @@
  *				arguments, points to a word of that memory
  *	uhook_inside stay	hit it; "held" once the handler waits; when a line was
  *				read, give the memory; once the hit is over, "done"
+ *	uhook_inside string N	hit it with a string of N letters there
  *
  * It exits with 4 if there is no userfaultfd that withholds memory from the kernel.
  */
@@ -99,6 +100,16 @@ static void stay(void)
 	puts("done");
 }
 
+static void string(unsigned long letters)
+{
+	char *text = malloc(letters + 1);
+
+	check(text, "no memory");
+	memset(text, 'x', letters);
+	text[letters] = '\0';
+	hit(text);
+}
+
 int main(int argc, char *argv[])
 {
 	/* In case that nothing is probed */
@@ -107,8 +118,10 @@ int main(int argc, char *argv[])
 		say_offset("hit", (void *)inside_hit);
 	else if (argc > 1 && !strcmp(argv[1], "stay"))
 		stay();
+	else if (argc > 2 && !strcmp(argv[1], "string"))
+		string(strtoul(argv[2], NULL, 0));
 	else
-		fail("usage: %s offsets|stay", argv[0]);
+		fail("usage: %s offsets|stay|string N", argv[0]);
 
 	return 0;
 }
