@@ -207,6 +207,8 @@ struct uhook_ops {
  * @lost: how many of these have no record, because there was no room for it
  * @missed: at how many of these the owner's code or function was not called:
  *	there was no stack, it was running already, or the kernel could not
+ * @unreturned: how many calls were not followed to their return, because too many
+ *	functions whose returns are hooked had called each other; none of the others
  */
 struct uhook_hits {
 	u64	kernel;
@@ -214,6 +216,7 @@ struct uhook_hits {
 	u64	jumped;
 	u64	lost;
 	u64	missed;
+	u64	unreturned;
 };
 
 #ifdef CONFIG_UHOOK
@@ -245,6 +248,7 @@ bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt
 bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
 		      struct arch_uprobe *auprobe, struct pt_regs *regs);
 bool uhook_is_consumer(struct uprobe_consumer *uc);
+void uhook_return_lost(struct uprobe *uprobe);
 unsigned long uhook_breakpoint_site(unsigned long vaddr);
 int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
 
@@ -328,6 +332,7 @@ static inline int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
 
 static inline int uhook_demote_all(struct task_struct *task) { return 0; }
 static inline int uhook_rseq_begins(void) { return 0; }
+static inline void uhook_return_lost(struct uprobe *uprobe) { }
 static inline bool uhook_is_consumer(struct uprobe_consumer *uc) { return false; }
 static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
 

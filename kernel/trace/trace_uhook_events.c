@@ -82,6 +82,7 @@ static void add_hits(struct uhook_hits *sum, const struct uhook_hits *hits)
 	sum->jumped += hits->jumped;
 	sum->lost += hits->lost;
 	sum->missed += hits->missed;
+	sum->unreturned += hits->unreturned;
 }
 
 /* No task is in a handler of this registration any more. */
@@ -376,6 +377,8 @@ static void show_event_hits(struct seq_file *m, struct trace_probe *event)
 		seq_printf(m, " lost %llu", sum.lost);
 	if (uhook_of_probe(event)->ops.user == UHOOK_USER_FUNCTION)
 		seq_printf(m, " missed %llu", sum.missed);
+	if (uhook_of_probe(event)->place.is_return)
+		seq_printf(m, " unreturned %llu", sum.unreturned);
 	seq_putc(m, '\n');
 }
 
@@ -383,8 +386,8 @@ static void show_event_hits(struct seq_file *m, struct trace_probe *event)
  * trace_uhook_show_hits() - show how often each event was hit, and how
  * @m: where to
  *
- * A line "GROUP/EVENT kernel N user N jumped N [lost N] [missed N]" each, as &struct uhook_hits has
- * them, since its definition. May sleep; takes event_mutex.
+ * A line "GROUP/EVENT kernel N user N jumped N [lost N] [missed N] [unreturned N]" each,
+ * as &struct uhook_hits has them, since its definition. May sleep; takes event_mutex.
  */
 void trace_uhook_show_hits(struct seq_file *m)
 {

@@ -441,6 +441,7 @@ static int add_probe(struct uhook_def *def, int first, int argc, const char *arg
 
 static int parse_words(struct uhook_def *def, int argc, const char *argv[])
 {
+	bool is_return;
 	int ret;
 
 	ret = parse_head(def, argv[WORD_HEAD]);
@@ -451,10 +452,15 @@ static int parse_words(struct uhook_def *def, int argc, const char *argv[])
 	if (ret)
 		return ret;
 	name_event(def);
+	is_return = def->place.is_return;
 	ret = parse_options(def, argc, argv);
 	if (ret < 0)
 		return ret;
-	return add_probe(def, ret, argc, argv);
+	ret = add_probe(def, ret, argc, argv);
+	if (!ret && is_return)
+		pr_info_once("%s/%s: hooking returns replaces return addresses: Go programs, coroutines, and C++ exceptions or Rust panics that pass the function crash (Documentation/trace/uhook.rst)\n",
+			     def->group, def->event);
+	return ret;
 }
 
 static int create_from_words(int argc, const char *argv[])

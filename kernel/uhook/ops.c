@@ -17,6 +17,7 @@
  * IPCOM000199350: the user gives the address and both handlers, they are checked,
  * or nothing happens.
  */
+#include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/list.h>
@@ -47,6 +48,7 @@ struct uhook_consumer {
  * struct uhook_attachment - a hook while it is registered, and until its grace period ends
  * @ops: the hook
  * @counter: its hits
+ * @unreturned: how many returns were lost, for which a task had no room
  * @left: the hook has been unregistered: no handler begins any more
  * @gone: called when the grace period has passed, or NULL
  * @report: receives the hits then, or NULL
@@ -56,11 +58,13 @@ struct uhook_consumer {
  * @nr: the number of points
  * @consumers: the consumers, one a point
  *
- * Under uhook_ops_lock, except that tasks which are hit read @ops, @counter and @left.
+ * Under uhook_ops_lock, except that tasks which are hit read @ops, @counter and @left, and
+ * count in @unreturned.
  */
 struct uhook_attachment {
 	struct uhook_ops	*ops;
 	struct uhook_counter	*counter;
+	atomic64_t		unreturned;
 	bool			left;
 	uhook_gone_t		gone;
 	struct uhook_hits	*report;
@@ -150,6 +154,26 @@ struct uhook_counter *uhook_consumer_counter(struct uprobe_consumer *uc)
 	return attachment_of(uc)->counter;
 }
 
+static bool lose_return(struct uprobe_consumer *uc, void *unused)
+{
+	if (uhook_is_consumer(uc) && uc->ret_handler &&
+	    uhook_wanted_in(uhook_consumer_ops(uc), current->mm))
+		atomic64_inc(&attachment_of(uc)->unreturned);
+
+	return false;
+}
+
+/**
+ * uhook_return_lost - the return of a function will not be seen
+ * @uprobe: the place where current was hit, at the entry of the function
+ *
+ * Context: that of a hit, between rcu_read_lock_trace() and rcu_read_unlock_trace().
+ */
+void uhook_return_lost(struct uprobe *uprobe)
+{
+	uprobe_find_consumer(uprobe, lose_return, NULL);
+}
+
 struct point_number {
 	const struct uhook_counter	*counter;
 	int				number;
@@ -195,6 +219,13 @@ static void free_attachment(struct uhook_attachment *attachment)
 	kvfree(attachment);
 }
 
+/* After uhook_hold_counts() */
+static void read_attachment(const struct uhook_attachment *attachment, struct uhook_hits *hits)
+{
+	uhook_read_counter(attachment->counter, hits);
+	hits->unreturned = atomic64_read(&attachment->unreturned);
+}
+
 static void read_hits_of(struct list_head *attachments)
 {
 	struct uhook_attachment *attachment;
@@ -203,7 +234,7 @@ static void read_hits_of(struct list_head *attachments)
 
 	uhook_hold_counts();
 	list_for_each_entry(attachment, attachments, node)
-		uhook_read_counter(attachment->counter, &attachment->hits);
+		read_attachment(attachment, &attachment->hits);
 	uhook_release_counts();
 }
 
@@ -521,12 +552,13 @@ static void add_hits_of(const struct uhook_attachment *attachment, struct uhook_
 {
 	struct uhook_hits some;
 
-	uhook_read_counter(attachment->counter, &some);
+	read_attachment(attachment, &some);
 	hits->kernel += some.kernel;
 	hits->user += some.user;
 	hits->jumped += some.jumped;
 	hits->lost += some.lost;
 	hits->missed += some.missed;
+	hits->unreturned += some.unreturned;
 }
 
 /**
