@@ -251,7 +251,8 @@ static void flow_x86(const uint8_t *bytes, size_t size, uint64_t address,
 	note_writes(flow);
 	if (decoded->id == X86_INS_CDQE) {
 		flow->kind = FLOW_COPY;
-		flow->to = flow->base = number_of(X86_REG_RAX);
+		flow->to = number_of(X86_REG_RAX);
+		flow->base = flow->to;
 	} else if (decoded->id == X86_INS_JMP && op->type == X86_OP_REG) {
 		flow->kind = FLOW_JUMP;
 		flow->base = number_of(op->reg);

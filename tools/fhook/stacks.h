@@ -6,9 +6,9 @@
  * ends the innermost call of its function; calls above it have been left otherwise.
  * The exit of a function that is not on the stack changes nothing: it was entered
  * before the trace began, or in a gap, or on another stack: coroutines have their own.
- * When such an exit comes after calls that were taken for left otherwise, these may have
- * been on another stack, and all calls of the thread are uncertain. A gap makes the calls that are open uncertain:
- * if they turn out to be left, their exits were lost.
+ * When such an exit comes after calls that were taken for left otherwise, these may
+ * have been on another stack, and all calls of the thread are uncertain. A gap makes
+ * the calls that are open uncertain: if they turn out to be left, their exits were lost.
  *
  * A function that leaves by a tail stays on the stack until what it went to has
  * returned. The next entry of its target, at this place of the stack, is that: others
