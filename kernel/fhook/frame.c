@@ -354,11 +354,11 @@ static __always_inline void handle_return(struct fhook_regs *fregs, bool full)
 	if (unlikely(frame->key != fhook_regs_key(fregs)))
 		frame = drop_until(current->fhook_stack, fhook_regs_key(fregs));
 	fhook_regs_set_ip(fregs, frame->ret);
-	caller = frame_caller(frame, frame->ret);
 
 	/* Who interrupts this gives back its bits, so they are what they were. */
 	held = __this_cpu_read(fhook_guard);
 	__this_cpu_write(fhook_guard, held | guard_bit());
+	caller = frame_caller(frame, frame->ret);
 	/* If there is only one, it has not declined, or there were no frame. */
 	if (likely(frame->exits->num == 1))
 		call_exit(frame->exits->exits, frame, caller, fregs);
