@@ -145,9 +145,9 @@ struct session {
 	char *directory;
 };
 
-static int start_recording(void *data, struct fault *fault)
+/* Before anything runs in the blocks: the plugin has QEMU drop all code that it has. */
+static int tell_blocks(const struct session *session, struct fault *fault)
 {
-	struct session *session = data;
 	const struct record_stubs *stubs = &session->stubs;
 	const int port = session->port;
 	size_t i;
@@ -156,10 +156,15 @@ static int start_recording(void *data, struct fault *fault)
 		if (tell_line(port, NULL, fault, "range 0x%llx 0x%llx\n",
 			      stubs->blocks[i].address, stubs->blocks[i].size))
 			return -1;
-	if (send_map(stubs, port, fault))
-		return -1;
-	return tell_line(port, &session->directory, fault, "start %s\n",
-			 stubs->record->profile);
+	return send_map(stubs, port, fault);
+}
+
+static int start_recording(void *data, struct fault *fault)
+{
+	struct session *session = data;
+
+	return tell_line(session->port, &session->directory, fault, "start %s\n",
+			 session->stubs.record->profile);
 }
 
 /* Whether it has begun or not, in the end it is over. */
@@ -191,6 +196,7 @@ int record_kernel_port(struct record *record, struct fault *fault)
 	result = begin(session.port, fault);
 	result = result ?: record_stubs_choose(&session.stubs, fault);
 	result = result ?: record_stubs_map(&session.stubs, fault);
+	result = result ?: tell_blocks(&session, fault);
 	result = result ?: record_stubs_run(&session.stubs, &port_recorder, &session, fault);
 	record_stubs_end(&session.stubs);
 	close(session.port);

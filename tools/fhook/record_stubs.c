@@ -283,13 +283,17 @@ static int enable(struct record_stubs *stubs, struct fault *fault)
 	stubs->enabled = kernel_file_read(ENABLE, fault);
 	if (!stubs->enabled)
 		return -1;
-	return kernel_file_write(ENABLE, "1", fault);
+	/* Nothing says yet which task runs: all that does is to be recorded, from its first. */
+	return kernel_file_write(ENABLE, "2", fault);
 }
 
-static void disable(struct record_stubs *stubs)
+/* If nobody has COUNTED turns since, whoever had enabled it is without them. */
+static void disable(struct record_stubs *stubs, bool counted)
 {
 	if (stubs->enabled && *stubs->enabled != '1')
 		kernel_file_restore(ENABLE, "0");
+	else if (stubs->enabled && !counted)
+		kernel_file_restore(ENABLE, "1");
 	free(stubs->enabled);
 	stubs->enabled = NULL;
 }
@@ -300,7 +304,7 @@ static int run_command(struct record_stubs *stubs, struct fault *fault)
 	struct pollfd fd = { .events = POLLIN };
 	int result;
 
-	/* Once more: now that it is recorded, each CPU says which task it runs. */
+	/* Now that it is recorded, each CPU says which task it runs. */
 	result = kernel_file_write(ENABLE, "1", fault);
 	result = result ?: record_work_start(stubs->record->argv, fault);
 	fd.fd = record_work_fd();
@@ -321,7 +325,7 @@ int record_stubs_run(struct record_stubs *stubs, const struct stubs_recorder *re
 		if (recorder->end(data, result ? &other : fault))
 			result = -1;
 	}
-	disable(stubs);
+	disable(stubs, !result);
 	return result;
 }
 

@@ -287,6 +287,7 @@ int calltrace_switch(bool on, struct fhook_report *report);
 /* context.c */
 u32 calltrace_context_size(void);
 void calltrace_context_write(struct calltrace_block *block);
+void calltrace_context_pause(void);
 int calltrace_context_begin(struct calltrace_choice *choice,
 			    struct fhook_report *report);
 void calltrace_context_end(void);

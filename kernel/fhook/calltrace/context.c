@@ -33,6 +33,9 @@ enum { TURN, TASK2, TASK1, TASK0 };
 /* Where the stubs begin, while the scheduler calls them. */
 static unsigned long context_base;
 
+/* Nothing is said, though the scheduler asks. */
+static bool paused;
+
 /* Counts how often tracing was enabled, above the low byte, which is of tasks. */
 static u32 began;
 
@@ -99,7 +102,8 @@ static void spell(struct task_struct *task)
 static void spell_next(void *data, bool preempt, struct task_struct *prev,
 		       struct task_struct *next, unsigned int prev_state)
 {
-	spell(next);
+	if (!READ_ONCE(paused))
+		spell(next);
 }
 
 static void spell_current(void *unused)
@@ -137,9 +141,22 @@ int calltrace_context_begin(struct calltrace_choice *choice,
 		return fhook_fail(report, FHOOK_ERR_NO_MEMORY, err, 0,
 				  "the tracepoint of the scheduler cannot be used");
 	}
+	WRITE_ONCE(paused, false);
 	on_each_cpu(spell_current, NULL, 1);
 
 	return 0;
+}
+
+/**
+ * calltrace_context_pause() - say nothing until calltrace_context_begin()
+ *
+ * What a recorder that begins meanwhile sees is counted anew then, and all of it.
+ */
+void calltrace_context_pause(void)
+{
+	WRITE_ONCE(paused, true);
+	/* Nobody is in the middle of a context any more. */
+	tracepoint_synchronize_unregister();
 }
 
 /**

@@ -445,15 +445,21 @@ static ssize_t enable_write(struct file *file, const char __user *buf,
 			    size_t len, loff_t *pos)
 {
 	struct fhook_report report = {};
-	bool on;
+	unsigned int number = 0;
+	bool on, pause;
 	int err;
 
-	err = kstrtobool_from_user(buf, len, &on);
+	/* 2: nothing says yet who runs. */
+	pause = !kstrtouint_from_user(buf, len, 10, &number) && number == 2;
+	on = pause;
+	err = pause ? 0 : kstrtobool_from_user(buf, len, &on);
 	if (err)
 		return err;
 
 	mutex_lock(&fhook_mutex);
 	err = calltrace_switch(on, &report);
+	if (!err && pause)
+		calltrace_context_pause();
 	mutex_unlock(&fhook_mutex);
 	if (err)
 		pr_err("%s\n", report.text);
