@@ -107,6 +107,7 @@ enum uhook_area_kind {
  *	the blocks; each made with the page that it is about
  * @tail: the number of the first entry of the ring that was not read
  * @stuck: that of the one which was not complete when the ring was full; or -1
+ * @stuck_in: the number of the reading that found it so
  * @thread: who wrote the entry that was read last
  * @time: when that was, in nanoseconds of the local clock
  */
@@ -115,6 +116,7 @@ struct uhook_data {
 	struct page		*seen[1 + UHOOK_BLOCKS_SIZE / PAGE_SIZE];
 	u64			tail;
 	u64			stuck;
+	unsigned int		stuck_in;
 	unsigned long		thread;
 	u64			time;
 };

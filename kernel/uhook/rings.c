@@ -277,17 +277,18 @@ static bool read_entry(struct uhook_mm *um, struct uhook_area *area, struct uhoo
 	return true;
 }
 
-/* An entry is not complete: is it worth waiting for? */
-static bool is_given_up(struct uhook_data *data, u64 ready, bool last)
+/* An entry is not complete: is it worth waiting for, until another reading? */
+static bool is_given_up(const struct uhook_mm *um, struct uhook_data *data, u64 ready, bool last)
 {
 	if (last)
 		return true;
 	if (ready < UHOOK_RING_ENTRIES)
 		return false;
 	if (data->stuck == data->tail)
-		return true;
+		return data->stuck_in != um->reading;
 
 	data->stuck = data->tail;
+	data->stuck_in = um->reading;
 
 	return false;
 }
@@ -354,7 +355,7 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	for (ready = ready_of(data, ring); ready && *budget; ready--, data->tail++) {
 		cond_resched();
 		if (!read_entry(um, area, data)) {
-			if (!is_given_up(data, ready, last))
+			if (!is_given_up(um, data, ready, last))
 				break;
 			given_up++;
 		}
@@ -367,12 +368,13 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 		add_given_up(area, given_up);
 }
 
-/* Some entries of one ring: whoever waits for the lock does not wait for more. */
-static void drain_some(struct uhook_mm *um, unsigned int i, unsigned int *budget, bool last)
+/* Some entries of the next ring: whoever waits for the lock does not wait for more. */
+static void drain_some(struct uhook_mm *um, unsigned int nr_areas, unsigned int *budget, bool last)
 {
-	unsigned int some = min(*budget, READ_AT_ONCE), rest = some;
+	unsigned int some = min(*budget, READ_AT_ONCE), rest = some, i;
 
 	guard(mutex)(&um->counts);
+	i = um->next_ring++ % nr_areas;
 	if (um->gone || !uhook_has_bodies(um->areas[i]->kind))
 		return;
 	uhook_drain_ring(um, um->areas[i], um->data[i], &rest, last);
@@ -390,7 +392,7 @@ static void drain_rings(struct uhook_mm *um, unsigned int budget, bool last)
 	do {
 		before = budget;
 		for (i = 0; i < nr && budget; i++)
-			drain_some(um, um->next_ring++ % nr, &budget, last);
+			drain_some(um, nr, &budget, last);
 	} while (budget && budget != before);
 }
 
