@@ -20,7 +20,7 @@
 
 #include "internal.h"
 
-/* Held by whoever adds up what all have counted. */
+/* Held while the counts of all processes are added up and read. */
 static DEFINE_MUTEX(sums_lock);
 
 static int set_recorder(struct uhook_counter *counter, const struct uhook_ops *ops)
@@ -153,7 +153,7 @@ void uhook_put_counter(struct uhook_counter *counter)
 
 /**
  * uhook_leave_counter - a hook has gone
- * @counter: its; what is recorded is handed over before, and then no more
+ * @counter: the counter of the hook, which receives no more records
  *
  * Context: task; sleeps.
  */

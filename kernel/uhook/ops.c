@@ -253,10 +253,25 @@ static void release_attachment(struct uhook_attachment *attachment)
 	*pos = attachment->older;
 	if (attachment->report)
 		*attachment->report = hits;
-	/* What is recorded is handed over to the hook now. */
 	free_attachment(attachment);
 	if (gone)
 		gone(ops, &hits);
+}
+
+/*
+ * Hand over what has been recorded, once for all hooks that leave: programs decide how
+ * much there is to be read.
+ */
+static void flush_records(const struct list_head *attachments)
+{
+	const struct uhook_attachment *attachment;
+
+	list_for_each_entry(attachment, attachments, node) {
+		if (attachment->counter->user == UHOOK_USER_RECORD) {
+			uhook_flush();
+			break;
+		}
+	}
 }
 
 /* Those that leave from here on have the next grace period: the work is queued again. */
@@ -272,6 +287,7 @@ static void release_attachments(struct work_struct *work)
 		return;
 
 	uprobe_unregister_sync();
+	flush_records(&batch);
 
 	mutex_lock(&uhook_ops_lock);
 	read_hits_of(&batch);

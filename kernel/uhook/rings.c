@@ -476,10 +476,9 @@ void uhook_start_draining(void)
 		queue_delayed_work(system_unbound_wq, &drainer, DRAIN_INTERVAL);
 }
 
-/* One less. */
+/* One less; what it has recorded was handed over with uhook_flush(). */
 void uhook_stop_draining(void)
 {
-	uhook_flush();
 	guard(mutex)(&recording_lock);
 	recording--;
 }
