@@ -471,13 +471,14 @@ void uhook_fold_data(struct uhook_mm *um)
 	unsigned int i;
 
 	if (um->counting.born) {
-		stop_counting(um);
 		uhook_drain_last(um);
 		add_areas(um);
-		/* Who has found it on the list does not look at its areas any more. */
+		/* Whoever has found it on the list does not look at its areas any more. */
 		mutex_lock(&um->counts);
 		um->gone = true;
 		mutex_unlock(&um->counts);
+		/* Last, so that whoever adds up finds it there, or its counts added. */
+		stop_counting(um);
 	}
 
 	for (i = 0; i < ARRAY_SIZE(um->data); i++) {
