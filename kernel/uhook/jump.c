@@ -230,7 +230,7 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 		return bar;
 
 	/* What other CPUs have fetched of the body before it was written. */
-	if (!IS_ENABLED(CONFIG_X86) && !body->fetched)
+	if (!body->fetched)
 		uhook_sync_code();
 	body->fetched = true;
 	with_breakpoint(text, expected);

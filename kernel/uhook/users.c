@@ -89,5 +89,9 @@ static void take_interrupt(void *unused)
  */
 void uhook_sync_code(void)
 {
+	/* These processors see what was written when they come to it, without more. */
+	if (IS_ENABLED(CONFIG_X86))
+		return;
+
 	on_each_cpu_cond(runs_in, take_interrupt, current->mm, true);
 }
