@@ -2,8 +2,13 @@
 /*
  * uhook: a program that makes up what it has recorded, without being hit.
  *
- *	uhook_ring offsets	the probe point: rec
- *	uhook_ring forge N	N rings full of made up records, and it ends
+ *	uhook_ring offsets		the probe points: rec, cnt
+ *	uhook_ring forge N		N rings full of made up records, and it ends
+ *	uhook_ring attack N		N rings, filled again whenever they are read
+ *	uhook_ring bystander N FILE...	another process, which runs cnt, and forks until N
+ *					records have come, as the files say: each is a
+ *					per_cpu/cpuN/stats; prints how many came during
+ *					one fork(), at most
  *
  * Each ring is another area's: a child has the areas that there are, so that the next body
  * needs another one.
@@ -25,6 +30,7 @@
 #define LANES		16
 
 UHOOK_LABEL(ring_site);
+UHOOK_LABEL(count_site);
 
 #if defined(__x86_64__)
 #define INSN "{disp32} lea 1(%rdi), %rax"
@@ -34,6 +40,10 @@ UHOOK_LABEL(ring_site);
 asm(".text\n"
 	".balign 65536\n"
 	"ring_site:\n"
+	"	" INSN "\n"
+	"	ret\n"
+	"	.balign 65536\n"
+	"count_site:\n"
 	"	" INSN "\n"
 	"	ret\n"
 	"	.balign 65536\n");
@@ -108,26 +118,114 @@ static void forge(struct header *ring)
 	}
 }
 
-int main(int argc, char **argv)
+static void make_rings(int n)
 {
-	int i, n, found, fd;
+	int i, found, fd = open("/proc/self/exe", O_RDONLY);
 
-	page = getpagesize();
-	if (argc == 2 && !strcmp(argv[1], "offsets")) {
-		printf("rec 0x%lx\n", (unsigned long)(ring_site - __executable_start));
-		return 0;
-	}
-	check(argc == 3 && !strcmp(argv[1], "forge"), "usage: %s offsets | forge N", argv[0]);
-	n = atoi(argv[2]);
 	check(n > 0 && n <= MAX_RINGS, "%d rings", n);
-
-	fd = open("/proc/self/exe", O_RDONLY);
 	for (i = 0; i < n; i++)
 		add_area(i, fd);
 	found = find_rings();
 	check(found == n, "%d rings of %d", found, n);
 	/* What it has really recorded is read first. */
 	usleep(300000);
+}
+
+/* Until it is killed. */
+static int attack(int n)
+{
+	int i;
+
+	make_rings(n);
+	printf("held\n");
+	fflush(stdout);
+	for (;;) {
+		for (i = 0; i < n; i++) {
+			if (rings[i]->head != rings[i]->tail)
+				continue;
+			forge(rings[i]);
+			rings[i]->head = rings[i]->tail + ENTRIES;
+		}
+	}
+
+	return 0;
+}
+
+/* How many records there have been, of one CPU. */
+static long records_in(const char *stats)
+{
+	FILE *file = fopen(stats, "r");
+	long entries = -1, overrun = -1;
+	char line[128];
+
+	check(file, "%s: %s", stats, strerror(errno));
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, "entries: ", 9))
+			entries = atol(line + 9);
+		if (!strncmp(line, "overrun: ", 9))
+			overrun = atol(line + 9);
+	}
+	fclose(file);
+	check(entries >= 0 && overrun >= 0, "nothing is in %s", stats);
+
+	return entries + overrun;
+}
+
+static long records(char **stats)
+{
+	long sum = 0;
+
+	for (; *stats; stats++)
+		sum += records_in(*stats);
+
+	return sum;
+}
+
+static int bystander(long enough, char **stats)
+{
+	long first = records(stats), before, all, worst = 0, forks = 0;
+	pid_t child;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		((long (*)(long))count_site)(i);
+
+	do {
+		before = records(stats);
+		child = fork();
+		check(child >= 0, "fork: %s", strerror(errno));
+		if (!child)
+			_exit(0);
+		all = records(stats);
+		if (all - before > worst)
+			worst = all - before;
+		waitpid(child, NULL, 0);
+		forks++;
+	} while (all - first < enough);
+	printf("%ld forks, %ld records, most during one: %ld\n", forks, all - first, worst);
+
+	return 0;
+}
+
+static const char usage[] = "offsets | forge N | attack N | bystander N FILE...";
+
+int main(int argc, char **argv)
+{
+	int i, n;
+
+	page = getpagesize();
+	if (argc == 2 && !strcmp(argv[1], "offsets")) {
+		printf("rec 0x%lx\n", (unsigned long)(ring_site - __executable_start));
+		printf("cnt 0x%lx\n", (unsigned long)(count_site - __executable_start));
+		return 0;
+	}
+	if (argc > 3 && !strcmp(argv[1], "bystander"))
+		return bystander(atol(argv[2]), argv + 3);
+	if (argc == 3 && !strcmp(argv[1], "attack"))
+		return attack(atoi(argv[2]));
+	check(argc == 3 && !strcmp(argv[1], "forge"), "usage: %s %s", argv[0], usage);
+	n = atoi(argv[2]);
+	make_rings(n);
 
 	for (i = 0; i < n; i++)
 		forge(rings[i]);
