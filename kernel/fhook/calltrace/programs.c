@@ -16,7 +16,8 @@
  *
  * A process keeps the stubs that it was given. So a block that nobody says an address for
  * has one that was not given before, or the one that the same offsets of the same file had.
- * The first is chosen at random; it is where no sanitizer has its shadow memory.
+ * Each is chosen at random, so that whoever sees one in his own process does not know those
+ * of other programs; all are where no sanitizer has its shadow memory.
  *
  * The list of programs changes with programs_lock held.
  */
@@ -83,12 +84,16 @@ struct given {
 static LIST_HEAD(programs);
 static LIST_HEAD(given_blocks);
 static DEFINE_MUTEX(programs_lock);
-static unsigned long next_block;
 static siphash_key_t hash_key;
+
+static unsigned long size_of(unsigned int nr_stubs)
+{
+	return ALIGN((unsigned long)nr_stubs * UHOOK_STUB_SIZE, CALLTRACE_WINDOW);
+}
 
 static unsigned long block_size(const struct program *p)
 {
-	return ALIGN((unsigned long)p->nr * UHOOK_STUB_SIZE, CALLTRACE_WINDOW);
+	return size_of(p->nr);
 }
 
 static void free_program(struct program *p)
@@ -252,17 +257,29 @@ static u64 hash_of(const struct program *p)
 }
 
 /* A quarter of what programs have is free in most of them. */
-static unsigned long first_block(void)
+static unsigned long random_block(void)
 {
 	unsigned long all = min_t(unsigned long, TASK_SIZE_MAX, BIT(48));
 
 	return ALIGN(all / 4, SZ_1G) + ALIGN_DOWN(get_random_long() % (all / 8), CALLTRACE_WINDOW);
 }
 
+/* Has one that was given, or that somebody asked for, anything in a range? */
+static bool is_given(unsigned long address, unsigned long size)
+{
+	const struct given *given;
+
+	list_for_each_entry(given, &given_blocks, list) {
+		if (address < given->address + size_of(given->nr) && given->address < address + size)
+			return true;
+	}
+
+	return program_at(address, size);
+}
+
 /* The same for the same: processes may have it. */
 static int choose_address(struct program *p)
 {
-	const struct program *other;
 	u64 what = hash_of(p);
 	struct given *given;
 
@@ -277,10 +294,9 @@ static int choose_address(struct program *p)
 	given = kmalloc(sizeof(*given), GFP_KERNEL);
 	if (!given)
 		return -ENOMEM;
-	while ((other = program_at(next_block, block_size(p))))
-		next_block = other->ops.stubs + block_size(other);
-	p->ops.stubs = next_block;
-	next_block += block_size(p);
+	do {
+		p->ops.stubs = random_block();
+	} while (is_given(p->ops.stubs, block_size(p)));
 	*given = (struct given){ .what = what, .nr = p->nr, .address = p->ops.stubs };
 	list_add_tail(&given->list, &given_blocks);
 
@@ -516,7 +532,6 @@ static const struct file_operations programs_fops = {
  */
 void __init calltrace_programs_init(struct dentry *dir)
 {
-	next_block = first_block();
 	get_random_bytes(&hash_key, sizeof(hash_key));
 	tracefs_create_file("programs", 0600, dir, NULL, &programs_fops);
 }
