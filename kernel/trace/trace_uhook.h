@@ -102,6 +102,7 @@ static inline bool trace_uhook_records(const struct trace_uhook *tuh)
 }
 
 int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word, int at);
+bool trace_uhook_place_is_gone(const struct trace_uhook_place *place);
 void trace_uhook_leave_place(struct trace_uhook_place *place);
 void trace_uhook_put_place(struct trace_uhook_place *place);
 

@@ -491,7 +491,18 @@ static int trace_uhook_create(const char *raw_command)
 	return trace_probe_create(raw_command, create_from_words);
 }
 
-/* What is shown is a definition again. */
+/*
+ * What is shown is a definition again: "#" begins a comment when it is written. A file
+ * that was replaced, as by an upgrade, has a new inode, in which nothing is hooked.
+ */
+static void show_if_gone(struct seq_file *m, const struct trace_uhook *tuh)
+{
+	if (trace_uhook_place_is_gone(&tuh->place))
+		seq_puts(m, " # the file was deleted or replaced");
+	if (trace_uhook_place_is_gone(&tuh->function))
+		seq_puts(m, " # the function's file was deleted or replaced");
+}
+
 static int trace_uhook_show(struct seq_file *m, struct dyn_event *ev)
 {
 	struct trace_uhook *tuh = to_trace_uhook(ev);
@@ -508,6 +519,7 @@ static int trace_uhook_show(struct seq_file *m, struct dyn_event *ev)
 		seq_printf(m, " pid=%d", pid_vnr(tuh->pid));
 	for (i = 0; i < tp->nr_args; i++)
 		seq_printf(m, " %s=%s", tp->args[i].name, tp->args[i].comm);
+	show_if_gone(m, tuh);
 	seq_putc(m, '\n');
 	return 0;
 }

@@ -15,6 +15,7 @@
  */
 #include <linux/cred.h>
 #include <linux/ctype.h>
+#include <linux/dcache.h>
 #include <linux/elf.h>
 #include <linux/fs.h>
 #include <linux/namei.h>
@@ -322,6 +323,19 @@ int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word, i
 	kfree(copy);
 
 	return ret;
+}
+
+/**
+ * trace_uhook_place_is_gone() - does the path lead to the file no more?
+ * @place: the place, or one that is all zero
+ *
+ * Looks nothing up, so that no file system is waited for.
+ *
+ * Return: true if the file was deleted there, or replaced by another one.
+ */
+bool trace_uhook_place_is_gone(const struct trace_uhook_place *place)
+{
+	return place->path.dentry && d_unlinked(place->path.dentry);
 }
 
 /**
