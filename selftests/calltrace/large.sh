@@ -90,6 +90,32 @@ build parts <<-'END'
 END
 rewrites parts 100000
 
+# A list of all names, and of as many that are none.
+seq -f 'f%.0f' 0 99999 > list
+seq -f 'no%.0f' 0 99999 >> list
+rewrites parts 100000 -f list -s
+sed -n '/^no/!p' list > list.all
+rewrites parts 100000 -f list.all
+# Its wildcard is left out.
+sed -i 's/^f/!f/' list.all
+if "$tools/fhook-rewrite" -f list.all -F 'f*' -o none parts > said 2>&1; then
+	echo "all functions are left out, and still: $(cat said)"
+	status=1
+fi
+
+# What takes long says how far it is: here it stands still for a while.
+"$tools/fhook-rewrite" -F 'f*' -o parts.out parts > said 2>&1 &
+for second in 1 2 3 4 5 6 7; do
+	kill -STOP $! 2> /dev/null || break
+	sleep 1
+done
+kill -CONT $! 2> /dev/null || :
+wait $! || status=1
+if ! grep -q ' of [0-9]* names\.$' said; then
+	echo "no progress, but: $(cat said)"
+	status=1
+fi
+
 # One function with places that have room for a short jump only: each wants a hop.
 build hops <<-'END'
 	.text

@@ -64,9 +64,19 @@ strip -o stripped plain
 head -c 3000 plain > short
 echo 'no program' > text
 
-refuses "list of functions is empty" $ir -f empty.list odd.bc
-refuses "list of functions is empty" $source -f empty.list odd.c
-refuses "list of functions is empty" $rewrite -f empty.list plain
+# Many functions that cannot be done for one reason, and one that turns to its entry.
+{
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+		echo ".type f$i, @gnu_indirect_function; f$i: nopl 8(%rax,%rax); ret; .size f$i, . - f$i"
+	done
+	echo ".type again, @function; again: nopl 8(%rax,%rax); jmp again; .size again, . - again"
+	echo ".type fine, @function; fine: nopl 8(%rax,%rax); mov \$1, %eax; ret; .size fine, . - fine"
+} > many.s
+gcc -nostdlib -shared -o many many.s
+
+refuses "No function was chosen: -F 'parse_*' or -f FILE says which." $ir -f empty.list odd.bc
+refuses "No function was chosen: -F 'parse_*' or -f FILE says which." $source -f empty.list odd.c
+refuses "No function was chosen: -F 'parse_*' or -f FILE says which." $rewrite -f empty.list plain
 refuses "missing.list cannot be read" $ir -f missing.list odd.bc
 refuses "There is no function plan in odd.bc: is plain meant?" $ir -F plan odd.bc
 refuses "No function of odd.bc matches q*." $ir -F 'q*' odd.bc
@@ -98,11 +108,40 @@ refuses "is instrumented already" $source -F plain twice.c
 
 refuses "is t_fib meant?" $rewrite -F t_fip plain
 refuses "is not in this file: it comes from a library" $rewrite -F printf plain
-refuses "is stripped" $rewrite -F t_fib stripped
+refuses "build it without -s" $rewrite -F t_fib stripped
 refuses "is not an ELF file" $rewrite -F t_fib text
 refuses "is cut off or damaged" $rewrite -F t_fib short
 refuses "cannot be done" $rewrite -F t_goto plain
-refuses "Nothing is written" $rewrite -F 't_*' plain
+refuses "Nothing is written, for not all of the list can be done." $rewrite -F t_goto plain
+refuses "can be done: with --skip, the rest is." $rewrite -F t_goto -F t_fib plain
+refuses "The result is a program: say where with -o FILE." "$tools/fhook-rewrite" -F t_fib plain
+refuses "The result is nothing for a terminal: say where with -o FILE." \
+	python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
+	"$tools/fhook-instrument-ir" -F plain odd.bc
+
+# leaves_out SENTENCE COMMAND...: COMMAND succeeds, and says what its glob has left out.
+leaves_out()
+{
+	sentence=$1
+	shift
+	rm -f out
+	if ! "$@" > said 2>&1 || [ ! -e out ] || ! grep -q "$sentence" said ||
+	   [ "$(wc -l < said)" -gt "$lines" ]; then
+		echo "not '$sentence', but: $(cat said)"
+		status=1
+	fi
+}
+
+lines=12
+leaves_out "left out, .*: its symbol does not say where it ends" $rewrite -F '*' plain
+leaves_out "left out, .*t_goto: there is a jump of which" $rewrite -F 't_*' plain
+leaves_out "a function is left out, bare: is naked" $ir -F '*' odd.bc
+leaves_out "from_macro" $source -F '*' odd.c
+leaves_out "left out, such as f1: it is chosen" $rewrite -F '*' many
+refuses "f7 cannot be done" $rewrite -F '*' -F f7 many
+lines=20
+leaves_out "f7 cannot be done" $rewrite -F '*' -F f7 -s many
+refuses "it jumps back to its own entry (Go's functions do" $rewrite -F again many
 "$tools/fhook-rewrite" -F t_fib -o twice plain 2> /dev/null
 refuses "is instrumented already" $rewrite -F t_fib twice
 # damage NAME WHAT: a copy of "plain" whose section of data has the place of the code.
@@ -162,6 +201,7 @@ if [ "$(stat -c %a private.c)" != 600 ]; then
 	status=1
 fi
 # The programs have one name, whoever calls them.
-refuses "fhook-rewrite: text is not an ELF file" "$tools/fhook" calltrace rewrite -F a text
+refuses "fhook-rewrite: text is not an ELF file" "$tools/fhook" calltrace rewrite \
+	-F a -o out text
 
 exit $status

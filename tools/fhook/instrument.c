@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "instrument.h"
 
@@ -52,12 +53,27 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "the file to read is missing");
 		break;
+	case ARGP_KEY_END:
+		if (run->binary && !run->output && isatty(STDOUT_FILENO))
+			argp_failure(state, 1, 0, "The result is nothing for a terminal: say where with -o FILE.");
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 	if (ret)
 		argp_failure(state, 1, 0, "%s", fault.text);
 	return 0;
+}
+
+/* When something was last said of how far it is, or it began. */
+static u64 last_said;
+
+static u64 seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec;
 }
 
 void instrument_parse(struct instrument *run, int argc, char **argv, const char *words,
@@ -69,19 +85,15 @@ void instrument_parse(struct instrument *run, int argc, char **argv, const char 
 	};
 
 	argp_err_exit_status = 1;
+	last_said = seconds();
 	argp_parse(&argp, argc, argv, 0, NULL, run);
 }
 
-int instrument_refuse(struct instrument *run, const char *format, ...)
+static int refuse(struct instrument *run, const char *format, va_list args)
 {
 	char *sentence = NULL;
-	va_list args;
-	int length;
 
-	va_start(args, format);
-	length = vasprintf(&sentence, format, args);
-	va_end(args);
-	if (length < 0)
+	if (vasprintf(&sentence, format, args) < 0)
 		return -1;
 	if (grow(&run->refusals, &run->room_refusals, run->nr_refusals, sizeof(sentence))) {
 		free(sentence);
@@ -91,17 +103,82 @@ int instrument_refuse(struct instrument *run, const char *format, ...)
 	return 0;
 }
 
+int instrument_refuse(struct instrument *run, const char *format, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, format);
+	ret = refuse(run, format, args);
+	va_end(args);
+	return ret;
+}
+
+/* There are as many reasons as there are sentences for them in a program. */
+static int leave_out(struct instrument *run, const char *name, const char *why)
+{
+	struct left_out *left_out;
+	size_t i;
+
+	for (i = 0; i < run->nr_left_out; i++) {
+		if (!strcmp(run->left_out[i].why, why)) {
+			run->left_out[i].count++;
+			return 0;
+		}
+	}
+	if (grow(&run->left_out, &run->room_left_out, run->nr_left_out, sizeof(*left_out)))
+		return -1;
+	left_out = run->left_out + run->nr_left_out++;
+	*left_out = (struct left_out){ .why = strdup(why), .example = strdup(name), .count = 1 };
+	return left_out->why && left_out->example ? 0 : -1;
+}
+
+int instrument_cannot(struct instrument *run, bool by_name, const char *name, const char *why,
+		      const char *format, ...)
+{
+	va_list args;
+	int ret;
+
+	/* Who skips gets a line for each. */
+	if (!by_name && !run->skip)
+		return leave_out(run, name, why);
+	va_start(args, format);
+	ret = refuse(run, format, args);
+	va_end(args);
+	return ret;
+}
+
+void instrument_progress(const char *what, size_t done, size_t all)
+{
+	const bool terminal = isatty(STDERR_FILENO);
+	static unsigned int calls;
+	u64 now;
+
+	/* What is done in time needs no words. */
+	if (calls++ % 256)
+		return;
+	now = seconds();
+	if (now - last_said < (terminal ? 2 : 5))
+		return;
+	last_said = now;
+	fprintf(stderr, "%s: %zu of %zu %s.\n", program_invocation_short_name, done, all, what);
+}
+
+/* To guess for each name of a long list takes as long as that has names, and the file. */
+#define GUESSES_MOST	16
+
 static int refuse_unmatched(struct instrument *run, const struct list_pattern *pattern,
 			    const char *why)
 {
-	const char *near;
+	const char *near = NULL;
 
 	if (pattern->is_glob)
 		return instrument_refuse(run, "No function of %s matches %s.", run->input,
 					 pattern->text);
 	if (why)
 		return instrument_refuse(run, "%s %s.", pattern->text, why);
-	near = list_near(&run->list, pattern->text);
+	if (run->nr_refusals < GUESSES_MOST)
+		near = list_near(&run->list, pattern->text);
 	if (near)
 		return instrument_refuse(run, "There is no function %s in %s: is %s meant?",
 					 pattern->text, run->input, near);
@@ -127,8 +204,8 @@ int instrument_unmatched(struct instrument *run,
 int instrument_may_write(const struct instrument *run, struct fault *fault)
 {
 	if (run->nr_refusals && !run->skip)
-		return fault_say(fault, "Nothing is written, for %s.",
-				 "not all of the list can be done: with --skip, the rest is");
+		return fault_say(fault, "Nothing is written, for not all of the list can be done%s.",
+				 run->instrumented ? ": with --skip, the rest is" : "");
 	if (!run->instrumented)
 		return fault_say(fault, "Nothing is written, for %s.",
 				 "there is no function to instrument");
@@ -211,6 +288,19 @@ int instrument_finish(struct instrument *run, int ret, const struct fault *fault
 		free(run->refusals[i]);
 	}
 	free(run->refusals);
+	for (i = 0; i < run->nr_left_out; i++) {
+		const struct left_out *left_out = run->left_out + i;
+
+		if (left_out->count > 1)
+			fprintf(stderr, "%s: %zu functions are left out, such as %s: %s.\n", me,
+				left_out->count, left_out->example, left_out->why);
+		else
+			fprintf(stderr, "%s: a function is left out, %s: %s.\n", me,
+				left_out->example, left_out->why);
+		free(left_out->why);
+		free(left_out->example);
+	}
+	free(run->left_out);
 	if (ret)
 		fault_print(me, fault);
 	else

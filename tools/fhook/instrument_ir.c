@@ -280,7 +280,8 @@ static int do_function(LLVMValueRef function)
 		return 0;
 	why = why_not(function);
 	if (why)
-		return instrument_refuse(&ir.run, "%s %s.", symbol_of(function), why);
+		return instrument_cannot(&ir.run, answer == LIST_BY_NAME, symbol_of(function), why,
+					 "%s %s.", symbol_of(function), why);
 	instrument(function);
 	return 0;
 }
@@ -400,6 +401,7 @@ int main(int argc, char **argv)
 	struct fault fault;
 	int ret;
 
+	ir.run.binary = true;
 	instrument_parse(&ir.run, argc, argv, "IN.bc",
 			 "Put stubs for a call trace into LLVM bitcode, or IR as text.", NULL);
 	ret = list_check(&ir.run.list, &fault);

@@ -74,7 +74,7 @@ int list_check(const struct list *list, struct fault *fault)
 		if (!list->patterns[i].excludes)
 			return 0;
 	}
-	return fault_say(fault, "The list of functions is empty.");
+	return fault_say(fault, "No function was chosen: -F 'parse_*' or -f FILE says which.");
 }
 
 /*
@@ -104,11 +104,53 @@ static char *brief_name(const char *full)
 	return strndup(begin, at - begin);
 }
 
-static bool matches(const struct list_pattern *pattern, const char *name)
+static int compare_patterns(const void *a, const void *b, void *data)
 {
-	if (!name)
-		return false;
-	return pattern->is_glob ? !fnmatch(pattern->text, name, 0) : !strcmp(pattern->text, name);
+	const struct list_pattern *patterns = data;
+	const struct list_pattern *x = patterns + *(const size_t *)a;
+	const struct list_pattern *y = patterns + *(const size_t *)b;
+
+	if (x->is_glob != y->is_glob)
+		return x->is_glob ? 1 : -1;
+	return (x->is_glob ? 0 : strcmp(x->text, y->text)) ?: x < y ? -1 : x > y;
+}
+
+/* A list may have as many names as the file has functions. */
+static int sort(struct list *list)
+{
+	size_t i;
+
+	if (list->nr_ordered == list->nr_patterns)
+		return 0;
+	free(list->order);
+	list->nr_ordered = 0;
+	list->nr_exact = 0;
+	list->order = calloc(list->nr_patterns, sizeof(*list->order));
+	if (!list->order)
+		return -1;
+	for (i = 0; i < list->nr_patterns; i++) {
+		list->order[i] = i;
+		list->nr_exact += !list->patterns[i].is_glob;
+	}
+	qsort_r(list->order, list->nr_patterns, sizeof(*list->order), compare_patterns,
+		list->patterns);
+	list->nr_ordered = list->nr_patterns;
+	return 0;
+}
+
+/* The place in the order of the first name that is not before this one. */
+static size_t first_name(const struct list *list, const char *name)
+{
+	size_t low = 0, high = list->nr_exact, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (strcmp(list->patterns[list->order[middle]].text, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 static void remember(struct list *list, const char *symbol)
@@ -122,31 +164,59 @@ static void remember(struct list *list, const char *symbol)
 		list->names[list->nr_names++] = name;
 }
 
+/* The answer so far, and what a pattern that matches makes of it. */
+struct answer {
+	enum list_answer answer;
+	bool excluded;
+};
+
+static void take(struct answer *answer, struct list_pattern *pattern)
+{
+	pattern->matched = true;
+	if (pattern->excludes)
+		answer->excluded = true;
+	else if (!pattern->is_glob)
+		answer->answer = LIST_BY_NAME;
+	else if (answer->answer == LIST_NO)
+		answer->answer = LIST_BY_GLOB;
+}
+
+static void ask(struct list *list, const char *name, struct answer *answer)
+{
+	struct list_pattern *pattern;
+	size_t i;
+
+	if (!name)
+		return;
+	for (i = first_name(list, name); i < list->nr_exact; i++) {
+		pattern = list->patterns + list->order[i];
+		if (strcmp(pattern->text, name))
+			break;
+		take(answer, pattern);
+	}
+	for (i = list->nr_exact; i < list->nr_ordered; i++) {
+		pattern = list->patterns + list->order[i];
+		if (!fnmatch(pattern->text, name, 0))
+			take(answer, pattern);
+	}
+}
+
 enum list_answer list_wants(struct list *list, const char *symbol)
 {
 	/* It takes names of types as well: a function of C that is called i is no int. */
 	char *full = strncmp(symbol, "_Z", 2) ? NULL : __cxa_demangle(symbol, NULL, NULL, NULL);
 	char *brief = full ? brief_name(full) : NULL;
-	enum list_answer answer = LIST_NO;
-	struct list_pattern *pattern;
-	bool excluded = false;
+	struct answer answer = { .answer = LIST_NO };
 
 	remember(list, brief ? brief : symbol);
-	for (pattern = list->patterns; pattern < list->patterns + list->nr_patterns; pattern++) {
-		if (!matches(pattern, symbol) && !matches(pattern, full) &&
-		    !matches(pattern, brief))
-			continue;
-		pattern->matched = true;
-		if (pattern->excludes)
-			excluded = true;
-		else if (!pattern->is_glob)
-			answer = LIST_BY_NAME;
-		else if (answer == LIST_NO)
-			answer = LIST_BY_GLOB;
+	if (!sort(list)) {
+		ask(list, symbol, &answer);
+		ask(list, full, &answer);
+		ask(list, brief, &answer);
 	}
 	free(brief);
 	free(full);
-	return excluded ? LIST_NO : answer;
+	return answer.excluded ? LIST_NO : answer.answer;
 }
 
 /* How many letters must be changed, added or taken away. */
@@ -200,5 +270,6 @@ void list_free(struct list *list)
 	for (i = 0; i < list->nr_names; i++)
 		free(list->names[i]);
 	free(list->patterns);
+	free(list->order);
 	free(list->names);
 }

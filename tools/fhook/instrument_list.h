@@ -28,10 +28,14 @@ struct list_pattern {
 /**
  * struct list - all patterns, and all names that there are
  * @patterns: in the order of the list
+ * @order: indexes of the patterns: names in their order, and then globs
+ * @nr_ordered: how many patterns it has
+ * @nr_exact: how many of these are names
  * @names: what list_wants() was asked about, for guessing what was meant
  */
 struct list {
 	struct list_pattern *patterns;
+	size_t *order, nr_ordered, nr_exact;
 	char **names;
 	size_t nr_patterns, nr_names;
 	size_t room_patterns, room_names;

@@ -350,7 +350,8 @@ static void do_function(CXCursor cursor)
 		goto out;
 	why = why_not(cursor, &body);
 	if (why) {
-		if (instrument_refuse(&src.run, "%s %s.", name, why))
+		if (instrument_cannot(&src.run, answer == LIST_BY_NAME, name, why, "%s %s.", name,
+				      why))
 			src.no_memory = true;
 		goto out;
 	}

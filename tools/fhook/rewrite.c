@@ -2,7 +2,7 @@
 /*
  * fhook-rewrite: put the stubs of a call trace into an executable or library
  *
- * Usage: fhook-rewrite -f LIST [-o OUT] IN
+ * Usage: fhook-rewrite -f LIST -o OUT IN
  *
  * No code is moved: what stands where a function is entered or left is replaced by a
  * jump to a stub, in a segment that is added, and a copy of it runs there. A function is
@@ -28,7 +28,9 @@ int main(int argc, char **argv)
 	instrument_parse(&rw->run, argc, argv, "IN",
 			 "Put stubs for a call trace into an executable or a shared library.",
 			 NULL);
-	ret = choose_all(rw, &fault);
+	ret = rw->run.output ? 0 :
+	      fault_say(&fault, "The result is a program: say where with -o FILE.");
+	ret = ret ?: choose_all(rw, &fault);
 	ret = ret ?: emit_all(rw, &fault);
 	ret = ret ?: file_write(rw, &fault);
 	if (!ret && !file_headers_stay(rw))

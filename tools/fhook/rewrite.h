@@ -60,6 +60,7 @@ struct range {
  * @symbol: its
  * @ranges: its code: the first is where its symbol is, others are its cold parts
  * @scattered: it has more of them
+ * @by_name: the list names it
  * @refused: it cannot be done
  */
 struct function {
@@ -67,6 +68,7 @@ struct function {
 	struct range ranges[RANGES_MAX];
 	size_t nr_ranges;
 	bool scattered;
+	bool by_name;
 	bool refused;
 };
 
@@ -144,6 +146,7 @@ struct patch {
  * @at_run_time: it is not: the kernel puts stubs where it is mapped
  * @words: relocations of words without a symbol
  * @imports: relocations of words with one
+ * @imported: names of what comes from libraries, sorted
  * @pads: addresses where exceptions land, and longjmp, sorted
  * @bases: addresses in the function that is planned which its switches add distances to
  * @frames: what unwind information there is
@@ -169,6 +172,8 @@ struct rewrite {
 	struct window *windows;
 	size_t nr_windows, room_windows;
 	struct relocations words, imports;
+	const char **imported;
+	size_t nr_imported, room_imported;
 	u64 *pads;
 	size_t nr_pads, room_pads;
 	u64 *bases;

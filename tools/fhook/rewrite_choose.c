@@ -10,9 +10,11 @@
 #include <string.h>
 #include "rewrite.h"
 
-static int refuse(struct rewrite *rw, const struct elf_symbol *symbol, const char *why)
+static int refuse(struct rewrite *rw, const struct elf_symbol *symbol, bool by_name,
+		  const char *why)
 {
-	return instrument_refuse(&rw->run, "%s cannot be done: %s.", symbol->name, why);
+	return instrument_cannot(&rw->run, by_name, symbol->name, why, "%s cannot be done: %s.",
+				 symbol->name, why);
 }
 
 /*
@@ -209,9 +211,9 @@ static void add_nameless_parts(const struct rewrite *rw, struct function *functi
 	}
 }
 
-static int add_function(struct rewrite *rw, const struct elf_symbol *symbol)
+static int add_function(struct rewrite *rw, const struct elf_symbol *symbol, bool by_name)
 {
-	struct function function = { .symbol = symbol };
+	struct function function = { .symbol = symbol, .by_name = by_name };
 	int parts;
 
 	add_range(&function, symbol->address, symbol->address + symbol->size);
@@ -219,11 +221,11 @@ static int add_function(struct rewrite *rw, const struct elf_symbol *symbol)
 	if (parts < 0)
 		return -1;
 	if (!parts)
-		return refuse(rw, symbol,
+		return refuse(rw, symbol, by_name,
 			      "others have its name, and nobody knows whose a cold part is");
 	add_nameless_parts(rw, &function);
 	if (function.scattered)
-		return refuse(rw, symbol, "it is in too many parts");
+		return refuse(rw, symbol, by_name, "it is in too many parts");
 	if (grow(&rw->functions, &rw->room_functions, rw->nr_functions, sizeof(function)))
 		return -1;
 	rw->functions[rw->nr_functions++] = function;
@@ -234,44 +236,70 @@ static int add_function(struct rewrite *rw, const struct elf_symbol *symbol)
 static int choose_functions(struct rewrite *rw)
 {
 	const struct elf_symbol *symbol = rw->image.symbols, *end, *wanted, *first;
+	enum list_answer answer;
 	const char *why;
+	bool by_name;
 	int ret = 0;
 
 	for (end = symbol + rw->image.nr_symbols; symbol < end && !ret;) {
 		wanted = NULL;
+		by_name = false;
+		instrument_progress("names", symbol - rw->image.symbols, rw->image.nr_symbols);
 		for (first = symbol; symbol < end && symbol->address == first->address; symbol++) {
 			/* Parts are done with their functions. */
-			if (!strstr(symbol->name, ".cold") &&
-			    list_wants(&rw->run.list, symbol->name) != LIST_NO && !wanted)
+			if (strstr(symbol->name, ".cold"))
+				continue;
+			answer = list_wants(&rw->run.list, symbol->name);
+			by_name |= answer == LIST_BY_NAME;
+			if (answer != LIST_NO && !wanted)
 				wanted = symbol;
 		}
 		if (!wanted)
 			continue;
 		why = why_not(rw, wanted);
-		ret = why ? refuse(rw, wanted, why) : add_function(rw, wanted);
+		ret = why ? refuse(rw, wanted, by_name, why) : add_function(rw, wanted, by_name);
 	}
 	return ret;
+}
+
+static int compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names that the file takes from libraries, sorted. */
+static int find_imported(struct rewrite *rw)
+{
+	const Elf64_Shdr *section = elf_section(&rw->image, ".dynsym");
+	const u8 *symbols = section ? elf_section_data(&rw->image, section) : NULL;
+	const char *name;
+	Elf64_Sym symbol;
+	size_t i;
+
+	if (!symbols || section->sh_link >= rw->image.nr_sections)
+		return 0;
+	for (i = 0; i < section->sh_size / sizeof(symbol); i++) {
+		memcpy(&symbol, symbols + i * sizeof(symbol), sizeof(symbol));
+		name = elf_string(&rw->image, rw->image.sections + section->sh_link,
+				  symbol.st_name);
+		if (!name || symbol.st_shndx != SHN_UNDEF)
+			continue;
+		if (grow(&rw->imported, &rw->room_imported, rw->nr_imported, sizeof(name)))
+			return -1;
+		rw->imported[rw->nr_imported++] = name;
+	}
+	if (rw->nr_imported)
+		qsort(rw->imported, rw->nr_imported, sizeof(*rw->imported), compare_strings);
+	return 0;
 }
 
 static const char *what_it_is(const char *name, void *data)
 {
 	const struct rewrite *rw = data;
-	const Elf64_Shdr *section = elf_section(&rw->image, ".dynsym");
-	const char *found;
-	Elf64_Sym symbol;
-	const u8 *symbols;
-	size_t i;
 
-	if (section && section->sh_link < rw->image.nr_sections) {
-		symbols = elf_section_data(&rw->image, section);
-		for (i = 0; symbols && i < section->sh_size / sizeof(symbol); i++) {
-			memcpy(&symbol, symbols + i * sizeof(symbol), sizeof(symbol));
-			found = elf_string(&rw->image, rw->image.sections + section->sh_link,
-					   symbol.st_name);
-			if (found && !strcmp(found, name) && symbol.st_shndx == SHN_UNDEF)
-				return "is not in this file: it comes from a library";
-		}
-	}
+	if (rw->nr_imported && bsearch(&name, rw->imported, rw->nr_imported,
+				       sizeof(*rw->imported), compare_strings))
+		return "is not in this file: it comes from a library";
 	if (rw->image.stripped)
 		return "is not known: the file is stripped, and only what it exports has a name";
 	return NULL;
@@ -285,7 +313,8 @@ static int check_file(const struct rewrite *rw, struct fault *fault)
 	if (elf_section(&rw->image, ELF_STUB_SECTION))
 		return fault_say(fault, "%s is instrumented already.", rw->image.path);
 	if (!rw->image.nr_symbols)
-		return fault_say(fault, "%s is stripped: no function has a name.", rw->image.path);
+		return fault_say(fault, "%s is stripped, and no function has a name: build it without -s, or take the file before strip.",
+				 rw->image.path);
 	return 0;
 }
 
@@ -303,10 +332,11 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 	if (ret)
 		return ret;
 
-	if (choose_functions(rw) || plan_hops(rw) ||
-	    instrument_unmatched(&rw->run, what_it_is, rw))
+	if (choose_functions(rw) || plan_hops(rw))
 		return fault_say(fault, "There is no memory.");
 	for (i = 0; i < rw->nr_functions; i++)
 		rw->run.instrumented += !rw->functions[i].refused;
+	if (find_imported(rw) || instrument_unmatched(&rw->run, what_it_is, rw))
+		return fault_say(fault, "There is no memory.");
 	return instrument_may_write(&rw->run, fault);
 }

@@ -11,6 +11,7 @@
  * padding nearby, or behind the jump of another window of the function. It grows forward
  * from an entry or a landing, backward from an exit.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fhook_calltrace_stub.h"
@@ -30,10 +31,14 @@ bool function_has(const struct function *function, u64 address)
 static int refuse(struct rewrite *rw, size_t f, const char *why, u64 address)
 {
 	struct function *function = rw->functions + f;
+	char reason[200];
 
+	/* Where no address is before it, it is a sentence of its own. */
+	snprintf(reason, sizeof(reason), "%s%s", strncmp(why, "is ", 3) ? "" : "there ", why);
 	if (!function->refused &&
-	    instrument_refuse(&rw->run, "%s cannot be done: at 0x%llx %s.",
-			      function->symbol->name, address, why))
+	    instrument_cannot(&rw->run, function->by_name, function->symbol->name, reason,
+			      "%s cannot be done: at 0x%llx %s.", function->symbol->name, address,
+			      why))
 		return -1;
 	function->refused = true;
 	return 1;
@@ -465,7 +470,8 @@ static int add_entry(struct rewrite *rw, size_t f)
 	    !function_has(function, rw->code.insns[i].address))
 		return refuse(rw, f, "is no instruction that it begins with", address);
 	if (is_looped_to(rw, f, rw->code.insns[i].address))
-		return refuse(rw, f, "its first instruction is the head of a loop",
+		return refuse(rw, f,
+			      "it jumps back to its own entry (Go's functions do, to grow the stack): each turn would look like a call",
 			      rw->code.insns[i].address);
 	return add_point(rw, i, FHOOK_STUB_ENTRY, NULL);
 }
