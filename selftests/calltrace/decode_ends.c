@@ -213,6 +213,11 @@ PLAIN int main(int argc, char **argv)
 			execl("/bin/true", "true", NULL);
 		_exit(0);
 	}
+	if (!strcmp(how, "status")) {
+		walk(10);
+		say();
+		return 42;
+	}
 	if (!strcmp(how, "join")) {
 		begin_worker();
 	} else if (!strcmp(how, "cancel")) {

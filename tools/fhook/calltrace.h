@@ -5,7 +5,10 @@
 
 #include "base.h"
 
-/* Run with the arguments from the subcommand's name on; returns 0, or -1 and a sentence. */
+/*
+ * Run with the arguments from the subcommand's name on; returns the exit status, or -1 and
+ * a sentence.
+ */
 int calltrace_main(int argc, char **argv, struct fault *fault);
 int calltrace_print(int argc, char **argv, struct fault *fault);
 int calltrace_record(int argc, char **argv, struct fault *fault);

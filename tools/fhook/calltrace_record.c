@@ -181,13 +181,11 @@ static int make_map(struct record *record, struct fault *fault)
 
 int record_run(char **argv, struct fault *fault)
 {
-	struct fault other;
 	int result;
 
 	record_work_begin();
 	result = record_work_start(argv, fault);
-	if (record_work_end(argv, result ? &other : fault))
-		result = -1;
+	record_work_end();
 	return result;
 }
 
@@ -240,6 +238,14 @@ static char *absolute(const char *path)
 	return result;
 }
 
+static int check_recorded(const struct record *record, const char *who, struct fault *fault)
+{
+	struct fault holds_one;
+
+	return recording_check(record->directory, &holds_one) ? 0 :
+	       fault_say(fault, "%s has recorded nothing: what it has said is above", who);
+}
+
 static int record_plugin(struct record *record, struct fault *fault)
 {
 	char *out, *map, *options = NULL, *plugin, **argv;
@@ -270,7 +276,7 @@ static int record_plugin(struct record *record, struct fault *fault)
 		argv[2] = options;
 		memcpy(argv + 3, record->argv, count * sizeof(*argv));
 		argv[3] = record->program;
-		result = record_run(argv, fault);
+		result = record_run(argv, fault) ?: check_recorded(record, emulator, fault);
 	}
 	free(out);
 	free(map);
@@ -355,5 +361,5 @@ int calltrace_record(int argc, char **argv, struct fault *fault)
 	list_free(&record.functions);
 	free(record.own_map);
 	free(record.program);
-	return result;
+	return result ?: record_work_status(record.argv[0]);
 }

@@ -8,7 +8,7 @@
 /**
  * struct command - one of them
  * @name: the word
- * @run: with the arguments from the word on; returns 0, or -1 and a sentence
+ * @run: with the arguments from the word on; returns the exit status, or -1 and a sentence
  * @brief: what the help says of it
  */
 struct command {

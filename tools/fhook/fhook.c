@@ -18,11 +18,12 @@ static const struct command commands[] = {
 int main(int argc, char **argv)
 {
 	struct fault fault;
+	int result;
 
-	if (command_run(commands, "Function hooks for Linux: the tools of the host.\v", argc, argv,
-			&fault)) {
-		fault_print("fhook", &fault);
-		return 1;
-	}
-	return 0;
+	result = command_run(commands, "Function hooks for Linux: the tools of the host.\v", argc,
+			     argv, &fault);
+	if (result >= 0)
+		return result;
+	fault_print("fhook", &fault);
+	return 1;
 }

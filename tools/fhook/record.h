@@ -49,7 +49,7 @@ struct record {
 	u64 buffer_kb;
 };
 
-/* Run a program to its end; one that fails is a failure. */
+/* Run a program to its end, however that is. */
 int record_run(char **argv, struct fault *fault);
 
 /* Whether perf can do what the profile says. */
@@ -58,6 +58,8 @@ int record_hardware(struct record *record, struct fault *fault);
 
 /* Record functions of the kernel while the program runs; whatever happens is undone. */
 int record_kernel(struct record *record, struct fault *fault);
+/* Say what records it, when it is known that its functions are there. Returns 0. */
+int record_say_way(const struct record *record);
 int record_kernel_hardware(struct record *record, struct fault *fault);
 int record_kernel_software(struct record *record, struct fault *fault);
 int record_kernel_port(struct record *record, struct fault *fault);

@@ -4,7 +4,7 @@
  *
  * With the processor's trace where there is one, in a guest of QEMU by its plugin if
  * that listens, and otherwise through fhook's events: which of them it is, is said
- * before anything is changed.
+ * before anything is recorded, and when it is known that there are such functions.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -76,8 +76,13 @@ static int choose_way(struct record *record, struct fault *fault)
 			      RECORD_PLUGIN : RECORD_SOFTWARE;
 	if (!record->directory && record->how != RECORD_PLUGIN)
 		record->directory = RECORD_DIRECTORY;
-	if (check_way(record, fault))
-		return -1;
+	return check_way(record, fault);
+}
+
+int record_say_way(const struct record *record)
+{
+	const bool traced = !access(record->pmu, F_OK);
+
 	if (record->how == RECORD_HARDWARE)
 		fputs("fhook: the processor records, with Intel PT, by perf.\n", stderr);
 	else if (record->how == RECORD_PLUGIN)

@@ -213,7 +213,6 @@ int record_kernel_hardware(struct record *record, struct fault *fault)
 	struct session session = { .stubs.record = record };
 	struct record_stubs *stubs = &session.stubs;
 	struct perf_losses losses;
-	struct fault other;
 	int result = -1;
 
 	record_work_begin();
@@ -225,7 +224,6 @@ int record_kernel_hardware(struct record *record, struct fault *fault)
 	if (!result)
 		perf_losses_print(&losses);
 	end(&session);
-	if (record_work_end(record->argv, result ? &other : fault))
-		result = -1;
+	record_work_end();
 	return result;
 }

@@ -186,7 +186,6 @@ int record_kernel_port(struct record *record, struct fault *fault)
 		.stubs.record = record,
 		.port = open(record->port, O_RDWR | O_NONBLOCK | O_CLOEXEC),
 	};
-	struct fault other;
 	int result;
 
 	if (session.port < 0)
@@ -204,7 +203,6 @@ int record_kernel_port(struct record *record, struct fault *fault)
 		fprintf(stderr, "fhook: the recording is outside of this machine, in %s.\n",
 			session.directory);
 	free(session.directory);
-	if (record_work_end(record->argv, result ? &other : fault))
-		result = -1;
+	record_work_end();
 	return result;
 }

@@ -323,14 +323,13 @@ int record_kernel_software(struct record *record, struct fault *fault)
 {
 	struct session session = { .record = record };
 	struct choice choice = { 0 };
-	struct fault other;
 	int result = -1;
 
 	if (!kernel_file_exists("fhook_events"))
 		return fault_say(fault,
 				 "this kernel has no events of fhook (CONFIG_FHOOK_EVENTS), and its functions cannot be recorded without Intel PT");
 	record_work_begin();
-	if (!choose(record, &choice, fault) &&
+	if (!choose(record, &choice, fault) && !record_say_way(record) &&
 	    !kernel_events_make(&session.events, &choice, record->buffer_kb, fault) &&
 	    !begin(&session, fault) && !run(&session, fault) && !finish(&session, fault)) {
 		report(&session);
@@ -338,7 +337,6 @@ int record_kernel_software(struct record *record, struct fault *fault)
 	}
 	end(&session);
 	choice_free(&choice);
-	if (record_work_end(record->argv, result ? &other : fault))
-		result = -1;
+	record_work_end();
 	return result;
 }

@@ -67,22 +67,18 @@ static int make_filter(const char *map_path, char **filter, struct fault *fault)
 	return result;
 }
 
-/* A program that fails has been recorded all the same: RESULT is how it ended. */
-static int take_over(const struct record *record, const char *data, int result,
-		     struct fault *fault)
+/* A program that fails has been recorded all the same. */
+static int take_over(const struct record *record, const char *data, struct fault *fault)
 {
-	const struct fault first = *fault;
 	struct perf_losses losses;
 	struct stat status;
 
 	if (stat(data, &status) || !status.st_size)
-		return result;
-	/* That there is no recording is the worse of two faults. */
+		return fault_say(fault, "perf has recorded nothing: what it has said is above");
 	if (perf_data_import(data, record->map, record->directory, &losses, fault))
 		return -1;
-	*fault = first;
 	perf_losses_print(&losses);
-	return result;
+	return 0;
 }
 
 /* Run perf, which writes to a file of our own beside the directory. */
@@ -112,7 +108,7 @@ static int run_perf(struct record *record, char *data, char *filter, struct faul
 		result = fault_say(fault, "%s: %s", data, strerror(errno));
 	} else {
 		close(fd);
-		result = take_over(record, data, record_run(argv, fault), fault);
+		result = record_run(argv, fault) ?: take_over(record, data, fault);
 		unlink(data);
 	}
 	free(argv);

@@ -38,13 +38,15 @@ static void drop_comments(char *text)
 }
 
 /* Of those that were chosen, some may not be traced. */
-static void report_refused(void)
+static void report_refused(const struct record_stubs *stubs)
 {
 	const char *example = NULL;
 	unsigned long count = 0;
 	char *text, *line, *rest;
 	struct fault ignored;
 
+	if (!stubs->functions)
+		return;
 	text = kernel_file_read(FUNCTIONS, &ignored);
 	rest = text;
 	while ((line = strsep(&rest, "\n")))
@@ -109,7 +111,6 @@ static int choose_functions(struct record_stubs *stubs, struct fault *fault)
 		return -1;
 	}
 	stubs->functions = before;
-	report_refused();
 	return 0;
 }
 
@@ -236,9 +237,12 @@ int record_stubs_choose(struct record_stubs *stubs, struct fault *fault)
 		return fault_say(fault,
 				 "this kernel cannot trace calls: there is no %s in tracefs; use --software",
 				 FUNCTIONS);
-	if (choose_functions(stubs, fault) || find_kernel_blocks(stubs, fault))
+	if (choose_functions(stubs, fault) || find_kernel_blocks(stubs, fault) ||
+	    find_programs(stubs, fault))
 		return -1;
-	return find_programs(stubs, fault);
+	record_say_way(stubs->record);
+	report_refused(stubs);
+	return 0;
 }
 
 static int join_maps(struct record_stubs *stubs, FILE *kernel, struct fault *fault)

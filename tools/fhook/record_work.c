@@ -228,7 +228,7 @@ int record_work_failed(const char *otherwise, struct fault *fault)
 	return fault_say(fault, "%s", otherwise);
 }
 
-int record_work_end(char **argv, struct fault *fault)
+void record_work_end(void)
 {
 	/* A signal interrupts this, and is passed on. */
 	while (command > 0)
@@ -237,13 +237,18 @@ int record_work_end(char **argv, struct fault *fault)
 		close(command_fd);
 	command_fd = -1;
 	put_signals_back();
-	if (!command_ended)
+}
+
+int record_work_status(const char *name)
+{
+	if (!command_ended || !command_status)
 		return 0;
-	if (WIFSIGNALED(command_status))
-		return fault_say(fault, "%s was killed by signal %d: the recording ends there",
-				 argv[0], WTERMSIG(command_status));
-	if (WEXITSTATUS(command_status))
-		return fault_say(fault, "%s has ended with status %d", argv[0],
-				 WEXITSTATUS(command_status));
-	return 0;
+	if (WIFSIGNALED(command_status)) {
+		fprintf(stderr, "fhook: %s was killed by signal %d: the recording ends there.\n",
+			name, WTERMSIG(command_status));
+		return 128 + WTERMSIG(command_status);
+	}
+	fprintf(stderr, "fhook: %s has ended with status %d.\n", name,
+		WEXITSTATUS(command_status));
+	return WEXITSTATUS(command_status);
 }

@@ -38,7 +38,13 @@ int record_work_hear(int fd, char *line, size_t room, int limit_ms);
 /* Say why one of these has failed: for a signal, or as is said here; returns -1. */
 int record_work_failed(const char *otherwise, struct fault *fault);
 
-/* Wait for the command if it was started, and say what has become of it. */
-int record_work_end(char **argv, struct fault *fault);
+/* Wait for the command if it was started. */
+void record_work_end(void);
+
+/*
+ * The status that a shell would have of the command, which is called NAME; where that is
+ * not 0 it is said. Then it has been recorded all the same.
+ */
+int record_work_status(const char *name);
 
 #endif /* FHOOK_RECORD_WORK_H */
