@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* fhook calltrace print: decode a recording. */
+/*
+ * fhook calltrace print: decode recordings
+ *
+ * Several are those of a program and its children, which have recordings of their own and
+ * the same map: so one map stands for all, whose objects are where each recording says.
+ */
 #include <argp.h>
+#include <dirent.h>
 #include <errno.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include "build_id.h"
@@ -33,7 +40,9 @@ static const struct output outputs[] = {
 
 struct arguments {
 	const struct sink_ops *ops;
-	const char *directory, *object, *maps[MAPS_MAX];
+	char **directories;
+	int nr_directories;
+	const char *object, *maps[MAPS_MAX];
 	size_t nr_maps;
 	s64 thread;
 };
@@ -62,9 +71,10 @@ static error_t parse(int key, char *word, struct argp_state *state)
 		arguments->maps[arguments->nr_maps++] = word;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->directory)
-			argp_usage(state);
-		arguments->directory = word;
+		return ARGP_ERR_UNKNOWN;
+	case ARGP_KEY_ARGS:
+		arguments->directories = state->argv + state->next;
+		arguments->nr_directories = state->argc - state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_usage(state);
@@ -86,8 +96,8 @@ static void parse_arguments(int argc, char **argv, struct arguments *arguments)
 	struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.args_doc = "DIRECTORY",
-		.doc = "Print the calls of a recording.",
+		.args_doc = "DIRECTORY...",
+		.doc = "Print the calls of a recording, or of those of a program and its children.",
 	};
 	unsigned int i;
 
@@ -146,66 +156,187 @@ static int read_map(const struct recording *recording, const struct arguments *a
 	return result;
 }
 
-static int decode(const struct recording *recording, const struct arguments *arguments,
-		  struct map *map, struct fault *fault)
-{
-	struct sink sink = {
-		.ops = arguments->ops, .out = stdout, .map = map,
-		.timed = recording->clock != 0,
-	};
-	struct streams streams = {
-		.recording = recording, .map = map, .sink = &sink, .only = arguments->thread,
-	};
-	const struct totals *totals = &streams.totals;
+/**
+ * struct printing - what all recordings share
+ * @arguments: of the command
+ * @streams: counts, and what is made of it
+ * @sink: the output
+ * @map: of the first one
+ * @recording: the one that is decoded
+ */
+struct printing {
+	const struct arguments *arguments;
+	struct streams streams;
+	struct sink sink;
+	struct map map;
+	struct recording recording;
+};
 
-	sink.totals = totals;
-	if (streams_decode(&streams, fault))
-		return -1;
-	if (fflush(stdout) || ferror(stdout))
-		return fault_say(fault, "the output cannot be written: %s", strerror(errno));
-	if (sink.no_memory)
-		return fault_say(fault, "there was not enough memory, and the output is not whole");
-	if (totals->strange)
+/* What is said of one recording, when it was decoded. */
+static void report(const struct recording *recording, u64 strange, u64 several)
+{
+	if (strange)
 		fprintf(stderr,
 			"fhook: %llu addresses of %s are no stubs of its map: is it the right one?\n",
-			totals->strange, recording->directory);
-	if (totals->several)
+			strange, recording->directory);
+	if (several)
 		fprintf(stderr,
-			"fhook: %llu threads of %s may have several stacks, as coroutines have: which of their calls called which, and how long these took, is not known.\n",
-			totals->several, recording->directory);
+			"fhook: %llu threads of %s may have several stacks, as coroutines have: which of their calls called which, and how long these took, is not known.
+",
+			several, recording->directory);
 	if (recording->unplaced)
 		fprintf(stderr,
-			"fhook: %u times something was loaded whose calls %s has not: its place had been another's, or there were too many.\n",
+			"fhook: %u times something was loaded whose calls %s has not: its place had been another's, or there were too many.
+",
 			recording->unplaced, recording->directory);
 	if (recording->unopened)
 		fprintf(stderr,
 			"fhook: %u threads could not be recorded: nothing of them is in %s.\n",
 			recording->unopened, recording->directory);
-	/* Which tasks there are, is known at the end. */
-	if (arguments->thread >= 0 && !streams.found)
-		return fault_say(fault, "%s has no %s %lld", recording->directory,
-				 recording->threads ? "thread" : "task", arguments->thread);
+}
+
+static bool same_map(const struct map *a, const struct map *b)
+{
+	size_t i;
+
+	if (a->nr_stubs != b->nr_stubs || a->nr_functions != b->nr_functions)
+		return false;
+	for (i = 0; i < a->nr_stubs; i++)
+		if (a->stubs[i].address != b->stubs[i].address ||
+		    a->stubs[i].function != b->stubs[i].function ||
+		    a->stubs[i].object != b->stubs[i].object ||
+		    a->stubs[i].kind != b->stubs[i].kind)
+			return false;
+	for (i = 0; i < a->nr_functions; i++)
+		if (strcmp(map_name(a, i), map_name(b, i)))
+			return false;
+	return true;
+}
+
+/* The functions of all of them are numbered as those of the first one. */
+static int check_same(struct printing *printing, const struct map *map, int number,
+		      struct fault *fault)
+{
+	const struct recording *recording = &printing->recording;
+	const char *first = printing->arguments->directories[0];
+
+	if (!number)
+		printing->sink.timed = recording->clock != 0;
+	if (number && !same_map(map, &printing->map))
+		return fault_say(fault, "%s and %s have different maps: print them one by one",
+				 first, recording->directory);
+	if (printing->sink.timed != (recording->clock != 0))
+		return fault_say(fault, "%s and %s do not both have times: print them one by one",
+				 first, recording->directory);
 	return 0;
+}
+
+static int decode(struct printing *printing, struct map *map, struct fault *fault)
+{
+	const struct totals before = printing->streams.totals;
+	const struct totals *totals = &printing->streams.totals;
+
+	printing->streams.map = map;
+	if (streams_decode(&printing->streams, fault))
+		return -1;
+	report(&printing->recording, totals->strange - before.strange,
+	       totals->several - before.several);
+	return 0;
+}
+
+/* Nothing is printed before it is known of all of them that they can be. */
+static int do_one(struct printing *printing, int number, bool print, struct fault *fault)
+{
+	const char *directory = printing->arguments->directories[number];
+	struct map own = { 0 };
+	int result;
+
+	if (recording_read(&printing->recording, directory, fault))
+		return -1;
+	if (printing->recording.profile == PROFILE_BRANCHES)
+		result = fault_say(fault,
+				   "%s is a trace of all branches: it can be measured, but has no stubs to decode",
+				   directory);
+	else
+		result = read_map(&printing->recording, printing->arguments, &own, fault) ?:
+			 check_same(printing, &own, number, fault);
+	if (!result && print)
+		result = decode(printing, &own, fault);
+	/* The names are those of the first one to the end. */
+	if (!result && !print && !number)
+		printing->map = own;
+	else
+		map_free(&own);
+	if (!result && print && !printing->streams.more && printing->arguments->thread >= 0 &&
+	    !printing->streams.found)
+		result = fault_say(fault, "%s has no %s %lld", directory,
+				   printing->recording.threads ? "thread" : "task",
+				   printing->arguments->thread);
+	recording_free(&printing->recording);
+	return result;
+}
+
+static int do_all(struct printing *printing, struct fault *fault)
+{
+	const int count = printing->arguments->nr_directories;
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (do_one(printing, i, false, fault))
+			return -1;
+	for (i = 0; i < count; i++) {
+		printing->streams.goes_on = i > 0;
+		printing->streams.more = i + 1 < count;
+		if (do_one(printing, i, true, fault))
+			return -1;
+	}
+	return 0;
+}
+
+/* Children have their recordings beside it, in DIRECTORY-PID. */
+static void report_children(const char *directory)
+{
+	char *path = strdup(directory), *base = strdup(directory);
+	const char *name = base ? basename(base) : NULL;
+	DIR *stream = path ? opendir(dirname(path)) : NULL;
+	size_t length = name ? strlen(name) : 0, count = 0;
+	struct dirent *entry;
+	u64 number;
+
+	while (length && stream && (entry = readdir(stream)))
+		count += !strncmp(entry->d_name, name, length) && entry->d_name[length] == '-' &&
+			 !word_number(entry->d_name + length + 1, 10, 0x7fffffff, &number);
+	if (count)
+		fprintf(stderr,
+			"fhook: %zu children have recordings of their own: print %s %s-* prints all.\n",
+			count, directory, directory);
+	if (stream)
+		closedir(stream);
+	free(path);
+	free(base);
 }
 
 int calltrace_print(int argc, char **argv, struct fault *fault)
 {
 	struct arguments arguments = { .ops = outputs[0].ops, .thread = -1 };
-	struct recording recording;
-	struct map map = { 0 };
+	struct printing printing = { .arguments = &arguments };
 	int result;
 
 	parse_arguments(argc, argv, &arguments);
-	if (recording_read(&recording, arguments.directory, fault))
-		return -1;
-	if (recording.profile == PROFILE_BRANCHES)
-		result = fault_say(fault,
-				   "%s is a trace of all branches: it can be measured, but has no stubs to decode",
-				   arguments.directory);
-	else
-		result = read_map(&recording, &arguments, &map, fault) ||
-			 decode(&recording, &arguments, &map, fault) ? -1 : 0;
-	map_free(&map);
-	recording_free(&recording);
+	printing.sink = (struct sink){
+		.ops = arguments.ops, .out = stdout, .map = &printing.map,
+		.totals = &printing.streams.totals,
+	};
+	printing.streams.sink = &printing.sink;
+	printing.streams.only = arguments.thread;
+	printing.streams.recording = &printing.recording;
+	result = do_all(&printing, fault);
+	map_free(&printing.map);
+	if (fflush(stdout) || ferror(stdout))
+		return fault_say(fault, "the output cannot be written: %s", strerror(errno));
+	if (!result && printing.sink.no_memory)
+		return fault_say(fault, "there was not enough memory, and the output is not whole");
+	if (!result && arguments.nr_directories == 1)
+		report_children(arguments.directories[0]);
 	return result;
 }

@@ -591,11 +591,11 @@ int streams_decode(struct streams *streams, struct fault *fault)
 			   !streams->recording->threads;
 	if (streams->recording->clock)
 		decoding.stacks.multiply = (1000000ULL << 32) / streams->recording->clock;
-	if (sink->ops->begin && sink->ops->begin(sink, fault))
+	if (!streams->goes_on && sink->ops->begin && sink->ops->begin(sink, fault))
 		return -1;
 	if (decode(&decoding, fault))
 		return -1;
-	if (sink->ops->end)
+	if (!streams->more && sink->ops->end)
 		sink->ops->end(sink);
 	return 0;
 }

@@ -30,6 +30,8 @@
  * @totals: what is counted
  * @only: the number of the one thread, task or processor that is wanted; -1: all
  * @found: there is one that is wanted
+ * @goes_on: the sink has had another recording before
+ * @more: it gets another one behind this
  */
 struct streams {
 	const struct recording *recording;
@@ -37,7 +39,7 @@ struct streams {
 	struct sink *sink;
 	struct totals totals;
 	s64 only;
-	bool found;
+	bool found, goes_on, more;
 };
 
 /* Returns 0, or -1 and a sentence: then nothing could be decoded. */
