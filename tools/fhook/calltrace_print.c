@@ -181,13 +181,11 @@ static void report(const struct recording *recording, u64 strange, u64 several)
 			strange, recording->directory);
 	if (several)
 		fprintf(stderr,
-			"fhook: %llu threads of %s may have several stacks, as coroutines have: which of their calls called which, and how long these took, is not known.
-",
+			"fhook: %llu threads of %s may have several stacks, as coroutines have: which of their calls called which, and how long these took, is not known.\n",
 			several, recording->directory);
 	if (recording->unplaced)
 		fprintf(stderr,
-			"fhook: %u times something was loaded whose calls %s has not: its place had been another's, or there were too many.
-",
+			"fhook: %u times something was loaded whose calls %s has not: its place had been another's, or there were too many.\n",
 			recording->unplaced, recording->directory);
 	if (recording->unopened)
 		fprintf(stderr,

@@ -25,19 +25,17 @@ static struct map_block no_block;
 /**
  * struct reader - a map that is being read
  * @map: what it becomes
- * @first_object: the index of its first object, if others were read before
  * @name: what the file is called in a sentence
  * @line: the number of the line
  * @fault: where the sentence goes
- * @last_object: the ID of the object of the last line, and its index
+ * @objects: for each number of an object its index in the map plus 1
  */
 struct reader {
 	struct map *map;
-	size_t first_object;
 	const char *name;
 	unsigned long line;
 	struct fault *fault;
-	u32 last_id, last_object;
+	u32 *objects;
 };
 
 /* The sentence with the file's name and the line's number before it; returns -1. */
@@ -199,19 +197,9 @@ static int no_memory(struct reader *reader)
 			 reader->name);
 }
 
-static long find_object(struct reader *reader, u64 id)
+static long find_object(const struct reader *reader, u64 id)
 {
-	size_t i;
-
-	if (id == reader->last_id && reader->last_object < reader->map->nr_objects)
-		return reader->last_object;
-	for (i = reader->first_object; i < reader->map->nr_objects; i++)
-		if (reader->map->objects[i].id == id) {
-			reader->last_id = id;
-			reader->last_object = i;
-			return i;
-		}
-	return -1;
+	return (long)reader->objects[id] - 1;
 }
 
 /* The index of the object that a word names, or -1 and a sentence. */
@@ -260,6 +248,7 @@ static int read_object(struct reader *reader, char **words, int count)
 	object->build_id = strdup(words[2]);
 	object->name = strdup(words[3]);
 	map->nr_objects++;
+	reader->objects[id] = map->nr_objects;
 	return object->build_id && object->name ? 0 : no_memory(reader);
 }
 
@@ -552,19 +541,38 @@ static u32 find_named(const struct named *named, size_t count, u32 name, u32 spa
 	return found->function;
 }
 
-static u32 find_entered(const struct map *map, u64 entry, u32 space)
+/* Of several objects that share their blocks, the first one that has such an entry. */
+static int compare_entered(const void *one, const void *other, void *data)
 {
-	size_t object;
-	long function;
+	const struct map *map = data;
+	const struct named *a = one, *b = other;
+	const u64 entry_a = map->functions[a->function].entry;
+	const u64 entry_b = map->functions[b->function].entry;
 
-	for (object = space; object < map->nr_objects; object++) {
-		if (map->objects[object].space != space)
-			break;
-		function = find_function(map, entry, object);
-		if (function >= 0 && map->functions[function].entered)
-			return function;
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	if (entry_a != entry_b)
+		return entry_a < entry_b ? -1 : 1;
+	return map->functions[a->function].object - map->functions[b->function].object;
+}
+
+static u32 find_entered(const struct map *map, const struct named *entered, size_t count,
+			u64 entry, u32 space)
+{
+	size_t low = 0, high = count, middle;
+
+	while (low < high) {
+		const struct named *here = &entered[middle = (low + high) / 2];
+		const u64 this = map->functions[here->function].entry;
+
+		if (here->space < space || (here->space == space && this < entry))
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return TARGET_OUTSIDE;
+	return low < count && entered[low].space == space &&
+	       map->functions[entered[low].function].entry == entry ? entered[low].function :
+	       TARGET_OUTSIDE;
 }
 
 /* Tail stubs have the strings of their targets so far. */
@@ -572,11 +580,19 @@ static int resolve_targets(struct reader *reader)
 {
 	struct map *map = reader->map;
 	size_t count, i;
-	struct named *named = sort_names(map, &count);
+	struct named *named = sort_names(map, &count), *entered;
 	u64 entry;
 
-	if (!named)
+	entered = malloc((count + 1) * sizeof(*entered));
+	if (!named || !entered) {
+		free(named);
+		free(entered);
 		return no_memory(reader);
+	}
+	if (count) {
+		memcpy(entered, named, count * sizeof(*entered));
+		qsort_r(entered, count, sizeof(*entered), compare_entered, map);
+	}
 	for (i = 0; i < map->nr_stubs; i++) {
 		struct map_stub *stub = &map->stubs[i];
 
@@ -585,9 +601,10 @@ static int resolve_targets(struct reader *reader)
 		if (word_number(map->strings[stub->target], 16, ~0ULL, &entry))
 			stub->target = find_named(named, count, stub->target, stub->object);
 		else
-			stub->target = find_entered(map, entry, stub->object);
+			stub->target = find_entered(map, entered, count, entry, stub->object);
 	}
 	free(named);
+	free(entered);
 	return 0;
 }
 
@@ -598,6 +615,10 @@ static int read_lines(struct reader *reader, FILE *file)
 	int result = 0;
 	ssize_t length;
 
+	free(reader->objects);
+	reader->objects = calloc(MAP_IDS, sizeof(*reader->objects));
+	if (!reader->objects)
+		return no_memory(reader);
 	while (!result && (length = getline(&line, &room, file)) >= 0) {
 		reader->line++;
 		if (strlen(line) != (size_t)length)
@@ -624,16 +645,32 @@ static int read_file(struct reader *reader, const char *path)
 		return fault_say(reader->fault, "%s: %s", path, strerror(errno));
 	reader->name = path;
 	reader->line = 0;
-	reader->first_object = reader->map->nr_objects;
-	reader->last_object = -1;
 	result = read_lines(reader, file);
 	fclose(file);
 	return result;
 }
 
+/* Several maps may have objects of one number. */
+static int index_objects(struct reader *reader)
+{
+	struct map *map = reader->map;
+	size_t i;
+
+	map->nr_own = map->nr_blocks;
+	map->by_id = calloc(MAP_IDS, sizeof(*map->by_id));
+	if (!map->by_id)
+		return no_memory(reader);
+	for (i = 0; i < map->nr_objects; i++) {
+		u32 *index = &map->by_id[map->objects[i].id];
+
+		*index = *index ? MAP_AMBIGUOUS : i + 1;
+	}
+	return 0;
+}
+
 static int finish(struct reader *reader)
 {
-	if (sort_blocks(reader))
+	if (sort_blocks(reader) || index_objects(reader))
 		return -1;
 	find_spaces(reader->map);
 	return sort_stubs(reader) || resolve_targets(reader) ? -1 : 0;
@@ -647,11 +684,12 @@ static void begin(struct map *map)
 
 int map_read(struct map *map, FILE *file, const char *name, struct fault *fault)
 {
-	struct reader reader = { .map = map, .name = name, .fault = fault, .last_object = -1 };
+	struct reader reader = { .map = map, .name = name, .fault = fault };
 	int result;
 
 	begin(map);
 	result = read_lines(&reader, file) ?: finish(&reader);
+	free(reader.objects);
 	if (result)
 		map_free(map);
 	return result;
@@ -667,6 +705,7 @@ int map_read_files(struct map *map, const char *const *paths, size_t count, stru
 	for (i = 0; i < count && !result; i++)
 		result = read_file(&reader, paths[i]);
 	result = result ?: finish(&reader);
+	free(reader.objects);
 	if (result)
 		map_free(map);
 	return result;
@@ -697,6 +736,8 @@ void map_free(struct map *map)
 	free(map->strings);
 	free(map->string_table);
 	free(map->function_table);
+	free(map->by_id);
+	free(map->by_memory);
 	memset(map, 0, sizeof(*map));
 	map->recent = &no_block;
 }
@@ -723,42 +764,85 @@ static int add_place(struct map *map, const struct map_block *block, u64 bias)
 	return 0;
 }
 
+/* The first block of an object, before those of second places. */
+static size_t blocks_of(const struct map *map, u32 object)
+{
+	size_t low = 0, high = map->nr_own, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (map->blocks[middle].object < object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
 {
-	size_t object = map->nr_objects, count = map->nr_blocks, i;
+	const u32 index = map->by_id && id < MAP_IDS ? map->by_id[id] : 0;
+	size_t block;
 
-	for (i = 0; i < map->nr_objects; i++) {
-		if (map->objects[i].id != id)
-			continue;
-		if (object < map->nr_objects)
-			return fault_say(fault,
-					 "object %u was loaded, and several of the maps have one of this number",
-					 id);
-		object = i;
-	}
-	if (object == map->nr_objects)
+	if (index == MAP_AMBIGUOUS)
+		return fault_say(fault,
+				 "object %u was loaded, and several of the maps have one of this number",
+				 id);
+	if (!index)
 		return fault_say(fault,
 				 "object %u was loaded, but the map has none of this number",
 				 id);
-	for (i = 0; i < count; i++) {
-		if (map->blocks[i].object != object || map->blocks[i].copied)
-			continue;
-		if (!map->blocks[i].loaded)
-			place(&map->blocks[i], bias);
-		else if (add_place(map, &map->blocks[i], bias))
+	for (block = blocks_of(map, index - 1);
+	     block < map->nr_own && map->blocks[block].object == index - 1; block++) {
+		if (!map->blocks[block].loaded)
+			place(&map->blocks[block], bias);
+		else if (add_place(map, &map->blocks[block], bias))
 			return fault_say(fault, "there is not enough memory for the map");
 	}
+	free(map->by_memory);
+	map->by_memory = NULL;
 	return 0;
+}
+
+/* Of two at the same place, the first one is found. */
+static int compare_memory(const void *one, const void *other)
+{
+	const struct map_block *a = *(struct map_block *const *)one;
+	const struct map_block *b = *(struct map_block *const *)other;
+
+	if (a->memory != b->memory)
+		return a->memory < b->memory ? -1 : 1;
+	return a > b ? -1 : 1;
+}
+
+static bool sort_memory(struct map *map)
+{
+	size_t i;
+
+	map->by_memory = calloc(map->nr_blocks + 1, sizeof(*map->by_memory));
+	if (!map->by_memory)
+		return false;
+	for (i = 0; i < map->nr_blocks; i++)
+		map->by_memory[i] = &map->blocks[i];
+	qsort(map->by_memory, map->nr_blocks, sizeof(*map->by_memory), compare_memory);
+	return true;
 }
 
 struct map_block *map_find_block(struct map *map, u64 address)
 {
-	size_t i;
+	size_t low = 0, high = map->nr_blocks, middle;
 
-	for (i = 0; i < map->nr_blocks; i++)
-		if (address - map->blocks[i].memory < map->blocks[i].size) {
-			map->recent = &map->blocks[i];
-			return map->recent;
-		}
-	return NULL;
+	if (!map->by_memory && !sort_memory(map))
+		return NULL;
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (map->by_memory[middle]->memory <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address - map->by_memory[low - 1]->memory >= map->by_memory[low - 1]->size)
+		return NULL;
+	map->recent = map->by_memory[low - 1];
+	return map->recent;
 }

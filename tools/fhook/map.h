@@ -92,6 +92,8 @@ struct map_object {
 	char *name;
 };
 
+#define MAP_IDS		0x10000
+#define MAP_AMBIGUOUS	0xffffffffu
 #define MAP_LINE	32
 #define MAP_MAX_BLOCKS	(256ULL << 20)
 
@@ -101,11 +103,15 @@ struct map {
 	struct map_stub *stubs;
 	struct map_function *functions;
 	char **strings;
-	size_t nr_objects, nr_blocks, nr_stubs, nr_functions, nr_strings;
+	size_t nr_objects, nr_blocks, nr_own, nr_stubs, nr_functions, nr_strings;
 	size_t room_objects, room_blocks, room_stubs, room_functions, room_strings;
 	/* Of strings and functions, by their hash. */
 	u32 *string_table, *function_table;
 	size_t string_slots, function_slots;
+	/* For each number of an object its index plus 1, or MAP_AMBIGUOUS. */
+	u32 *by_id;
+	/* The blocks by their addresses in memory; the first NR_OWN are not second places. */
+	struct map_block **by_memory;
 	/* The block of the last address that was looked up. */
 	struct map_block *recent;
 };

@@ -31,11 +31,64 @@ struct offered {
 	struct wanted *owner;
 };
 
+/**
+ * struct match - a list, and what it is held against
+ * @wanted: the patterns
+ * @offered: the functions
+ * @order: the patterns that name a function, by that, and then the others
+ * @nr_exact: how many name one
+ */
 struct match {
 	struct wanted *wanted;
+	struct wanted **order;
+	size_t nr_exact;
 	struct offered *offered;
 	size_t nr_wanted, nr_offered, room_offered;
 };
+
+static bool is_exact(const struct wanted *wanted)
+{
+	return *wanted->function && !wanted->pattern->is_glob;
+}
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = *(struct wanted *const *)a, *y = *(struct wanted *const *)b;
+
+	if (is_exact(x) != is_exact(y))
+		return is_exact(x) ? -1 : 1;
+	return (is_exact(x) ? strcmp(x->function, y->function) : 0) ?: x < y ? -1 : x > y;
+}
+
+static int sort_wanted(struct match *match)
+{
+	size_t i;
+
+	match->order = calloc(match->nr_wanted + 1, sizeof(*match->order));
+	if (!match->order)
+		return -1;
+	for (i = 0; i < match->nr_wanted; i++) {
+		match->order[i] = &match->wanted[i];
+		match->nr_exact += is_exact(&match->wanted[i]);
+	}
+	qsort(match->order, match->nr_wanted, sizeof(*match->order), compare_wanted);
+	return 0;
+}
+
+/* The first pattern of the order that names a function, or one behind it. */
+static size_t first_wanted(const struct match *match, const char *name)
+{
+	size_t low = 0, high = match->nr_exact, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (strcmp(match->order[middle]->function, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
 
 static int split_list(struct match *match, const struct list *list)
 {
@@ -58,7 +111,7 @@ static int split_list(struct match *match, const struct list *list)
 			wanted->module += strlen(MODULE_MARK);
 		}
 	}
-	return 0;
+	return sort_wanted(match);
 }
 
 static int split_functions(struct match *match, char *available)
@@ -96,23 +149,28 @@ static bool matches(const struct wanted *wanted, const struct offered *offered)
 	return !fnmatch(wanted->function, offered->name, 0);
 }
 
+static void hold_against(struct wanted *wanted, struct offered *offered, bool *excluded)
+{
+	if (!matches(wanted, offered))
+		return;
+	wanted->matches++;
+	if (wanted->pattern->excludes)
+		*excluded = true;
+	else if (!offered->owner || wanted < offered->owner)
+		offered->owner = wanted;
+}
+
 /* Each function is left to the first pattern that matches it, unless one excludes it. */
 static void find_owner(struct match *match, struct offered *offered)
 {
 	bool excluded = false;
 	size_t i;
 
-	for (i = 0; i < match->nr_wanted; i++) {
-		struct wanted *wanted = &match->wanted[i];
-
-		if (!matches(wanted, offered))
-			continue;
-		wanted->matches++;
-		if (wanted->pattern->excludes)
-			excluded = true;
-		else if (!offered->owner)
-			offered->owner = wanted;
-	}
+	for (i = first_wanted(match, offered->name);
+	     i < match->nr_exact && !strcmp(match->order[i]->function, offered->name); i++)
+		hold_against(match->order[i], offered, &excluded);
+	for (i = match->nr_exact; i < match->nr_wanted; i++)
+		hold_against(match->order[i], offered, &excluded);
 	if (excluded)
 		offered->owner = NULL;
 	if (offered->owner)
@@ -247,6 +305,7 @@ out:
 	for (i = 0; match.wanted && i < match.nr_wanted; i++)
 		free(match.wanted[i].function);
 	free(match.wanted);
+	free(match.order);
 	free(match.offered);
 	return result;
 }

@@ -75,7 +75,8 @@ static int add_note(struct recording_note **notes, size_t *room, size_t *nr, u32
 {
 	if (grow(notes, room, *nr, sizeof(**notes)))
 		return -1;
-	(*notes)[(*nr)++] = (struct recording_note){ .stream = stream, .value = value };
+	(*notes)[*nr] = (struct recording_note){ .stream = stream, .line = *nr, .value = value };
+	++*nr;
 	return 0;
 }
 
@@ -100,12 +101,34 @@ int recording_add_load(struct recording *recording, u32 object, u64 bias)
 	return 0;
 }
 
-u64 recording_note(const struct recording_note *notes, size_t nr, u32 stream)
+static int compare_notes(const void *one, const void *other)
 {
-	while (nr--)
-		if (notes[nr].stream == stream)
-			return notes[nr].value;
-	return 0;
+	const struct recording_note *a = one, *b = other;
+
+	if (a->stream != b->stream)
+		return a->stream < b->stream ? -1 : 1;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static void sort_notes(struct recording_note *notes, size_t nr)
+{
+	if (nr)
+		qsort(notes, nr, sizeof(*notes), compare_notes);
+}
+
+const struct recording_note *recording_note(const struct recording_note *notes, size_t nr,
+					    u32 stream)
+{
+	size_t low = 0, high = nr, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (notes[middle].stream <= stream)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && notes[low - 1].stream == stream ? notes + low - 1 : NULL;
 }
 
 static int read_numbers(char **words, int count, int base, u32 **numbers, int wanted)
@@ -224,6 +247,8 @@ static int read_info(struct recording *recording, FILE *file, const char *path,
 		return fault_say(fault,
 				 "%s: this is not a call trace recording of version 1",
 				 path);
+	sort_notes(recording->tids, recording->nr_tids);
+	sort_notes(recording->lost, recording->nr_lost);
 	if (!recording->has_format || !recording->has_streams)
 		return fault_say(fault, "%s: it does not say of what %s", path,
 				 recording->has_format ? "the streams are" : "format it is");

@@ -38,9 +38,10 @@ struct recording_load {
 	u64 bias;
 };
 
-/* A stream's number, and something that is known of it. */
+/* A stream's number, and something that is known of it; of several lines the last counts. */
 struct recording_note {
 	u32 stream;
+	u32 line;
 	u64 value;
 };
 
@@ -140,7 +141,8 @@ int recording_add_load(struct recording *recording, u32 object, u64 bias);
 int recording_add_thread(struct recording *recording, u32 stream, u64 tid);
 int recording_add_lost(struct recording *recording, u32 stream, u64 lost);
 
-/* The value of the note of a stream, or 0. */
-u64 recording_note(const struct recording_note *notes, size_t nr, u32 stream);
+/* The note of a stream, of a recording that was read; or NULL. */
+const struct recording_note *recording_note(const struct recording_note *notes, size_t nr,
+					    u32 stream);
 
 #endif /* FHOOK_RECORDING_H */

@@ -320,12 +320,8 @@ static const struct recording_note *lost_of(const struct decoding *decoding,
 					    const struct stream *stream)
 {
 	const struct recording *recording = decoding->streams->recording;
-	size_t i = recording->nr_lost;
 
-	while (i--)
-		if (recording->lost[i].stream == stream->number)
-			return &recording->lost[i];
-	return NULL;
+	return recording_note(recording->lost, recording->nr_lost, stream->number);
 }
 
 static void close_stream(struct decoding *decoding, struct stream *stream)
@@ -343,7 +339,9 @@ static void close_stream(struct decoding *decoding, struct stream *stream)
 static int decode_thread(struct decoding *decoding, u32 number, struct fault *fault)
 {
 	const struct recording *recording = decoding->streams->recording;
-	u64 tid = recording_note(recording->tids, recording->nr_tids, number);
+	const struct recording_note *note = recording_note(recording->tids, recording->nr_tids,
+							   number);
+	const u64 tid = note ? note->value : 0;
 	struct stream *stream;
 	struct thread *thread;
 
