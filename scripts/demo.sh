@@ -93,7 +93,7 @@ grep -q redirected /proc/cmdline || {
 	echo "It was not replaced, which is a mistake."
 	status=1
 }
-run "rmmod fhook-redirect; cat /proc/cmdline"
+run "echo 0 > /sys/module/fhook_redirect/parameters/on; cat /proc/cmdline"
 ! grep -q redirected /proc/cmdline || {
 	echo "It is still replaced, which is a mistake."
 	status=1

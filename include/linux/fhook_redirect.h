@@ -74,7 +74,8 @@ enum fhook_patch_flags {
  * @name: names it in tracefs, in the log and in reports
  * @owner: the module that has it, NULL if it is built in. It may have
  *	replacements, and calls fhook_restore() before it goes; other modules that
- *	have some are held
+ *	have some are held. Without reliable stack traces, as on arm64, a module with
+ *	replacements stays loaded for ever
  * @redirects: the table
  * @num: how many there are
  * @flags: of &enum fhook_patch_flags

@@ -540,6 +540,11 @@ void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last,
 			  bool init);
 void fhook_patches_of_going(struct module *mod);
 
+/* module.c */
+int fhook_replacers_add(const struct fhook_patch *patch,
+			struct fhook_report *report);
+void fhook_replacers_pin(const struct fhook_patch *patch);
+
 /* function.c */
 int fhook_redirect_find(struct fhook_redirect *redirect,
 			const struct module *coming,

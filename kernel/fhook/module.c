@@ -58,6 +58,129 @@ void fhook_module_init(struct module *mod)
 	}
 }
 
+/**
+ * struct replacer - a module with replacements of functions
+ * @list: link in replacers
+ * @mod: the module
+ * @pinned: the module holds a reference to itself, for ever
+ */
+struct replacer {
+	struct list_head	list;
+	struct module		*mod;
+	bool			pinned;
+};
+
+/* Under fhook_mutex. */
+static LIST_HEAD(replacers);
+
+static struct replacer *replacer_of(const struct module *mod)
+{
+	struct replacer *replacer;
+
+	lockdep_assert_held(&fhook_mutex);
+	list_for_each_entry(replacer, &replacers, list) {
+		if (replacer->mod == mod)
+			return replacer;
+	}
+
+	return NULL;
+}
+
+static int replacer_add(struct module *mod)
+{
+	struct replacer *replacer = kzalloc(sizeof(*replacer), GFP_KERNEL);
+
+	if (!replacer)
+		return -ENOMEM;
+
+	replacer->mod = mod;
+	list_add(&replacer->list, &replacers);
+
+	return 0;
+}
+
+/* The module of a replacement: nobody can remove it now. */
+static struct module *module_of(const struct fhook_redirect *redirect)
+{
+	guard(preempt)();
+
+	return __module_address((unsigned long)redirect->replacement);
+}
+
+/**
+ * fhook_replacers_add() - note the modules whose functions will replace others
+ * @patch: the patch, whose modules are held, or call
+ * @report: says what went wrong
+ *
+ * The notes stay until the modules go.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fhook_replacers_add(const struct fhook_patch *patch,
+			struct fhook_report *report)
+{
+	struct module *mod;
+	unsigned int i;
+
+	for (i = 0; i < patch->num; i++) {
+		mod = module_of(&patch->redirects[i]);
+		if (mod && !replacer_of(mod) && replacer_add(mod))
+			return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM,
+					  0, "no memory to enable %s",
+					  patch->name);
+	}
+
+	return 0;
+}
+
+/**
+ * fhook_replacers_pin() - keep modules loaded whose functions replace others
+ * @patch: the patch, which has just been enabled
+ *
+ * Without reliable stack traces, nothing tells whether a task sleeps in a
+ * replacement, so that its text can never be freed. Live patches that have been
+ * forced are kept in the same way (klp_force_transition()).
+ */
+void fhook_replacers_pin(const struct fhook_patch *patch)
+{
+	struct replacer *replacer;
+	struct module *mod;
+	unsigned int i;
+
+	if (IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
+		return;
+
+	for (i = 0; i < patch->num; i++) {
+		mod = module_of(&patch->redirects[i]);
+		replacer = mod ? replacer_of(mod) : NULL;
+		if (!replacer || replacer->pinned)
+			continue;
+		replacer->pinned = try_module_get(mod);
+		if (replacer->pinned)
+			pr_info("module %s stays loaded: on this architecture no one can tell when the last task has left its functions\n",
+				mod->name);
+	}
+}
+
+/* No function of the module replaces another any more. */
+static void replacer_forget(struct module *mod)
+{
+	struct replacer *replacer;
+
+	scoped_guard(mutex, &fhook_mutex) {
+		replacer = replacer_of(mod);
+		if (!replacer)
+			return;
+		list_del(&replacer->list);
+	}
+	kfree(replacer);
+
+	/* Forced, or its init has failed. */
+	if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
+		pr_err("module %s is removed, but a task may be in its functions\n",
+		       mod->name);
+}
+
 /* Attach one hook to what it means in a module. */
 static int attach(struct fhook_hook *hook, struct fhook_table *table,
 		  struct fhook_report *report)
@@ -214,6 +337,7 @@ void fhook_module_going(struct module *mod)
 	struct fhook_table *table = mod->fhook_table;
 
 	fhook_patches_of_going(mod);
+	replacer_forget(mod);
 
 	mutex_lock(&fhook_mutex);
 	detach_hooks_of(mod);

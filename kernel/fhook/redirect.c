@@ -10,7 +10,8 @@
  * no task is in the way, and then the sets that no longer need to look take over.
  *
  * A replacement may be left when nobody is on the way to it, which a grace period
- * tells, and no task is inside, which their stacks tell where that is sure.
+ * tells, and no task is inside, which their stacks tell where that is sure. Elsewhere
+ * modules with replacements stay loaded.
  *
  * A patch is in fhook_patches exactly while it is in force. It is its owner's
  * memory. All under fhook_mutex.
@@ -496,6 +497,8 @@ static int put_in_force(struct fhook_patch *patch, struct fhook_report *report)
 	if (!err)
 		err = check_all(patch, report);
 	if (!err)
+		err = fhook_replacers_add(patch, report);
+	if (!err)
 		err = change(patch, true, report);
 	if (err) {
 		release_modules(patch);
@@ -506,6 +509,7 @@ static int put_in_force(struct fhook_patch *patch, struct fhook_report *report)
 	patch->in_force = true;
 	patch->since = ktime_get_real_seconds();
 	list_add_tail(&patch->list, &fhook_patches);
+	fhook_replacers_pin(patch);
 
 	return 0;
 }
@@ -535,7 +539,10 @@ static void report_patch(const struct fhook_patch *patch,
  * way up to 20 times, 25 ms apart, with the lock of fhook held, and waits for no grace
  * period if that fails.
  *
- * The counterpart in mainline is klp_enable_patch().
+ * On an architecture without reliable stack traces, such as arm64, modules with
+ * replacements stay loaded for ever once this has returned 0. As with
+ * klp_enable_patch(), the counterpart in mainline, the init function of such a module
+ * must not fail after that.
  *
  * Return: 0; -EINVAL for a patch or a redirect that makes no sense, -ELOOP if it
  * leads back; -ENOENT if there is no such function; -EOPNOTSUPP if it has no slot,
@@ -589,9 +596,10 @@ static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
  * @patch: what replaced them
  *
  * When this returns, no task is in a replacement, and the patch and the module
- * that has it may be freed; on an architecture without reliable stack traces, such
- * as arm64, only if no replacement sleeps. So it may take as long as a call of a
- * replacement, and is not to be called from one. May sleep.
+ * that has it may be freed. So it may take as long as a call of a replacement, and is
+ * not to be called from one. May sleep. On an architecture without reliable stack
+ * traces, such as arm64, a task may still sleep in a replacement: modules with
+ * replacements stay loaded there from the first fhook_redirect() on.
  *
  * The counterpart in mainline is writing to a live patch's file "enabled".
  *

@@ -9,9 +9,12 @@
  *	fhook: this has been redirected
  *	# cut -f1 /sys/kernel/tracing/fhook/redirects
  *	cmdline_proc_show -> redirected_cmdline_show [fhook_redirect]
- *	# rmmod fhook-redirect
+ *	# echo 0 > /sys/module/fhook_redirect/parameters/on
  *	# cat /proc/cmdline
  *	console=ttyS0 panic=-1 oops=panic
+ *
+ * Removing the module does that, too, where it can be removed: on arm64, which has no
+ * reliable stack traces, it stays loaded.
  *
  * With consistent=1, nobody is in the function at the moment when it is replaced,
  * which makes no difference to this one. A table with more functions, whose old and
@@ -23,6 +26,7 @@
 #include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 
@@ -51,19 +55,54 @@ static struct fhook_patch patch = {
 	.num		= ARRAY_SIZE(redirects),
 };
 
+static bool ready, on = true;
+
+static int on_set(const char *text, const struct kernel_param *kp)
+{
+	bool want;
+	int err;
+
+	err = kstrtobool(text, &want);
+	/* Before init, it is just noted. */
+	if (!err && ready && want != on)
+		err = want ? fhook_redirect(&patch) : fhook_restore(&patch);
+	if (!err)
+		on = want;
+
+	return err;
+}
+
+static const struct kernel_param_ops on_ops = {
+	.set	= on_set,
+	.get	= param_get_bool,
+};
+
+module_param_cb(on, &on_ops, &on, 0644);
+MODULE_PARM_DESC(on, "replace the function");
+
 static int __init redirect_init(void)
 {
+	int err;
+
 	if (consistent)
 		patch.flags |= FHOOK_PATCH_CONSISTENT;
 
-	return fhook_redirect(&patch);
+	kernel_param_lock(THIS_MODULE);
+	err = on ? fhook_redirect(&patch) : 0;
+	ready = !err;
+	kernel_param_unlock(THIS_MODULE);
+
+	return err;
 }
 
 static void __exit redirect_exit(void)
 {
+	kernel_param_lock(THIS_MODULE);
 	/* Its code goes: try until no task is in the way. */
-	while (fhook_restore(&patch))
+	while (on && fhook_restore(&patch))
 		msleep(100);
+	ready = false;
+	kernel_param_unlock(THIS_MODULE);
 }
 
 module_init(redirect_init);

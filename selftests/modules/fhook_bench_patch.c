@@ -80,6 +80,31 @@ static int livepatch(void)
 }
 #endif
 
+static bool on;
+
+/* To end it where the module stays loaded. */
+static int on_set(const char *text, const struct kernel_param *kp)
+{
+	bool want;
+	int err;
+
+	err = kstrtobool(text, &want);
+	if (!err && want != on)
+		err = want ? -EINVAL : fhook_restore(&fhook_patch);
+	if (!err)
+		on = want;
+
+	return err;
+}
+
+static const struct kernel_param_ops on_ops = {
+	.set	= on_set,
+	.get	= param_get_bool,
+};
+
+module_param_cb(on, &on_ops, &on, 0600);
+MODULE_PARM_DESC(on, "write 0: fhook lets the function be itself");
+
 static int __init bench_patch_init(void)
 {
 	u64 begin = get_cycles();
@@ -91,6 +116,7 @@ static int __init bench_patch_init(void)
 		if (!strcmp(how, "consistent"))
 			fhook_patch.flags = FHOOK_PATCH_CONSISTENT;
 		err = fhook_redirect(&fhook_patch);
+		on = !err;
 	}
 	took = fhook_bench_instructions(get_cycles() - begin);
 
@@ -99,7 +125,7 @@ static int __init bench_patch_init(void)
 
 static void __exit bench_patch_exit(void)
 {
-	if (strcmp(how, "livepatch"))
+	if (on)
 		fhook_restore(&fhook_patch);
 }
 
