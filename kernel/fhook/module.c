@@ -162,9 +162,13 @@ void fhook_replacers_pin(const struct fhook_patch *patch)
 	}
 }
 
-/* No function of the module replaces another any more. */
+/*
+ * No function of the module replaces another any more, but a task may still be in
+ * one that a replacement has called, or ends in: wait until none is in the module.
+ */
 static void replacer_forget(struct module *mod)
 {
+	DEFINE_FLEX(struct fhook_ranges, text, range, num, 1);
 	struct replacer *replacer;
 
 	scoped_guard(mutex, &fhook_mutex) {
@@ -179,6 +183,10 @@ static void replacer_forget(struct module *mod)
 	if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
 		pr_err("module %s is removed, but a task may be in its functions\n",
 		       mod->name);
+
+	text->range[0].start = (unsigned long)mod->mem[MOD_TEXT].base;
+	text->range[0].end = text->range[0].start + mod->mem[MOD_TEXT].size;
+	fhook_wait_until_left(text, mod->name);
 }
 
 /* Attach one hook to what it means in a module. */

@@ -11,7 +11,8 @@
  *
  * A replacement may be left when nobody is on the way to it, which a grace period
  * tells, and no task is inside, which their stacks tell where that is sure. Elsewhere
- * modules with replacements stay loaded.
+ * modules with replacements stay loaded. A module's own text is looked at once more
+ * before it is freed (module.c).
  *
  * A patch is in fhook_patches exactly while it is in force. It is its owner's
  * memory. All under fhook_mutex.

@@ -54,6 +54,10 @@ static bool consistent;
 module_param(consistent, bool, 0600);
 MODULE_PARM_DESC(consistent, "at a moment when no task is in the function");
 
+static bool tail;
+module_param(tail, bool, 0600);
+MODULE_PARM_DESC(tail, "the replacement ends in a jump to the function that sleeps");
+
 static bool leave;
 module_param(leave, bool, 0600);
 MODULE_PARM_DESC(leave, "leave without restoring, which is a mistake");
@@ -72,6 +76,14 @@ static const struct kernel_param_ops calls_ops = {
 module_param_cb(calls, &calls_ops, NULL, 0400);
 MODULE_PARM_DESC(calls, "how often the replacement was called");
 
+static noinline long sleeper(void)
+{
+	if (sleep)
+		msleep(sleep);
+
+	return value;
+}
+
 static noinline long replacement(void)
 {
 	atomic_inc(&calls);
@@ -79,6 +91,14 @@ static noinline long replacement(void)
 		msleep(sleep);
 
 	return value;
+}
+
+/* Ends in a jump to another function, so that no stack shows that this one ran. */
+static noinline long jumping_replacement(void)
+{
+	atomic_inc(&calls);
+
+	return sleeper();
 }
 
 static noinline long other_replacement(void)
@@ -113,7 +133,7 @@ static int enable(void)
 
 	redirects[0].func = name_of(names[0], func);
 	redirects[0].module = name_of(names[1], in);
-	redirects[0].replacement = replacement;
+	redirects[0].replacement = tail ? jumping_replacement : replacement;
 	redirects[1].func = name_of(names[2], also);
 	redirects[1].module = redirects[0].module;
 	redirects[1].replacement = other_replacement;
