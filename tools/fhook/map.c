@@ -135,7 +135,7 @@ static long add_string(struct map *map, const char *string)
 
 static u64 hash_function(u64 entry, u32 object)
 {
-	return hash_number(entry + ((u64)object << 56));
+	return hash_number(entry ^ hash_number(object + 1));
 }
 
 static int rehash_functions(struct map *map)
