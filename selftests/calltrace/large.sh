@@ -103,14 +103,14 @@ if "$tools/fhook-rewrite" -f list.all -F 'f*' -o none parts > said 2>&1; then
 	status=1
 fi
 
-# What takes long says how far it is: here it stands still for a while.
-"$tools/fhook-rewrite" -F 'f*' -o parts.out parts > said 2>&1 &
-for second in 1 2 3 4 5 6 7; do
-	kill -STOP $! 2> /dev/null || break
-	sleep 1
+# What takes long says how far it is: here it stands still for a while, once it has begun.
+for delay in 0.2 0.5 0.1 1 0.3 2; do
+	"$tools/fhook-rewrite" -F 'f*' -o parts.out parts > said 2>&1 &
+	sleep "$delay"
+	kill -STOP $! 2> /dev/null && sleep 7 && kill -CONT $!
+	wait $! || status=1
+	! grep -q ' of [0-9]* names\.$' said || break
 done
-kill -CONT $! 2> /dev/null || :
-wait $! || status=1
 if ! grep -q ' of [0-9]* names\.$' said; then
 	echo "no progress, but: $(cat said)"
 	status=1
