@@ -6,7 +6,7 @@
  *	# echo 5 > /sys/module/fhook_target/parameters/call	and five times more
  *	# cat /sys/module/fhook_target/parameters/call		6
  *	# echo 5 > /sys/module/fhook_target/parameters/jump	five times by way of
- *								fhook_mod_jump()
+ *								fhook_jump_to_hit()
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
@@ -25,7 +25,7 @@ static noinline __noclone __used int fhook_mod_hit(int arg)
 }
 
 /* Ends in a jump to the other, so that both have one return address. */
-static noinline __noclone __used int fhook_mod_jump(int arg)
+static noinline __noclone __used int fhook_jump_to_hit(int arg)
 {
 	return fhook_mod_hit(arg);
 }
@@ -113,7 +113,7 @@ static int jump_set(const char *text, const struct kernel_param *kp)
 
 	err = kstrtouint(text, 0, &num);
 	for (i = 0; !err && i < num; i++) {
-		if (fhook_mod_jump(i) != i + 1)
+		if (fhook_jump_to_hit(i) != i + 1)
 			err = -EIO;
 	}
 
@@ -139,7 +139,7 @@ static const struct kernel_param_ops jump_ops = {
 };
 
 module_param_cb(jump, &jump_ops, NULL, 0600);
-MODULE_PARM_DESC(jump, "write: call fhook_mod_jump() this often; read: as call");
+MODULE_PARM_DESC(jump, "write: call fhook_jump_to_hit() this often; read: as call");
 
 static int __init target_init(void)
 {
