@@ -52,6 +52,11 @@ if "$tools/fhook-attach" -n -a 0x1000000000 -o map -F _dl_runtime_resolve veneer
 	echo "what is in x16 is lost"
 	exit 1
 fi
+grep -q 'left out, _dl_runtime_resolve: it is called in a way of its own' said
+if "$tools/fhook-attach" -n -a 0x1000000000 -o map -F _dl_runtime_resolve veneer.so 2> said; then
+	echo "what is in x16 is lost"
+	exit 1
+fi
 grep -q '_dl_runtime_resolve cannot be done: it is called in a way of its own' said
 
 cat > places.c <<-'END'
