@@ -29,7 +29,7 @@
 /* What only grows with the square of the file does not end before. */
 #define SECONDS_MOST	60
 
-#define MAX_FILE	(1 << 20)
+#define MAX_FILE	0x100000
 
 static u8 original[MAX_FILE], data[MAX_FILE];
 static size_t size;

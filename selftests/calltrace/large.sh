@@ -18,8 +18,8 @@ rewrites()
 {
 	name=$1 functions=$2
 	shift 2
-	if ! (ulimit -v 1000000 && timeout 100 "$tools/fhook-rewrite" -F 'f*' "$@" -o "$name.out" "$name") \
-	     > said 2>&1 || ! grep -q ": $functions functions, " said; then
+	if ! prlimit --as=1000000000 --cpu=100 "$tools/fhook-rewrite" -F 'f*' "$@" \
+	     -o "$name.out" "$name" > said 2>&1 || ! grep -q ": $functions functions, " said; then
 		echo "$name: not $functions functions, but: $(tail -n 3 said)"
 		status=1
 	fi

@@ -217,13 +217,14 @@ static int check_same(struct printing *printing, const struct map *map, int numb
 {
 	const struct recording *recording = &printing->recording;
 	const char *first = printing->arguments->directories[0];
+	const bool timed = recording->clock;
 
 	if (!number)
-		printing->sink.timed = recording->clock != 0;
+		printing->sink.timed = timed;
 	if (number && !same_map(map, &printing->map))
 		return fault_say(fault, "%s and %s have different maps: print them one by one",
 				 first, recording->directory);
-	if (printing->sink.timed != (recording->clock != 0))
+	if (printing->sink.timed != timed)
 		return fault_say(fault, "%s and %s do not both have times: print them one by one",
 				 first, recording->directory);
 	return 0;

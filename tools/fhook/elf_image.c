@@ -115,8 +115,8 @@ static int compare_loads(const void *a, const void *b)
 	return x->p_vaddr < y->p_vaddr ? -1 : x->p_vaddr > y->p_vaddr;
 }
 
-static int overlap(const struct elf_image *image, const Elf64_Shdr *a, const Elf64_Shdr *b,
-		   struct fault *fault)
+static int say_overlap(const struct elf_image *image, const Elf64_Shdr *a, const Elf64_Shdr *b,
+		       struct fault *fault)
 {
 	return fault_say(fault, "%s is damaged: its sections %td and %td overlap.", image->path,
 			 a - image->sections, b - image->sections);
@@ -144,7 +144,7 @@ static int sort_sections(struct elf_image *image, struct fault *fault)
 	qsort(sorted, count, sizeof(*sorted), compare_offsets);
 	for (i = 1; i < count; i++) {
 		if (sorted[i]->sh_offset - sorted[i - 1]->sh_offset < sorted[i - 1]->sh_size)
-			return overlap(image, sorted[i - 1], sorted[i], fault);
+			return say_overlap(image, sorted[i - 1], sorted[i], fault);
 	}
 	for (i = 0; i < count; i++) {
 		if (sorted[i]->sh_flags & SHF_ALLOC)
@@ -154,7 +154,7 @@ static int sort_sections(struct elf_image *image, struct fault *fault)
 	qsort(sorted, count, sizeof(*sorted), compare_section_addresses);
 	for (i = 1; i < count; i++) {
 		if (sorted[i]->sh_addr - sorted[i - 1]->sh_addr < sorted[i - 1]->sh_size)
-			return overlap(image, sorted[i - 1], sorted[i], fault);
+			return say_overlap(image, sorted[i - 1], sorted[i], fault);
 	}
 	if (count && sorted[count - 1]->sh_addr + sorted[count - 1]->sh_size <
 	    sorted[count - 1]->sh_addr)

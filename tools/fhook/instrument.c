@@ -55,7 +55,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (run->binary && !run->output && isatty(STDOUT_FILENO))
-			argp_failure(state, 1, 0, "The result is nothing for a terminal: say where with -o FILE.");
+			argp_failure(state, 1, 0, "%s",
+				     "The result is nothing for a terminal: say where with -o FILE.");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -204,7 +205,8 @@ int instrument_unmatched(struct instrument *run,
 int instrument_may_write(const struct instrument *run, struct fault *fault)
 {
 	if (run->nr_refusals && !run->skip)
-		return fault_say(fault, "Nothing is written, for not all of the list can be done%s.",
+		return fault_say(fault,
+				 "Nothing is written, for not all of the list can be done%s.",
 				 run->instrumented ? ": with --skip, the rest is" : "");
 	if (!run->instrumented)
 		return fault_say(fault, "Nothing is written, for %s.",

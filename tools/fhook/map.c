@@ -20,7 +20,7 @@ const char *const map_kinds[STUB_KINDS] = {
 };
 
 /* With this, a look-up always has a block to begin with. */
-static struct map_block no_block;
+struct map_block map_no_block;
 
 /**
  * struct reader - a map that is being read
@@ -679,7 +679,7 @@ static int finish(struct reader *reader)
 static void begin(struct map *map)
 {
 	memset(map, 0, sizeof(*map));
-	map->recent = &no_block;
+	map->recent = &map_no_block;
 }
 
 int map_read(struct map *map, FILE *file, const char *name, struct fault *fault)
@@ -739,110 +739,5 @@ void map_free(struct map *map)
 	free(map->by_id);
 	free(map->by_memory);
 	memset(map, 0, sizeof(*map));
-	map->recent = &no_block;
-}
-
-static void place(struct map_block *block, u64 bias)
-{
-	block->memory = block->start + bias;
-	block->loaded = true;
-}
-
-/* What was loaded before, and is again, is at one place and at the other. */
-static int add_place(struct map *map, const struct map_block *block, u64 bias)
-{
-	struct map_block again = *block;
-
-	place(&again, bias);
-	again.copied = true;
-	if (block->memory == again.memory)
-		return 0;
-	map->recent = &no_block;
-	if (grow(&map->blocks, &map->room_blocks, map->nr_blocks, sizeof(again)))
-		return -1;
-	map->blocks[map->nr_blocks++] = again;
-	return 0;
-}
-
-/* The first block of an object, before those of second places. */
-static size_t blocks_of(const struct map *map, u32 object)
-{
-	size_t low = 0, high = map->nr_own, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (map->blocks[middle].object < object)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
-{
-	const u32 index = map->by_id && id < MAP_IDS ? map->by_id[id] : 0;
-	size_t block;
-
-	if (index == MAP_AMBIGUOUS)
-		return fault_say(fault,
-				 "object %u was loaded, and several of the maps have one of this number",
-				 id);
-	if (!index)
-		return fault_say(fault,
-				 "object %u was loaded, but the map has none of this number",
-				 id);
-	for (block = blocks_of(map, index - 1);
-	     block < map->nr_own && map->blocks[block].object == index - 1; block++) {
-		if (!map->blocks[block].loaded)
-			place(&map->blocks[block], bias);
-		else if (add_place(map, &map->blocks[block], bias))
-			return fault_say(fault, "there is not enough memory for the map");
-	}
-	free(map->by_memory);
-	map->by_memory = NULL;
-	return 0;
-}
-
-/* Of two at the same place, the first one is found. */
-static int compare_memory(const void *one, const void *other)
-{
-	const struct map_block *a = *(struct map_block *const *)one;
-	const struct map_block *b = *(struct map_block *const *)other;
-
-	if (a->memory != b->memory)
-		return a->memory < b->memory ? -1 : 1;
-	return a > b ? -1 : 1;
-}
-
-static bool sort_memory(struct map *map)
-{
-	size_t i;
-
-	map->by_memory = calloc(map->nr_blocks + 1, sizeof(*map->by_memory));
-	if (!map->by_memory)
-		return false;
-	for (i = 0; i < map->nr_blocks; i++)
-		map->by_memory[i] = &map->blocks[i];
-	qsort(map->by_memory, map->nr_blocks, sizeof(*map->by_memory), compare_memory);
-	return true;
-}
-
-struct map_block *map_find_block(struct map *map, u64 address)
-{
-	size_t low = 0, high = map->nr_blocks, middle;
-
-	if (!map->by_memory && !sort_memory(map))
-		return NULL;
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (map->by_memory[middle]->memory <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address - map->by_memory[low - 1]->memory >= map->by_memory[low - 1]->size)
-		return NULL;
-	map->recent = map->by_memory[low - 1];
-	return map->recent;
+	map->recent = &map_no_block;
 }

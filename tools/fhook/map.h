@@ -142,6 +142,9 @@ static inline bool map_is_context(const struct map_stub *stub)
 	return stub->kind >= STUB_TASK2;
 }
 
+/* What the last block is before there was one. */
+extern struct map_block map_no_block;
+
 struct map_block *map_find_block(struct map *map, u64 address);
 
 /* The stub which has this address in memory, or NULL. */

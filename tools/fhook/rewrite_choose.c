@@ -167,8 +167,10 @@ static bool is_only_from(const struct code *code, const struct function *functio
 
 		if (insn->target >= end)
 			break;
-		if (insn->kind == INSN_CALL || (!function_has(function, insn->address) &&
-		    (insn->address < start || insn->address >= end)))
+		if (insn->kind == INSN_CALL)
+			return false;
+		if (!function_has(function, insn->address) &&
+		    (insn->address < start || insn->address >= end))
 			return false;
 	}
 	return true;
@@ -313,8 +315,9 @@ static int check_file(const struct rewrite *rw, struct fault *fault)
 	if (elf_section(&rw->image, ELF_STUB_SECTION))
 		return fault_say(fault, "%s is instrumented already.", rw->image.path);
 	if (!rw->image.nr_symbols)
-		return fault_say(fault, "%s is stripped, and no function has a name: build it without -s, or take the file before strip.",
-				 rw->image.path);
+		return fault_say(fault, "%s is stripped, and no function has a name: %s.",
+				 rw->image.path,
+				 "build it without -s, or take the file before strip");
 	return 0;
 }
 

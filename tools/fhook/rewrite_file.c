@@ -173,6 +173,7 @@ static u64 new_base(const struct rewrite *rw)
 		return base_of(&rw->image);
 	return file_new_address(rw) - align(rw->image.size, rw->code.arch->page);
 }
+
 size_t file_head_size(const struct rewrite *rw)
 {
 	size_t headers = 0, id_size;
@@ -289,12 +290,14 @@ static int add_segment(struct rewrite *rw, struct output *out, u64 address, u64 
 	if (!file_headers_stay(rw))
 		header->e_phoff = load.p_offset;
 	for (i = 0; i < count; i++) {
-		if (to[i].p_type == PT_PHDR && file_headers_stay(rw))
-			to[i].p_filesz = to[i].p_memsz = count * sizeof(*to);
-		else if (to[i].p_type == PT_PHDR)
+		if (to[i].p_type == PT_PHDR && file_headers_stay(rw)) {
+			to[i].p_filesz = count * sizeof(*to);
+			to[i].p_memsz = to[i].p_filesz;
+		} else if (to[i].p_type == PT_PHDR) {
 			move_segment(to + i, out, address, count * sizeof(*to));
-		else if (to[i].p_type == PT_GNU_EH_FRAME && rw->table_at)
+		} else if (to[i].p_type == PT_GNU_EH_FRAME && rw->table_at) {
 			move_segment(to + i, out, rw->table_at, rw->table_size);
+		}
 	}
 	header->e_phnum = count;
 	memcpy(out->data + header->e_phoff, to, count * sizeof(*to));

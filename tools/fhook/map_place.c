@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the objects of a map are in memory
+ *
+ * What is loaded is said to the map before addresses are looked up in it; then its blocks
+ * are sorted by where they are.
+ */
+#include <stdlib.h>
+#include "map.h"
+
+static void place(struct map_block *block, u64 bias)
+{
+	block->memory = block->start + bias;
+	block->loaded = true;
+}
+
+/* What was loaded before, and is again, is at one place and at the other. */
+static int add_place(struct map *map, const struct map_block *block, u64 bias)
+{
+	struct map_block again = *block;
+
+	place(&again, bias);
+	again.copied = true;
+	if (block->memory == again.memory)
+		return 0;
+	map->recent = &map_no_block;
+	if (grow(&map->blocks, &map->room_blocks, map->nr_blocks, sizeof(again)))
+		return -1;
+	map->blocks[map->nr_blocks++] = again;
+	return 0;
+}
+
+/* The first block of an object, before those of second places. */
+static size_t blocks_of(const struct map *map, u32 object)
+{
+	size_t low = 0, high = map->nr_own, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (map->blocks[middle].object < object)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
+{
+	const u32 index = map->by_id && id < MAP_IDS ? map->by_id[id] : 0;
+	size_t block;
+
+	if (index == MAP_AMBIGUOUS)
+		return fault_say(fault,
+				 "object %u was loaded, and several of the maps have one of this number",
+				 id);
+	if (!index)
+		return fault_say(fault,
+				 "object %u was loaded, but the map has none of this number",
+				 id);
+	for (block = blocks_of(map, index - 1);
+	     block < map->nr_own && map->blocks[block].object == index - 1; block++) {
+		if (!map->blocks[block].loaded)
+			place(&map->blocks[block], bias);
+		else if (add_place(map, &map->blocks[block], bias))
+			return fault_say(fault, "there is not enough memory for the map");
+	}
+	free(map->by_memory);
+	map->by_memory = NULL;
+	return 0;
+}
+
+/* Of two at the same place, the first one is found. */
+static int compare_memory(const void *one, const void *other)
+{
+	const struct map_block *a = *(struct map_block *const *)one;
+	const struct map_block *b = *(struct map_block *const *)other;
+
+	if (a->memory != b->memory)
+		return a->memory < b->memory ? -1 : 1;
+	return a > b ? -1 : 1;
+}
+
+static bool sort_memory(struct map *map)
+{
+	size_t i;
+
+	map->by_memory = calloc(map->nr_blocks + 1, sizeof(*map->by_memory));
+	if (!map->by_memory)
+		return false;
+	for (i = 0; i < map->nr_blocks; i++)
+		map->by_memory[i] = &map->blocks[i];
+	qsort(map->by_memory, map->nr_blocks, sizeof(*map->by_memory), compare_memory);
+	return true;
+}
+
+struct map_block *map_find_block(struct map *map, u64 address)
+{
+	size_t low = 0, high = map->nr_blocks, middle;
+
+	if (!map->by_memory && !sort_memory(map))
+		return NULL;
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (map->by_memory[middle]->memory <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address - map->by_memory[low - 1]->memory >= map->by_memory[low - 1]->size)
+		return NULL;
+	map->recent = map->by_memory[low - 1];
+	return map->recent;
+}
