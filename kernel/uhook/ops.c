@@ -297,6 +297,7 @@ static void release_attachments(struct work_struct *work)
 	}
 	mutex_unlock(&uhook_ops_lock);
 }
+
 static DECLARE_WORK(release_work, release_attachments);
 
 /* Take the hook away from its points, and leave the rest to release_work. */
