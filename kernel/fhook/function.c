@@ -174,53 +174,15 @@ int fhook_redirect_find(struct fhook_redirect *redirect,
 
 /**
  * struct parts - a search for what belongs to a function
- * @wide: leave nothing out, even if more is found than belongs to it
  * @ranges: what has been found
  * @name: its name, and a full stop
  * @len: of @name
  */
 struct parts {
-	bool			wide;
 	struct fhook_ranges	*ranges;
 	char			name[KSYM_NAME_LEN + 1];
 	size_t			len;
 };
-
-/* Does the padding of another function begin here? */
-static bool is_padding(unsigned long addr)
-{
-	char name[KSYM_NAME_LEN];
-
-	return IS_ENABLED(CONFIG_PREFIX_SYMBOLS) &&
-	       !lookup_symbol_name(addr, name) && str_has_prefix(name, "__pfx_");
-}
-
-/*
- * For kallsyms, a function ends at the next symbol, which may be a label in its middle.
- * The next slot is surely in another function.
- */
-static unsigned long wide_end(unsigned long addr, unsigned long end)
-{
-	const struct fhook_table *table = fhook_table_of(addr);
-	unsigned long next, size, offset;
-	int site;
-
-	/* What is put aside, as NAME.cold, has no slot, and none may be near. */
-	site = table ? fhook_table_find(table, addr) : -ENOENT;
-	if (site < 0)
-		return end;
-
-	next = end;
-	if (site + 1 < table->num)
-		next = fhook_site_func(table, site + 1);
-	else if (table->mod)
-		next = table->base + table->mod->mem[MOD_TEXT].size;
-	while (end < next && !is_padding(end) &&
-	       kallsyms_lookup_size_offset(end, &size, &offset) && !offset)
-		end += size;
-
-	return end;
-}
 
 static int add_code(struct parts *parts, unsigned long addr)
 {
@@ -239,8 +201,6 @@ static int add_code(struct parts *parts, unsigned long addr)
 	more->num = num + 1;
 	more->range[num].start = addr - offset;
 	more->range[num].end = addr - offset + size;
-	if (parts->wide)
-		more->range[num].end = wide_end(addr, more->range[num].end);
 	parts->ranges = more;
 
 	return 0;
@@ -275,8 +235,7 @@ static int add_function_code(struct parts *parts, unsigned long addr)
 /**
  * fhook_patch_ranges() - where the functions of a patch have their code
  * @patch: the patch
- * @functions: what is replaced, too, for a consistent switch, which can fail: the
- *	ranges leave nothing out, and may have more than these functions
+ * @functions: what is replaced
  * @replacements: what replaces it
  * @report: says what went wrong
  *
@@ -291,7 +250,6 @@ struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
 	const struct fhook_redirect *r = patch->redirects;
 	int err;
 
-	parts.wide = functions;
 	parts.ranges = kzalloc(sizeof(*parts.ranges), GFP_KERNEL);
 	err = parts.ranges ? 0 : -ENOMEM;
 	for (; r < patch->redirects + patch->num && !err; r++) {
