@@ -476,12 +476,20 @@ static int match_clone(void *data, const char *name, unsigned long addr)
 static bool find_clone(struct clone_search *search)
 {
 	const struct fhook_pattern *p = search->pattern;
+	struct fhook_table *table;
 
 	if (p->kind != FHOOK_MATCH_NAME)
 		return false;
 
-	return p->mod ? module_kallsyms_on_each_symbol(p->mod, match_clone, search) :
-			kallsyms_on_each_prefix_symbol(match_clone, p->func, p->len, search);
+	if (!p->mod && kallsyms_on_each_prefix_symbol(match_clone, p->func, p->len, search))
+		return true;
+	list_for_each_entry(table, &fhook_tables, list) {
+		if (table->mod && means_module(p, table->mod) &&
+		    module_kallsyms_on_each_symbol(table->mod->name, match_clone, search))
+			return true;
+	}
+
+	return false;
 }
 
 static int fail_name(const struct fhook_pattern *p, struct fhook_report *report)
