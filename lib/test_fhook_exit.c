@@ -370,12 +370,13 @@ static void test_tail_call(struct kunit *test)
 	fhook_expect_symbol(test, outer->ret_ip, __func__);
 	KUNIT_EXPECT_EQ(test, outer->ret_ip, outer->entry_parent);
 	KUNIT_EXPECT_EQ(test, outer->ret_ip, outer->regs_parent);
+	KUNIT_EXPECT_EQ(test, inner->ret_ip, inner->entry_parent);
+	KUNIT_EXPECT_EQ(test, inner->ret_ip, inner->regs_parent);
 	/* With frame pointers, as on arm64, compilers make no tail calls. */
-	if (!IS_ENABLED(CONFIG_FRAME_POINTER)) {
+	if (IS_ENABLED(CONFIG_FRAME_POINTER))
+		fhook_expect_symbol(test, inner->ret_ip, "fhook_target_tail");
+	else
 		KUNIT_EXPECT_EQ(test, outer->ret_ip, inner->ret_ip);
-		KUNIT_EXPECT_EQ(test, outer->ret_ip, inner->entry_parent);
-		KUNIT_EXPECT_EQ(test, outer->ret_ip, inner->regs_parent);
-	}
 	probe_unregister(outer);
 	probe_unregister(inner);
 }

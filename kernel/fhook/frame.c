@@ -139,13 +139,11 @@ unsigned long fhook_ret_addr(struct task_struct *task,
 
 /**
  * struct return_search - how far each tracer's shadow stack has been searched
- * @start: the return address that the search began with
  * @frame: fhook's last frame looked at, or NULL
  * @node: the last one of kretprobes and rethooks, or NULL
  * @graph: index of the graph tracer's, or 0
  */
 struct return_search {
-	unsigned long		start;
 	struct fhook_frame	*frame;
 	struct llist_node	*node;
 	int			graph;
@@ -168,18 +166,10 @@ static bool is_probe_return(unsigned long addr)
 	return is_kretprobe_trampoline(addr);
 }
 
-/* Of several probes of one function, all have the address that the last has. */
 static unsigned long probe_ret_addr(struct return_search *search,
 				    unsigned long key)
 {
-	unsigned long addr;
-
-	do {
-		addr = kretprobe_find_ret_addr(current, (void *)key,
-					       &search->node);
-	} while (addr && addr == search->start);
-
-	return addr;
+	return kretprobe_find_ret_addr(current, (void *)key, &search->node);
 }
 #else
 static bool is_probe_return(unsigned long addr)
@@ -250,7 +240,7 @@ static __always_inline bool is_return_hook(unsigned long addr)
 static __always_inline unsigned long frame_caller(struct fhook_frame *frame,
 						  unsigned long addr)
 {
-	struct return_search search = { .start = addr, .frame = frame };
+	struct return_search search = { .frame = frame };
 
 	if (likely(!is_return_hook(addr)))
 		return addr;
@@ -262,7 +252,7 @@ static __always_inline unsigned long frame_caller(struct fhook_frame *frame,
  * fhook_find_caller() - where a function really returns to
  * @addr: its return address as it was found, which may be a return hook's
  * @key: what fhook_regs_key() was at its entry
- * @node: who asks, if it is a rethook or kretprobe that found @addr, or NULL
+ * @node: the rethook or kretprobe that found @addr as its return address, or NULL
  *
  * For what other tracers record of the current task, in any context.
  *
@@ -272,7 +262,7 @@ static __always_inline unsigned long frame_caller(struct fhook_frame *frame,
 unsigned long fhook_find_caller(unsigned long addr, unsigned long key,
 				struct llist_node *node)
 {
-	struct return_search search = { .start = addr, .node = node };
+	struct return_search search = { .node = node };
 
 	if (likely(!is_return_hook(addr)))
 		return addr;
