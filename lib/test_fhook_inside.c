@@ -217,13 +217,6 @@ static void test_beneath_bpf(struct kunit *test)
 /* Set by assembler. */
 extern const char *test_fhook_probed_detour, *test_fhook_probed_slot;
 
-#define PROBE_AT(name, label)				\
-	"	.pushsection .data, \"aw\"\n"		\
-	"	.balign 8\n"				\
-	"	.globl " name "\n"			\
-	name ":	.quad " label "\n"			\
-	"	.popsection\n"
-
 static bool probed_inside, probed_stop, probed_stubborn;
 
 /*
@@ -242,8 +235,12 @@ static noinline __noclone u32 probed_spin(u32 value)
 			     "772:	leaq	1(%0), %0\n"
 			     "1:	decl	%%ecx\n"
 			     "	jnz	1b\n"
-			     PROBE_AT("test_fhook_probed_detour", "771b")
-			     PROBE_AT("test_fhook_probed_slot", "772b")
+			     "	.pushsection .data, \"aw\"\n"
+			     "	.balign	8\n"
+			     "	.globl	test_fhook_probed_detour, test_fhook_probed_slot\n"
+			     "test_fhook_probed_detour:	.quad 771b\n"
+			     "test_fhook_probed_slot:	.quad 772b\n"
+			     "	.popsection\n"
 			     : "+r" (count) : : "ecx", "cc");
 		/* Or no grace period of RCU tasks ends. */
 		if (!(count & 0xff) && !READ_ONCE(probed_stubborn))

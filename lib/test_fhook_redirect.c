@@ -651,7 +651,7 @@ static void test_consistent(struct kunit *test)
 
 /* Hooks stay in place through all of its steps. */
 static void try_consistent_hooked(struct kunit *test, unsigned int flags,
-			      fhook_exit_t exit)
+				  fhook_exit_t exit)
 {
 	struct fhook_probe *probe = fhook_probe(test, "hooked");
 	struct redirection *r = a_to_b(test, "consistent");

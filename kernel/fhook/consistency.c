@@ -126,7 +126,7 @@ static int stopped(void *data)
  * Return: 0, or -EBUSY if there was always one.
  */
 int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 value,
-		    struct fhook_report *report)
+			      struct fhook_report *report)
 {
 	struct attempt attempt = {
 		.ranges	= ranges,

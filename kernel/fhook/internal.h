@@ -556,11 +556,12 @@ struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
 /* consistency.c */
 #ifdef CONFIG_HAVE_RELIABLE_STACKTRACE
 int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 value,
-		    struct fhook_report *report);
+			      struct fhook_report *report);
 void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name);
 #else
-static inline int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate,
-				  u32 value, struct fhook_report *report)
+static inline int
+fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 value,
+			  struct fhook_report *report)
 {
 	return -EOPNOTSUPP;
 }

@@ -660,7 +660,7 @@ int uhook_demote_around(struct mm_struct *mm, const struct uhook_mm *um, unsigne
 
 /* users.c */
 typedef void uhook_user_fn(struct task_struct *task, void *data);
-void uhook_for_each_user(uhook_user_fn *fn, void *data);
+void uhook_visit_users(uhook_user_fn *fn, void *data);
 void uhook_sync_code(void);
 
 /* ops.c */

@@ -77,7 +77,7 @@ static enum uhook_bar bar_of_process(bool records)
 {
 	struct asked asked = { .records = records };
 
-	uhook_for_each_user(ask_thread, &asked);
+	uhook_visit_users(ask_thread, &asked);
 
 	return asked.bar;
 }

@@ -37,7 +37,7 @@ static int visit_threads(struct task_struct *process, struct mm_struct *mm, uhoo
 }
 
 /**
- * uhook_for_each_user - visit each task that runs in current's address space
+ * uhook_visit_users - visit each task that runs in current's address space
  * @fn: called for each of them, under RCU
  * @data: passed to @fn
  *
@@ -46,7 +46,7 @@ static int visit_threads(struct task_struct *process, struct mm_struct *mm, uhoo
  *
  * Context: task.
  */
-void uhook_for_each_user(uhook_user_fn *fn, void *data)
+void uhook_visit_users(uhook_user_fn *fn, void *data)
 {
 	struct mm_struct *mm = current->mm;
 	struct task_struct *process;

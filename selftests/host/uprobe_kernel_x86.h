@@ -80,9 +80,9 @@ extern unsigned int signals_sent;
 
 #define current_thread_info()		(&current->info)
 #define is_64bit_mm(mm)			((mm)->is_64bit)
-#define user_64bit_mode(regs)		(probed_mm.is_64bit)
-#define user_mode(regs)			true
-#define task_pt_regs(task)		((struct pt_regs *)NULL)
+static inline bool user_64bit_mode(const struct pt_regs *regs) { return probed_mm.is_64bit; }
+static inline bool user_mode(const struct pt_regs *regs) { return true; }
+static inline struct pt_regs *task_pt_regs(struct task_struct *task) { return NULL; }
 
 /* Returns how many bytes were not copied, as in the kernel. */
 unsigned long copy_to_user(void *to, const void *from, unsigned long size);
@@ -91,8 +91,8 @@ unsigned long copy_to_user(void *to, const void *from, unsigned long size);
 #define put_user(x, p)	({ typeof(*(p)) value_ = (x);				\
 			   copy_to_user((p), &value_, sizeof(value_)) ? -EFAULT : 0; })
 
-#define force_sig(sig)			(signals_sent++)
-#define send_sig(sig, task, priv)	(signals_sent++)
+static inline void force_sig(int sig) { signals_sent++; }
+static inline void send_sig(int sig, struct task_struct *task, int priv) { signals_sent++; }
 
 #define TIF_BLOCKSTEP	0
 #define TIF_ADDR32	1
@@ -100,22 +100,30 @@ unsigned long copy_to_user(void *to, const void *from, unsigned long size);
 #define TASK_SIZE	0
 #define PAGE_SIZE	4096UL
 #define X86_TRAP_BP	3
-#define test_tsk_thread_flag(task, flag)	false
-#define test_thread_flag(flag)			false
-#define set_task_blockstep(task, on)		do { } while (0)
-#define get_unmapped_area(f, a, l, p, g)	0UL
+static inline bool test_tsk_thread_flag(struct task_struct *task, int flag) { return false; }
+static inline bool test_thread_flag(int flag) { return false; }
+static inline void set_task_blockstep(struct task_struct *task, bool on) { }
 #define shstk_is_enabled()			false
-#define shstk_update_last_frame(val)		0
+struct file;
+
+static inline unsigned long get_unmapped_area(struct file *file, unsigned long addr,
+					      unsigned long len, unsigned long pgoff,
+					      unsigned long flags)
+{
+	return 0;
+}
+
+static inline int shstk_update_last_frame(unsigned long val) { return 0; }
 #define UPROBE_NO_TRAMPOLINE_VADDR		(~0UL)
 #define uprobe_get_trampoline_vaddr()		UPROBE_NO_TRAMPOLINE_VADDR
-#define uprobe_handle_trampoline(regs)		do { } while (0)
-#define uprobe_pre_sstep_notifier(regs)		0
-#define uprobe_post_sstep_notifier(regs)	0
+static inline void uprobe_handle_trampoline(struct pt_regs *regs) { }
+static inline int uprobe_pre_sstep_notifier(struct pt_regs *regs) { return 0; }
+static inline int uprobe_post_sstep_notifier(struct pt_regs *regs) { return 0; }
 #define SYSCALL_DEFINE0(name)			long sys_ ## name(void); long sys_ ## name(void)
 #define ENOTSUPP	524
 #define WARN_ON_ONCE(x)		do { if (x) abort(); } while (0)
 #undef BUG_ON
-#define BUG_ON(x)		do { if (x) abort(); } while (0)
+#define BUG_ON			WARN_ON_ONCE
 #ifndef __user
 #define __user
 #endif

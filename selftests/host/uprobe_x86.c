@@ -200,24 +200,36 @@ static void make_state(unsigned long seed)
 				   (probed_mm.is_64bit ? CODE_64 : CODE_32);
 }
 
-#define EACH_REGISTER(DO)						\
-	DO(R15, r15) DO(R14, r14) DO(R13, r13) DO(R12, r12) DO(RBP, bp)	\
-	DO(RBX, bx) DO(R11, r11) DO(R10, r10) DO(R9, r9) DO(R8, r8)	\
-	DO(RAX, ax) DO(RCX, cx) DO(RDX, dx) DO(RSI, si) DO(RDI, di)	\
-	DO(RIP, ip) DO(EFL, flags) DO(RSP, sp)
+/* Where the kernel and a signal's frame have each register. */
+static const struct {
+	size_t kernel;
+	int signal;
+} places[] = {
+	{ offsetof(struct pt_regs, r15), REG_R15 }, { offsetof(struct pt_regs, r14), REG_R14 },
+	{ offsetof(struct pt_regs, r13), REG_R13 }, { offsetof(struct pt_regs, r12), REG_R12 },
+	{ offsetof(struct pt_regs, bp), REG_RBP }, { offsetof(struct pt_regs, bx), REG_RBX },
+	{ offsetof(struct pt_regs, r11), REG_R11 }, { offsetof(struct pt_regs, r10), REG_R10 },
+	{ offsetof(struct pt_regs, r9), REG_R9 }, { offsetof(struct pt_regs, r8), REG_R8 },
+	{ offsetof(struct pt_regs, ax), REG_RAX }, { offsetof(struct pt_regs, cx), REG_RCX },
+	{ offsetof(struct pt_regs, dx), REG_RDX }, { offsetof(struct pt_regs, si), REG_RSI },
+	{ offsetof(struct pt_regs, di), REG_RDI }, { offsetof(struct pt_regs, ip), REG_RIP },
+	{ offsetof(struct pt_regs, flags), REG_EFL }, { offsetof(struct pt_regs, sp), REG_RSP },
+};
 
 static void to_kernel(const struct state *state, struct pt_regs *regs)
 {
-#define DO(from, to)	regs->to = state->gregs[REG_ ## from];
-	EACH_REGISTER(DO)
-#undef DO
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		memcpy((char *)regs + places[i].kernel, &state->gregs[places[i].signal], 8);
 }
 
 static void from_kernel(struct state *state, const struct pt_regs *regs)
 {
-#define DO(to, from)	state->gregs[REG_ ## to] = regs->from;
-	EACH_REGISTER(DO)
-#undef DO
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		memcpy(&state->gregs[places[i].signal], (const char *)regs + places[i].kernel, 8);
 }
 
 /* As handle_swbp(), pre_ssout() and handle_singlestep() do with an instruction. */

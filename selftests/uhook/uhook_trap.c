@@ -22,7 +22,9 @@
 #define CALLS	3
 
 extern char trap[], bare[], other[];
-void call_trap(void), call_bare(void), call_other(void);
+void call_trap(void);
+void call_bare(void);
+void call_other(void);
 
 #if defined(__x86_64__)
 #define IP(uc)		((uc)->uc_mcontext.gregs[REG_RIP])

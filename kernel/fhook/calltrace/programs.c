@@ -270,7 +270,8 @@ static bool is_given(unsigned long address, unsigned long size)
 	const struct given *given;
 
 	list_for_each_entry(given, &given_blocks, list) {
-		if (address < given->address + size_of(given->nr) && given->address < address + size)
+		if (address < given->address + size_of(given->nr) &&
+		    given->address < address + size)
 			return true;
 	}
 
