@@ -751,6 +751,7 @@ static int restore_going(struct fhook_patch *patch, struct fhook_ranges **ranges
 {
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	*ranges = fhook_patch_ranges(patch, false, true, report);
 	if (IS_ERR(*ranges))
 		return PTR_ERR(*ranges);

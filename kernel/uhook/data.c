@@ -14,7 +14,7 @@
  *
  * What a body has counted is added to the counters of its hooks by whoever looks: as much
  * as has come since the last look, of which the kernel keeps its own copy. So address
- * spaces come and go at any time, and leave nothing behind that somebody has to wait for.
+ * spaces come and go at any time, and nothing waits for the walks.
  *
  * Each address space has a lock of its own for this, uhook_mm::counts. It is held for one
  * area, or for some records, at a time. The list of address spaces is under a spinlock,
@@ -34,7 +34,7 @@
 
 static_assert(UHOOK_LANE_SIZE == PAGE_SIZE);
 
-/* The address spaces that have bodies, in the order of their coming, and who looks at them. */
+/* The address spaces that have bodies, oldest first, and the cursors of walks over them. */
 static LIST_HEAD(counting);
 static DEFINE_SPINLOCK(counting_lock);
 

@@ -124,7 +124,7 @@ struct uhook_data {
 /**
  * struct uhook_counting - a place in the list of those that count
  * @node: in the list
- * @born: its number; 0 if it is not there, or is that of somebody who looks at them
+ * @born: its number; 0 if it is not in the list, or is the cursor of a walk
  */
 struct uhook_counting {
 	struct list_head	node;
@@ -162,7 +162,7 @@ struct uhook_who {
  * @breaks: whether one begins with a breakpoint
  * @before_rseq: whether jumps were written by a thread that had not registered for
  *	restartable sequences, and so could not know where they are
- * @ref: one of the address space, and one of each who looks at what it has counted
+ * @ref: one reference of the address space, and one of each reader of its counts
  * @counts: held while that is added up, while its rings are read, and while whom a body
  *	counts for changes
  * @gone: whether areas and data have gone; set with @counts held

@@ -206,7 +206,7 @@ int main(int argc, char **argv)
 	random_state = strtoul(argv[3], NULL, 0) * 2 + 1;
 	megabytes = strtoul(argv[4], NULL, 0);
 	mkdir(argv[1], 0777);
-	/* The command comes to the beginning, and the file behind it. */
+	/* The command comes first, the file after it. */
 	memmove(argv, argv + 6, (argc - 6) * sizeof(*argv));
 	argv[argc - 6] = path;
 	argv[argc - 5] = NULL;

@@ -340,11 +340,11 @@ static bool is_emulable(const u8 *bytes)
 
 /**
  * struct sample - an instruction to be tried
- * @bytes: the instruction, and no-ops behind it
+ * @bytes: the instruction, followed by no-ops
  * @prefixes: how many bytes come before the opcode
  * @opcode: the last byte of the opcode
  * @two: whether 0F comes before that
- * @modrm: the byte behind it
+ * @modrm: the byte after the opcode
  */
 struct sample {
 	u8 bytes[MAX_UINSN_BYTES + 8];

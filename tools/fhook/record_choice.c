@@ -75,7 +75,7 @@ static int sort_wanted(struct match *match)
 	return 0;
 }
 
-/* The first pattern of the order that names a function, or one behind it. */
+/* The first pattern of the order that names a function, or one after it. */
 static size_t first_wanted(const struct match *match, const char *name)
 {
 	size_t low = 0, high = match->nr_exact, middle;

@@ -41,7 +41,7 @@ static uint64_t number_of(uint32_t word)
 	return (uint64_t)(word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
 }
 
-/* ADR: where to; ADRP knows the page, and an ADD behind it the rest. */
+/* ADR has the address; ADRP the page, and a following ADD the rest. */
 static uint64_t address_of(uint32_t word, uint64_t address, bool first)
 {
 	static uint64_t pages[FLOW_REGISTERS];

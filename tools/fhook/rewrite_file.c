@@ -4,7 +4,7 @@
  *
  * What the file has stays where it is. Behind everything comes a new segment, with a
  * build id if the file has none, the block, and the code that runs elsewhere with its
- * unwind information; and behind that, what is not loaded: records, names of sections,
+ * unwind information; and after that, the parts that are not loaded: records, names of sections,
  * and their headers.
  *
  * There is one program header more. It takes the place of a note that another header
@@ -73,7 +73,7 @@ static u64 base_of(const struct elf_image *image)
 	return 0;
 }
 
-/* The header of a note that is told by another one, too; or that behind the last. */
+/* The header of a note that is told by another one, too; or the one after the last. */
 static size_t spare_header(const struct elf_image *image)
 {
 	const Elf64_Phdr *segments = image->segments;
@@ -92,7 +92,7 @@ static size_t spare_header(const struct elf_image *image)
 	return count;
 }
 
-/* How many bytes behind the program headers are loaded, and nobody's. */
+/* Loaded bytes after the program headers that belong to nothing. */
 static size_t room_for_headers(const struct elf_image *image)
 {
 	const size_t count = image->header->e_phnum;

@@ -603,7 +603,7 @@ static size_t end_of_room(const struct rewrite *rw, size_t f, size_t first, size
 	return bytes_of(code, first, last) <= REWRITE_COPY_MAX ? last : NO_INSN;
 }
 
-/* The first instruction that a short jump of a window reaches, with REST behind it. */
+/* The first instruction that a short jump of a window reaches, with REST after it. */
 static size_t first_in_reach(const struct rewrite *rw, const struct window *window, size_t rest)
 {
 	const struct rewrite_arch *arch = rw->code.arch;
@@ -631,7 +631,7 @@ static u64 hop_in_window(struct rewrite *rw, const struct window *window)
 	struct window *host;
 	u64 hop;
 
-	/* What reaches is behind the beginning of its host by less than a copy has. */
+	/* A jump that reaches begins less than the size of a copy after its host does. */
 	for (i = first_in_reach(rw, window, REWRITE_COPY_MAX);
 	     i < rw->code.nr_insns && rw->code.insns[i].address < end; i++) {
 		host = window_of(rw, i);
