@@ -144,7 +144,7 @@ static struct bpf_prog *bpf_calls_beneath;
 
 static void hide_in_bpf(void)
 {
-	bpf_prog_run(bpf_calls_beneath, NULL);
+	bpf_prog_run_pin_on_cpu(bpf_calls_beneath, NULL);
 }
 
 static void try_beneath_bpf(struct kunit *test, fhook_exit_t exit)
