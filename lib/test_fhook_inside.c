@@ -211,6 +211,51 @@ static void test_beneath_bpf(struct kunit *test)
 #endif
 
 /*
+ * A function that ends early for kallsyms
+ */
+
+static noinline __noclone u32 labelled_stay(u32 value)
+{
+	asm volatile(".globl test_fhook_label\n"
+		     "test_fhook_label:\n");
+	fhook_stay(0);
+
+	return value + 7;
+}
+
+static int labelled_fn(void *data)
+{
+	labelled_stay(1);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+static u32 labelled_instead(u32 value)
+{
+	return value + 1;
+}
+
+/* A task after a global label in the middle of a function is inside. */
+static void test_label_inside(struct kunit *test)
+{
+	struct task_struct *task;
+	struct hidden h;
+
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC))
+		kunit_skip(test, "needs the ORC unwinder");
+
+	hidden_init(&h);
+	h.redirect.func = "labelled_stay";
+	h.redirect.replacement = labelled_instead;
+	task = fhook_stay_begin(test, labelled_fn, NULL);
+	expect_hidden_refused(test, &h, "is in test_fhook_label");
+	fhook_stay_end(task);
+	expect_hidden_free(test, &h);
+}
+
+/*
  * Instructions of a function that run elsewhere, because of a kprobe
  */
 
@@ -449,6 +494,7 @@ static void test_probed_replacement(struct kunit *test)
 static struct kunit_case fhook_inside_cases[] = {
 	KUNIT_CASE_SLOW(test_unreliable_stack),
 	KUNIT_CASE_SLOW(test_beneath_bpf),
+	KUNIT_CASE_SLOW(test_label_inside),
 	KUNIT_CASE_SLOW(test_probed),
 	KUNIT_CASE_SLOW(test_probed_replacement),
 	KUNIT_CASE_SLOW(test_refused_at_once),

@@ -184,6 +184,71 @@ struct parts {
 	size_t			len;
 };
 
+/* Does the padding of another function begin here? */
+static bool is_padding(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	return IS_ENABLED(CONFIG_PREFIX_SYMBOLS) &&
+	       !lookup_symbol_name(addr, name) && str_has_prefix(name, "__pfx_");
+}
+
+/*
+ * The kernel's own symbols have no sizes, but the next slot is surely in another
+ * function. What is put aside, as NAME.cold, has no slot, and none may be near.
+ */
+static unsigned long kernel_function_end(unsigned long addr, unsigned long end)
+{
+	const struct fhook_table *table = fhook_table_of(addr);
+	unsigned long next, size, offset;
+	int site;
+
+	site = table ? fhook_table_find(table, addr) : -ENOENT;
+	if (site < 0 || site + 1 >= table->num)
+		return end;
+
+	next = fhook_site_func(table, site + 1);
+	while (end < next && !is_padding(end) &&
+	       kallsyms_lookup_size_offset(end, &size, &offset) && !offset)
+		end += size;
+
+	return end;
+}
+
+/* A module's symbol table has sizes, if not for each label. */
+static unsigned long module_function_end(const struct module *mod,
+					 unsigned long addr, unsigned long end)
+{
+	const struct mod_kallsyms *kallsyms;
+	const Elf_Sym *sym;
+	unsigned int i;
+
+	guard(rcu)();
+	kallsyms = rcu_dereference(mod->kallsyms);
+	for (i = 0; i < kallsyms->num_symtab; i++) {
+		sym = &kallsyms->symtab[i];
+		if (sym->st_value == addr && sym->st_shndx != SHN_UNDEF &&
+		    ELF_ST_TYPE(sym->st_info) == STT_FUNC)
+			end = max(end, addr + (unsigned long)sym->st_size);
+	}
+
+	return end;
+}
+
+/* For kallsyms, a function ends at the next symbol, which may be a label inside. */
+static unsigned long function_end(unsigned long addr, unsigned long end)
+{
+	const struct module *mod;
+
+	scoped_guard(preempt) {
+		mod = __module_address(addr);
+		if (mod)
+			return module_function_end(mod, addr, end);
+	}
+
+	return kernel_function_end(addr, end);
+}
+
 static int add_code(struct parts *parts, unsigned long addr)
 {
 	struct fhook_ranges *more;
@@ -200,7 +265,7 @@ static int add_code(struct parts *parts, unsigned long addr)
 
 	more->num = num + 1;
 	more->range[num].start = addr - offset;
-	more->range[num].end = addr - offset + size;
+	more->range[num].end = function_end(addr, addr - offset + size);
 	parts->ranges = more;
 
 	return 0;
@@ -235,7 +300,8 @@ static int add_function_code(struct parts *parts, unsigned long addr)
 /**
  * fhook_patch_ranges() - where the functions of a patch have their code
  * @patch: the patch
- * @functions: what is replaced
+ * @functions: what is replaced; these ranges leave nothing out, and may go on
+ *	to the next function with a slot
  * @replacements: what replaces it
  * @report: says what went wrong
  *
