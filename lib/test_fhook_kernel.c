@@ -58,7 +58,7 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_poke, FHOOK_KUNIT);
  */
 unsigned int fhook_test_dying(void)
 {
-	return fhook_exits_dying();
+	return fhook_retired_busy();
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_dying, FHOOK_KUNIT);
 

@@ -6,8 +6,8 @@
  * stay there for as long as the function does not return, which may be for ever,
  * and nobody is to wait for that. So the exits of a set outlive it: they count
  * their frames, on the CPU where one is made or goes. When the set has been freed
- * and the sum is zero, the next who retires something frees them. Hooks stay as
- * long as exits refer to them. What may go before is the ops: unregistering takes
+ * they are retired, and busy until the sum is zero. Hooks stay as long as exits refer
+ * to them. What may go before is the ops: unregistering takes
  * its exit callback from the hook, and after a grace period nobody is in it.
  *
  * After the grace period that a set waits for, its trampoline makes no frame any
@@ -26,9 +26,6 @@
 
 /* Bits in &fhook_frame.declined. */
 #define MAX_EXITS	32
-
-/* Of sets that are gone, with frames that are not. */
-static LIST_HEAD(dying_exits);
 
 static unsigned int count_exits(const struct fhook_set *set)
 {
@@ -121,8 +118,10 @@ int fhook_exits_make(struct fhook_set *set, struct fhook_report *report)
 }
 
 /* Some may be in another CPU's count: only the sum says something. */
-static bool has_frames(const struct fhook_exits *exits)
+static bool has_frames(struct fhook_retired *retired)
 {
+	const struct fhook_exits *exits = container_of(retired, struct fhook_exits,
+						       retired);
 	long sum = 0;
 	int cpu;
 
@@ -140,35 +139,6 @@ static void free_retired(struct fhook_retired *retired)
 }
 
 /**
- * fhook_exits_reap() - free the exits to which no function will return
- */
-void fhook_exits_reap(void)
-{
-	struct fhook_exits *exits, *tmp;
-
-	list_for_each_entry_safe(exits, tmp, &dying_exits, retired.list) {
-		if (has_frames(exits))
-			continue;
-		list_del(&exits->retired.list);
-		fhook_retire(&exits->retired, free_retired);
-	}
-}
-
-/**
- * fhook_exits_dying() - how many exits wait for functions to return
- *
- * For tests.
- *
- * Return: those whose set is gone.
- */
-unsigned int fhook_exits_dying(void)
-{
-	guard(mutex)(&fhook_mutex);
-
-	return list_count_nodes(&dying_exits);
-}
-
-/**
  * fhook_exits_put() - a set is being freed
  * @exits: its exits, or NULL
  * @used: was there ever a site that had the set?
@@ -178,10 +148,8 @@ void fhook_exits_put(struct fhook_exits *exits, bool used)
 	if (!exits)
 		return;
 
-	if (!used) {
+	if (used)
+		fhook_retire(&exits->retired, has_frames, free_retired);
+	else
 		exits_free(exits);
-		return;
-	}
-	list_add(&exits->retired.list, &dying_exits);
-	fhook_exits_reap();
 }

@@ -18,89 +18,16 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
-#include <linux/stdarg.h>
 
 #include "internal.h"
 
-/* Tables, sets, hooks, spans: see internal.h. */
-DEFINE_MUTEX(fhook_mutex);
-LIST_HEAD(fhook_hooks);
-LIST_HEAD(fhook_tallies);
-
 static u64 last_seq;
-
-/**
- * fhook_fail() - say what went wrong
- * @report: is filled
- * @error: what, for a program
- * @err: a negative errno
- * @addr: the site or function that it is about, or 0
- * @fmt: the sentence
- *
- * Return: @err.
- */
-int fhook_fail(struct fhook_report *report, enum fhook_error error, int err,
-	       unsigned long addr, const char *fmt, ...)
-{
-	va_list args;
-
-	report->error = error;
-	report->addr = addr;
-	report->offset = 0;
-	va_start(args, fmt);
-	vsnprintf(report->text, sizeof(report->text), fmt, args);
-	va_end(args);
-
-	return err;
-}
-
-/**
- * fhook_fail_at() - and say which function it was about
- * @report: filled, about no function yet
- * @func: address of the function
- */
-void fhook_fail_at(struct fhook_report *report, unsigned long func)
-{
-	size_t len = strlen(report->text);
-
-	report->addr = func;
-	scnprintf(report->text + len, sizeof(report->text) - len, " (%ps)",
-		  (void *)func);
-}
-
-/**
- * fhook_report_out() - tell the user
- * @to: where the user wants to have it, NULL for the log
- * @name: of what failed, or NULL
- * @report: what went wrong
- */
-void fhook_report_out(struct fhook_report *to, const char *name,
-		      const struct fhook_report *report)
-{
-	if (to)
-		*to = *report;
-	else
-		pr_err("%s: %s\n", name ?: "(no name)", report->text);
-}
 
 static void report_ops(const struct fhook_ops *ops,
 		       const struct fhook_report *report)
 {
 	fhook_report_out(ops ? ops->report : NULL, ops ? ops->name : NULL,
 			 report);
-}
-
-/**
- * fhook_module_of() - the module that an address is in
- * @addr: any address
- *
- * Return: the module, which nothing holds; NULL for the kernel.
- */
-struct module *fhook_module_of(const void *addr)
-{
-	guard(preempt)();
-
-	return __module_address((unsigned long)addr);
 }
 
 static struct module *owner_of(const struct fhook_ops *ops)
@@ -173,20 +100,12 @@ static struct fhook_hook *hook_alloc(struct fhook_ops *ops,
 	return hook;
 }
 
-/**
- * fhook_hook_put() - a set with this hook is gone, or its registration is
- * @hook: the hook
- */
-void fhook_hook_put(struct fhook_hook *hook)
+/* What a hook has only while it is registered. */
+static void release_functions(struct fhook_hook *hook)
 {
-	if (--hook->sets)
-		return;
-
 	fhook_filter_free(hook->notfilter);
 	fhook_filter_free(hook->filter);
 	fhook_spans_free(&hook->spans);
-	free_percpu(hook->stat);
-	kfree(hook);
 }
 
 static int parse_filters(const char *filter, const char *notfilter,
@@ -303,8 +222,10 @@ static int do_register(struct fhook_ops *ops, const struct request *request)
 		err = fhook_stacks_want(&report);
 	if (!err)
 		err = hook_attach(hook, &report);
-	if (err)
+	if (err) {
+		release_functions(hook);
 		fhook_hook_put(hook);
+	}
 out:
 	mutex_unlock(&fhook_mutex);
 	if (err)
@@ -558,27 +479,6 @@ static void hook_done(struct fhook_retired *retired)
 	module_put(owner);
 }
 
-/**
- * fhook_hook_count() - how often a hook was hit
- * @hook: the hook
- * @hits: set to how often the callback was called
- * @missed: set to how often the recursion guard refused to, or there was no room
- *	for the return address
- */
-void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed)
-{
-	int cpu;
-
-	*hits = 0;
-	*missed = 0;
-	for_each_possible_cpu(cpu) {
-		struct fhook_stat *stat = per_cpu_ptr(hook->stat, cpu);
-
-		*hits += READ_ONCE(stat->hits);
-		*missed += READ_ONCE(stat->missed);
-	}
-}
-
 /* The counts of a hook that goes; what is counted from here on is lost. */
 static void keep_counts(const struct fhook_hook *hook)
 {
@@ -618,9 +518,9 @@ void fhook_hook_detach(struct fhook_hook *hook)
 	WRITE_ONCE(hook->exit, NULL);
 	list_del(&hook->list);
 	keep_counts(hook);
-	fhook_spans_free(&hook->spans);
+	release_functions(hook);
 	hook->pinned = hook->owner && try_module_get(hook->owner);
-	fhook_retire(&hook->retired, hook_done);
+	fhook_retire(&hook->retired, NULL, hook_done);
 }
 
 /**

@@ -2,6 +2,9 @@
 /*
  * fhook: what its files share.
  *
+ *	report.c	errors, each with a sentence
+ *	core.c		the lock, the list of hooks, the life of a hook
+ *	extension.c	parts that let slots lead to stubs of their own
  *	pattern.c	filters: which functions a user means
  *	sites.c		tables of sites, and which set each site in use has
  *	text.c		memory of trampolines, and their names
@@ -13,6 +16,7 @@
  *	stack.c		the shadow stacks of tasks
  *	span.c		which sites a hook has
  *	hook.c		registration: the API
+ *	replacers.c	modules with replacements
  *	redirect.c	replacing functions: the API
  *	function.c	functions by name, and their code
  *	consistency.c	switching a whole patch while no task is inside its functions
@@ -32,7 +36,6 @@
 #define _FHOOK_INTERNAL_H
 
 #include <linux/fhook.h>
-#include <linux/fhook_calltrace.h>
 #include <linux/fhook_redirect.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -42,6 +45,8 @@
 #include <linux/xarray.h>
 #include <asm/fhook_arch.h>
 #include <asm/fhook_pieces.h>
+
+#include "extension.h"
 
 /**
  * struct fhook_stat - what the trampolines count, per CPU and hook
@@ -75,7 +80,7 @@ struct fhook_table {
 	struct list_head	list;
 	struct module		*mod;
 	unsigned long		base;
-	const s32		*sites;
+	s32			*sites;
 	unsigned int		num;
 	struct xarray		used;
 	unsigned long		init_start;
@@ -144,11 +149,13 @@ struct fhook_span {
 
 /**
  * struct fhook_retired - something to free after a grace period
- * @list: in the queue of retire.c
+ * @list: in a list of retire.c
+ * @busy: whether something else still needs it, or NULL
  * @free: called from a work item once nothing can be running in it
  */
 struct fhook_retired {
 	struct list_head	list;
+	bool			(*busy)(struct fhook_retired *retired);
 	void			(*free)(struct fhook_retired *retired);
 };
 
@@ -338,6 +345,12 @@ static inline bool fhook_set_one_exit(const struct fhook_set *set)
 	return set->exits && set->num == 1;
 }
 
+/* Do its sites lead to a stub of an extension? */
+static inline bool fhook_set_is_stub(const struct fhook_set *set)
+{
+	return set && set->target && fhook_is_stub(set->target);
+}
+
 static inline const void *fhook_set_dest(const struct fhook_set *set)
 {
 	return set ? set->dest : NULL;
@@ -418,13 +431,21 @@ extern struct list_head fhook_hooks;
 extern struct list_head fhook_tallies;
 extern struct list_head fhook_tables;
 extern bool fhook_switched_off;
+extern struct dentry *fhook_tracefs_dir;
 
+/* report.c */
 __printf(5, 6)
 int fhook_fail(struct fhook_report *report, enum fhook_error error, int err,
 	       unsigned long addr, const char *fmt, ...);
 
 void fhook_fail_at(struct fhook_report *report, unsigned long func);
+void fhook_report_out(struct fhook_report *to, const char *name,
+		      const struct fhook_report *report);
+
+/* core.c */
 struct module *fhook_module_of(const void *addr);
+void fhook_hook_put(struct fhook_hook *hook);
+void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed);
 
 /* pattern.c */
 struct fhook_filter *fhook_filter_parse(const char *text,
@@ -492,13 +513,13 @@ bool fhook_table_clear(struct fhook_table *table);
 
 /* retire.c */
 void fhook_retire(struct fhook_retired *retired,
+		  bool (*busy)(struct fhook_retired *retired),
 		  void (*free)(struct fhook_retired *retired));
+unsigned int fhook_retired_busy(void);
 
 /* exits.c */
 int fhook_exits_make(struct fhook_set *set, struct fhook_report *report);
 void fhook_exits_put(struct fhook_exits *exits, bool used);
-void fhook_exits_reap(void);
-unsigned int fhook_exits_dying(void);
 
 /* frame.c */
 void fhook_frame_pop(struct fhook_frame *frame);
@@ -524,11 +545,7 @@ int fhook_spans_change(struct fhook_txn *txn, struct fhook_hook *hook,
 		       struct list_head *old, struct list_head *new);
 
 /* hook.c */
-void fhook_hook_put(struct fhook_hook *hook);
-void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed);
 void fhook_hook_detach(struct fhook_hook *hook);
-void fhook_report_out(struct fhook_report *to, const char *name,
-		      const struct fhook_report *report);
 
 /* redirect.c */
 extern struct list_head fhook_patches;
@@ -540,10 +557,11 @@ void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last,
 			  bool init);
 void fhook_patches_of_going(struct module *mod);
 
-/* module.c */
+/* replacers.c */
 int fhook_replacers_add(const struct fhook_patch *patch,
 			struct fhook_report *report);
 void fhook_replacers_pin(const struct fhook_patch *patch);
+void fhook_replacer_forget(struct module *mod);
 
 /* function.c */
 int fhook_redirect_find(struct fhook_redirect *redirect,
@@ -574,47 +592,6 @@ fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 
 /* switch.c */
 int fhook_switch(bool on);
-
-/* calltrace/ */
-#ifdef CONFIG_FHOOK_CALLTRACE
-bool calltrace_has(struct fhook_table *table, u32 site);
-void calltrace_off(void);
-void calltrace_forget(const struct fhook_table *table);
-bool calltrace_text_reserved(unsigned long start, unsigned long end);
-int calltrace_address_lookup(unsigned long addr, unsigned long *size,
-			     unsigned long *offset, char *name);
-bool calltrace_get_kallsym(unsigned int num, unsigned long *value, char *name);
-void calltrace_tracefs_init(struct dentry *parent);
-#else
-static inline bool calltrace_has(struct fhook_table *table, u32 site)
-{
-	return false;
-}
-
-static inline void calltrace_off(void) { }
-static inline void calltrace_forget(const struct fhook_table *table) { }
-
-static inline bool
-calltrace_text_reserved(unsigned long start, unsigned long end)
-{
-	return false;
-}
-
-static inline int
-calltrace_address_lookup(unsigned long addr, unsigned long *size,
-			 unsigned long *offset, char *name)
-{
-	return 0;
-}
-
-static inline bool
-calltrace_get_kallsym(unsigned int num, unsigned long *value, char *name)
-{
-	return false;
-}
-
-static inline void calltrace_tracefs_init(struct dentry *parent) { }
-#endif
 
 /* arch/.../kernel/fhook*.c */
 int fhook_arch_sites(struct fhook_table *table);

@@ -51,142 +51,12 @@ void fhook_module_init(struct module *mod)
 	if (table) {
 		table->num = fhook_arch_module_sites(mod, table->base);
 		table->sites = mod->fhook_sites;
+		fhook_sites_sort(table->sites, table->num);
 		WRITE_ONCE(mod->fhook_table, table);
 	} else {
 		pr_err("no memory for the sites of module %s: its functions cannot be hooked\n",
 		       mod->name);
 	}
-}
-
-/**
- * struct replacer - a module with replacements of functions
- * @list: link in replacers
- * @mod: the module
- * @pinned: the module holds a reference to itself, for ever
- */
-struct replacer {
-	struct list_head	list;
-	struct module		*mod;
-	bool			pinned;
-};
-
-/* Under fhook_mutex. */
-static LIST_HEAD(replacers);
-
-static struct replacer *replacer_of(const struct module *mod)
-{
-	struct replacer *replacer;
-
-	lockdep_assert_held(&fhook_mutex);
-	list_for_each_entry(replacer, &replacers, list) {
-		if (replacer->mod == mod)
-			return replacer;
-	}
-
-	return NULL;
-}
-
-static int replacer_add(struct module *mod)
-{
-	struct replacer *replacer = kzalloc(sizeof(*replacer), GFP_KERNEL);
-
-	if (!replacer)
-		return -ENOMEM;
-
-	replacer->mod = mod;
-	list_add(&replacer->list, &replacers);
-
-	return 0;
-}
-
-/* The module of a replacement: nobody can remove it now. */
-static struct module *module_of(const struct fhook_redirect *redirect)
-{
-	guard(preempt)();
-
-	return __module_address((unsigned long)redirect->replacement);
-}
-
-/**
- * fhook_replacers_add() - note the modules whose functions will replace others
- * @patch: the patch, whose modules are held, or call
- * @report: says what went wrong
- *
- * The notes stay until the modules go.
- *
- * Return: 0 or -ENOMEM.
- */
-int fhook_replacers_add(const struct fhook_patch *patch,
-			struct fhook_report *report)
-{
-	struct module *mod;
-	unsigned int i;
-
-	for (i = 0; i < patch->num; i++) {
-		mod = module_of(&patch->redirects[i]);
-		if (mod && !replacer_of(mod) && replacer_add(mod))
-			return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM,
-					  0, "no memory to enable %s",
-					  patch->name);
-	}
-
-	return 0;
-}
-
-/**
- * fhook_replacers_pin() - keep modules loaded whose functions replace others
- * @patch: the patch, which has just been enabled
- *
- * Without reliable stack traces, nothing tells whether a task sleeps in a
- * replacement, so that its text can never be freed. Live patches that have been
- * forced are kept in the same way (klp_force_transition()).
- */
-void fhook_replacers_pin(const struct fhook_patch *patch)
-{
-	struct replacer *replacer;
-	struct module *mod;
-	unsigned int i;
-
-	if (IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
-		return;
-
-	for (i = 0; i < patch->num; i++) {
-		mod = module_of(&patch->redirects[i]);
-		replacer = mod ? replacer_of(mod) : NULL;
-		if (!replacer || replacer->pinned)
-			continue;
-		replacer->pinned = try_module_get(mod);
-		if (replacer->pinned)
-			pr_info("module %s stays loaded: on this architecture no one can tell when the last task has left its functions\n",
-				mod->name);
-	}
-}
-
-/*
- * No function of the module replaces another any more, but a task may still be in
- * one that a replacement has called, or ends in: wait until none is in the module.
- */
-static void replacer_forget(struct module *mod)
-{
-	DEFINE_FLEX(struct fhook_ranges, text, range, num, 1);
-	struct replacer *replacer;
-
-	scoped_guard(mutex, &fhook_mutex) {
-		replacer = replacer_of(mod);
-		if (!replacer)
-			return;
-		list_del(&replacer->list);
-	}
-	kfree(replacer);
-
-	/* Forced, or its init has failed. */
-	if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
-		pr_err("module %s is removed, but a task may be in its functions\n",
-		       mod->name);
-
-	text->range[0].start = (unsigned long)mod->mem[MOD_TEXT].base;
-	text->range[0].end = text->range[0].start + mod->mem[MOD_TEXT].size;
-	fhook_wait_until_left(text, mod->name);
 }
 
 /* Attach one hook to what it means in a module. */
@@ -345,7 +215,7 @@ void fhook_module_going(struct module *mod)
 	struct fhook_table *table = mod->fhook_table;
 
 	fhook_patches_of_going(mod);
-	replacer_forget(mod);
+	fhook_replacer_forget(mod);
 
 	mutex_lock(&fhook_mutex);
 	detach_hooks_of(mod);
@@ -357,7 +227,7 @@ void fhook_module_going(struct module *mod)
 			forget(table, 0, table->num, false);
 			list_del(&table->list);
 		}
-		calltrace_forget(table);
+		fhook_extensions_forget(table);
 		xa_destroy(&table->used);
 		kfree_rcu(table, rcu);
 	}

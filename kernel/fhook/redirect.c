@@ -150,7 +150,8 @@ static int check_taken(const struct fhook_patch *patch,
 		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, func,
 				  "%ps is redirected already, by %s",
 				  (void *)func, owner->name);
-	if (!fhook_site_stale(r->table, r->site) && calltrace_has(r->table, r->site))
+	if (!fhook_site_stale(r->table, r->site) &&
+	    fhook_set_is_stub(xa_load(&r->table->used, r->site)))
 		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, func,
 				  "calls of %ps are being traced",
 				  (void *)func);

@@ -11,7 +11,7 @@
  * where executable memory cannot be freed. ftrace_shutdown() is the mainline
  * counterpart, which waits in the caller.
  *
- * retired_lock guards the queue; no other lock is taken inside.
+ * retired_lock guards the lists; no other lock is taken inside.
  */
 #include <linux/fhook.h>
 #include <linux/list.h>
@@ -23,6 +23,31 @@
 
 static DEFINE_SPINLOCK(retired_lock);
 static LIST_HEAD(retired_queue);
+
+/* Waits until it is no longer busy, before it waits for a grace period. */
+static LIST_HEAD(busy_list);
+
+static bool is_busy(struct fhook_retired *retired)
+{
+	return retired->busy && retired->busy(retired);
+}
+
+/* Something may be idle now that was busy before. */
+static bool queue_idle(void)
+{
+	struct fhook_retired *retired, *tmp;
+	bool any = false;
+
+	guard(spinlock)(&retired_lock);
+	list_for_each_entry_safe(retired, tmp, &busy_list, list) {
+		if (is_busy(retired))
+			continue;
+		list_move_tail(&retired->list, &retired_queue);
+		any = true;
+	}
+
+	return any;
+}
 
 static void retire_workfn(struct work_struct *work)
 {
@@ -42,28 +67,48 @@ static void retire_workfn(struct work_struct *work)
 	list_for_each_entry_safe(retired, tmp, &batch, list)
 		retired->free(retired);
 
-	mutex_lock(&fhook_mutex);
-	fhook_exits_reap();
-	mutex_unlock(&fhook_mutex);
+	if (queue_idle())
+		queue_work(system_unbound_wq, work);
 }
 
 static DECLARE_WORK(retire_work, retire_workfn);
 
 /**
  * fhook_retire() - free something when nothing can be running in it
- * @retired: names it; what was retired first is freed first
+ * @retired: names it; what was retired first is freed first, unless it is busy
+ * @busy: whether a caller of another kind still needs it, or NULL; called with a
+ *	spinlock held, and once it has returned false it always does
  * @free: called from a work item, without locks
+ *
+ * Something busy is looked at again after the grace periods of others: it may stay
+ * for ever, and nobody waits for it.
  */
 void fhook_retire(struct fhook_retired *retired,
+		  bool (*busy)(struct fhook_retired *retired),
 		  void (*free)(struct fhook_retired *retired))
 {
+	retired->busy = busy;
 	retired->free = free;
 
-	spin_lock(&retired_lock);
-	list_add_tail(&retired->list, &retired_queue);
-	spin_unlock(&retired_lock);
+	scoped_guard(spinlock, &retired_lock)
+		list_add_tail(&retired->list,
+			      is_busy(retired) ? &busy_list : &retired_queue);
 
 	queue_work(system_unbound_wq, &retire_work);
+}
+
+/**
+ * fhook_retired_busy() - how many retired objects are busy
+ *
+ * For tests.
+ *
+ * Return: the number.
+ */
+unsigned int fhook_retired_busy(void)
+{
+	guard(spinlock)(&retired_lock);
+
+	return list_count_nodes(&busy_list);
 }
 
 /**

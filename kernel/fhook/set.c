@@ -471,7 +471,7 @@ void fhook_set_put(struct fhook_set *set)
 		return;
 
 	hash_del(&set->node);
-	fhook_retire(&set->retired, fhook_set_free);
+	fhook_retire(&set->retired, NULL, fhook_set_free);
 }
 
 /**

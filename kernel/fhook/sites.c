@@ -160,7 +160,7 @@ static const struct fhook_table *table_of_any(unsigned long addr)
 }
 
 /**
- * fhook_text_reserved() - does a range touch a slot, or an exit that is traced?
+ * fhook_text_reserved() - does a range touch a slot, or text that an extension patches?
  * @start: address of the first byte
  * @end: address of the last byte
  *
@@ -172,7 +172,7 @@ bool fhook_text_reserved(const void *start, const void *end)
 	unsigned int site;
 
 	guard(preempt)();
-	if (calltrace_text_reserved((unsigned long)start, (unsigned long)end))
+	if (fhook_extension_reserved((unsigned long)start, (unsigned long)end))
 		return true;
 	table = table_of_any((unsigned long)start);
 	if (!table)
@@ -261,6 +261,7 @@ void __init fhook_init(void)
 	table->init_end = (unsigned long)__init_end;
 	if (fhook_arch_sites(table))
 		pr_err("no memory for the sites: nothing can be hooked\n");
+	fhook_sites_sort(table->sites, table->num);
 
 	mutex_lock(&fhook_mutex);
 	list_add(&table->list, &fhook_tables);

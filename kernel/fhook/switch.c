@@ -8,8 +8,6 @@
  * While it is off nothing can be registered, but unregistered; modules that are
  * loaded meanwhile get their hooks when it is switched on. Call tracing ends, and
  * does not begin again by itself. Mainline has ftrace_enabled for this.
- *
- * fhook_switched_off is written under fhook_mutex.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -18,8 +16,6 @@
 #include <linux/string.h>
 
 #include "internal.h"
-
-bool fhook_switched_off;
 
 static int __init fhook_param(char *str)
 {
@@ -54,7 +50,7 @@ static void switch_off(void)
 		xa_for_each(&table->used, site, set) {
 			if (xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN)) {
 				/* Nobody will take it back from there. */
-				if (calltrace_has(table, site))
+				if (fhook_set_is_stub(set))
 					xa_set_mark(&table->used, site, FHOOK_SITE_STALE);
 				continue;
 			}
@@ -62,7 +58,7 @@ static void switch_off(void)
 			fhook_set_put(set);
 		}
 	}
-	calltrace_off();
+	fhook_extensions_off();
 }
 
 /* What the filters mean now, which modules may have changed meanwhile. */

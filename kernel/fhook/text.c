@@ -230,7 +230,7 @@ void fhook_text_free(struct fhook_set *set)
 
 	list_del_rcu(&chunk->list);
 	execmem_free(chunk->base);
-	fhook_retire(&chunk->retired, chunk_free);
+	fhook_retire(&chunk->retired, NULL, chunk_free);
 }
 
 /**
@@ -263,7 +263,7 @@ bool is_fhook_trampoline(unsigned long addr)
 {
 	guard(preempt_notrace)();
 
-	return fhook_text_find(addr) || calltrace_is_stub(addr);
+	return fhook_text_find(addr) || fhook_is_stub(addr);
 }
 
 /**
@@ -285,10 +285,10 @@ int fhook_address_lookup(unsigned long addr, unsigned long *size,
 
 	guard(preempt_notrace)();
 	set = fhook_text_find(addr);
-	if (modname && (set || calltrace_is_stub(addr)))
+	if (modname && (set || fhook_is_stub(addr)))
 		*modname = TEXT_MODULE;
 	if (!set)
-		return calltrace_address_lookup(addr, size, offset, name);
+		return fhook_stub_lookup(addr, size, offset, name);
 
 	if (size)
 		*size = set->size;
@@ -300,7 +300,7 @@ int fhook_address_lookup(unsigned long addr, unsigned long *size,
 }
 
 /**
- * fhook_get_kallsym() - trampolines and trace blocks, one after the other
+ * fhook_get_kallsym() - trampolines and blocks of stubs, one after the other
  * @num: which, from 0
  * @value: set to its address
  * @type: set to the type that nm would give it
@@ -336,7 +336,7 @@ int fhook_get_kallsym(unsigned int num, unsigned long *value, char *type,
 		}
 	}
 
-	if (!calltrace_get_kallsym(num, value, name))
+	if (!fhook_stub_symbol(num, value, name))
 		return -ERANGE;
 
 	*type = 't';

@@ -187,7 +187,7 @@ static int enabled_show(struct seq_file *m, void *v)
 		seq_printf(m, "\tredirected to %ps by %s", (void *)set->target,
 			   patch->name);
 	if (!fhook_site_stale(walk->table, walk->site) &&
-	    calltrace_has(walk->table, walk->site))
+	    fhook_set_is_stub(set))
 		seq_puts(m, "\tcalls traced");
 	if (bypass)
 		seq_printf(m, "\tbypassed by %ps", bypass);
@@ -465,6 +465,9 @@ static const struct file_operations switch_fops = {
 	.write	= switch_write,
 };
 
+/* For extensions; NULL if there is none. */
+struct dentry *fhook_tracefs_dir;
+
 static int __init fhook_tracefs_init(void)
 {
 	struct dentry *dir;
@@ -477,6 +480,7 @@ static int __init fhook_tracefs_init(void)
 	dir = tracefs_create_dir("fhook", NULL);
 	if (!dir)
 		return 0;
+	fhook_tracefs_dir = dir;
 
 	tracefs_create_file("available_functions", 0400, dir, NULL,
 			    &available_fops);
@@ -485,7 +489,6 @@ static int __init fhook_tracefs_init(void)
 	tracefs_create_file("redirects", 0400, dir, NULL, &redirects_fops);
 	tracefs_create_file("stat", 0400, dir, NULL, &stat_fops);
 	tracefs_create_file("enabled", 0600, dir, NULL, &switch_fops);
-	calltrace_tracefs_init(dir);
 
 	return 0;
 }

@@ -709,7 +709,7 @@ void fhook_arch_call_kill(void *call)
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
-	regs->pc = calltrace_goes_on(fhook_regs_get_ip(fregs));
+	regs->pc = fhook_stub_goes_on(fhook_regs_get_ip(fregs));
 	regs->sp = fhook_regs_get_sp(fregs);
 	/* Its caller is in no frame record but that of the trampoline. */
 	regs->regs[29] = fhook_regs_at_exit(fregs) ? fregs->fp :

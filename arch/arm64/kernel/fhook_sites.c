@@ -112,7 +112,6 @@ int __init fhook_arch_sites(struct fhook_table *table)
 			vmlinux_sites[num++] = site - table->base;
 	}
 
-	fhook_sites_sort(vmlinux_sites, num);
 	table->sites = vmlinux_sites;
 	table->num = num;
 
@@ -138,7 +137,6 @@ unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base)
 		if (slot_init(site))
 			mod->fhook_sites[num++] = site - base;
 	}
-	fhook_sites_sort(mod->fhook_sites, num);
 
 	return num;
 }

@@ -549,7 +549,7 @@ unsigned long fhook_template_ip(unsigned long ip)
 	set = fhook_text_find(ip);
 	/* In a stub, nothing is on the stack but the return address. */
 	if (!set)
-		return calltrace_is_stub(ip) ?
+		return fhook_is_stub(ip) ?
 		       (unsigned long)fhook_just_return : 0;
 
 	offset = ip - (unsigned long)set->text;
@@ -627,7 +627,7 @@ void fhook_arch_call_kill(void *call)
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
-	regs->ip = calltrace_goes_on(fhook_regs_get_ip(fregs));
+	regs->ip = fhook_stub_goes_on(fhook_regs_get_ip(fregs));
 	regs->sp = fhook_regs_get_sp(fregs);
 	/* There the return address is, until it has been used. */
 	if (fhook_regs_at_exit(fregs))

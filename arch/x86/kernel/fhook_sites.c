@@ -3,7 +3,7 @@
  * fhook on x86_64: where the slots are, and patching them.
  *
  * objtool has written where they are, see tools/objtool/slots.c, and sorttable
- * has sorted the table of vmlinux; that of a module is sorted when it is loaded.
+ * has sorted the table of vmlinux; that of a module is not sorted.
  * A slot holds a 5-byte no-op, a call of a trampoline or a jump, and is changed
  * by text_poke_queue(), which lets other CPUs see one or the other.
  *
@@ -80,7 +80,6 @@ unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base)
 
 	for (i = 0; i < mod->num_fhook_sites; i++)
 		sites[i] += (unsigned long)&sites[i] - base;
-	fhook_sites_sort(sites, mod->num_fhook_sites);
 
 	return mod->num_fhook_sites;
 }

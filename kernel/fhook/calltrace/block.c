@@ -467,7 +467,7 @@ int calltrace_address_lookup(unsigned long addr, unsigned long *size,
 
 /**
  * calltrace_get_kallsym() - the blocks, one after the other
- * @num: which, from 0
+ * @num: its number, from 0; reduced by how many blocks there are if it is not found
  * @value: set to its address
  * @name: set to its name, buffer of KSYM_NAME_LEN bytes
  *
@@ -475,14 +475,14 @@ int calltrace_address_lookup(unsigned long addr, unsigned long *size,
  *
  * Return: true, or false when there are no more.
  */
-bool calltrace_get_kallsym(unsigned int num, unsigned long *value, char *name)
+bool calltrace_get_kallsym(unsigned int *num, unsigned long *value, char *name)
 {
 	struct calltrace_choice *choice;
 	struct calltrace_block *block;
 
 	list_for_each_entry_rcu(choice, &calltrace_choices, list) {
 		list_for_each_entry(block, &choice->blocks, list) {
-			if (num--)
+			if ((*num)--)
 				continue;
 			*value = (unsigned long)block->base;
 			strscpy(name, BLOCK_NAME, KSYM_NAME_LEN);

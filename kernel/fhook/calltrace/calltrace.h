@@ -25,6 +25,7 @@
 #ifndef _FHOOK_CALLTRACE_H
 #define _FHOOK_CALLTRACE_H
 
+#include <linux/fhook_calltrace.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
@@ -280,6 +281,9 @@ int calltrace_blocks_make(struct calltrace_choice *choice,
 			  struct fhook_report *report);
 void calltrace_blocks_free(struct calltrace_choice *choice);
 void calltrace_blocks_announce(const struct calltrace_choice *choice, bool gone);
+int calltrace_address_lookup(unsigned long addr, unsigned long *size,
+			     unsigned long *offset, char *name);
+bool calltrace_get_kallsym(unsigned int *num, unsigned long *value, char *name);
 
 /* switch.c */
 int calltrace_switch(bool on, struct fhook_report *report);

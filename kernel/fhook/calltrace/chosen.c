@@ -21,6 +21,7 @@
 #include "calltrace.h"
 
 struct calltrace_choice *calltrace_chosen;
+bool calltrace_enabled;
 
 static const char *const reasons[CALLTRACE_REASONS] = {
 	[CALLTRACE_OK]		= "it can be traced",
@@ -76,7 +77,7 @@ static void hide_choice(struct fhook_retired *retired)
 	mutex_lock(&fhook_mutex);
 	list_del_rcu(&choice->list);
 	mutex_unlock(&fhook_mutex);
-	fhook_retire(retired, free_choice);
+	fhook_retire(retired, NULL, free_choice);
 }
 
 static int no_memory(struct fhook_report *report)
@@ -280,7 +281,7 @@ static void give_up(struct calltrace_choice *choice)
 {
 	calltrace_blocks_announce(choice, true);
 	if (!choice->pinned)
-		fhook_retire(&choice->retired, hide_choice);
+		fhook_retire(&choice->retired, NULL, hide_choice);
 }
 
 /**

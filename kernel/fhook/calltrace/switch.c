@@ -9,18 +9,17 @@
  * stub is left by one. What is in a stub meanwhile leaves it to where it would have
  * gone; the stubs stay until another choice takes the place of this one.
  *
- * Under fhook_mutex. calltrace_text_reserved() and the others that look addresses up
- * may be called from anywhere.
+ * Under fhook_mutex. is_reserved() and the others that look addresses up may be called
+ * from anywhere.
  */
 #define pr_fmt(fmt) "fhook: calltrace: " fmt
 
 #include <linux/cpu.h>
 #include <linux/err.h>
+#include <linux/init.h>
 #include <linux/memory.h>
 
 #include "calltrace.h"
-
-bool calltrace_enabled;
 
 static unsigned long site_stub(const struct calltrace_function *f, bool trace)
 {
@@ -148,6 +147,55 @@ static int change_exits(const struct calltrace_choice *choice,
 	return err;
 }
 
+/* What somebody else has overwritten meanwhile may lead to a stub for ever. */
+static void pin(struct calltrace_choice *choice, unsigned long addr)
+{
+	pr_err("%pS is not what call tracing left there, and stays; so do the stubs\n",
+	       (void *)addr);
+	choice->pinned = true;
+}
+
+/* A breakpoint that a debugger has put there, it takes away again. */
+static bool entry_is_lost(const struct calltrace_function *f)
+{
+	const struct fhook_set *set = xa_load(&f->table->used, f->site);
+
+	return fhook_set_is_stub(set) ||
+	       !fhook_arch_site_has(fhook_site_addr(f->table, f->site),
+				    fhook_set_state(set), fhook_set_dest(set));
+}
+
+static void look_for_lost(struct calltrace_choice *choice)
+{
+	const struct calltrace_function *f = choice->functions;
+	const struct calltrace_exit *exit = choice->exits;
+
+	/* Nobody is half-way through writing something there. */
+	guard(mutex)(&text_mutex);
+
+	for (; f < choice->functions + choice->num_functions; f++) {
+		if (!f->reason && f->table && entry_is_lost(f))
+			pin(choice, f->func);
+	}
+	for (; exit < choice->exits + choice->num_exits; exit++) {
+		if (!has_gone(choice, exit) &&
+		    !calltrace_arch_exit_is(exit, false))
+			pin(choice, exit->addr);
+	}
+}
+
+/* The entries lead nowhere any more: let the exits do so too. Needs no memory. */
+static void switch_off(void)
+{
+	if (!calltrace_enabled)
+		return;
+
+	calltrace_context_end();
+	change_exits(calltrace_chosen, NULL, false, NULL);
+	look_for_lost(calltrace_chosen);
+	calltrace_enabled = false;
+}
+
 static bool can_trace_any(const struct calltrace_choice *choice)
 {
 	const struct calltrace_function *f = choice->functions;
@@ -211,88 +259,13 @@ int calltrace_switch(bool on, struct fhook_report *report)
 	if (err)
 		return err;
 
-	calltrace_off();
+	switch_off();
 
 	return 0;
 }
 
-/* What somebody else has overwritten meanwhile may lead to a stub for ever. */
-static void pin(struct calltrace_choice *choice, unsigned long addr)
-{
-	pr_err("%pS is not what call tracing left there, and stays; so do the stubs\n",
-	       (void *)addr);
-	choice->pinned = true;
-}
-
-/* A breakpoint that a debugger has put there, it takes away again. */
-static bool entry_is_lost(const struct calltrace_function *f)
-{
-	const struct fhook_set *set = xa_load(&f->table->used, f->site);
-
-	return calltrace_has(f->table, f->site) ||
-	       !fhook_arch_site_has(fhook_site_addr(f->table, f->site),
-				    fhook_set_state(set), fhook_set_dest(set));
-}
-
-static void look_for_lost(struct calltrace_choice *choice)
-{
-	const struct calltrace_function *f = choice->functions;
-	const struct calltrace_exit *exit = choice->exits;
-
-	/* Nobody is half-way through writing something there. */
-	guard(mutex)(&text_mutex);
-
-	for (; f < choice->functions + choice->num_functions; f++) {
-		if (!f->reason && f->table && entry_is_lost(f))
-			pin(choice, f->func);
-	}
-	for (; exit < choice->exits + choice->num_exits; exit++) {
-		if (!has_gone(choice, exit) &&
-		    !calltrace_arch_exit_is(exit, false))
-			pin(choice, exit->addr);
-	}
-}
-
-/**
- * calltrace_off() - the entries lead nowhere any more: let the exits do so too
- *
- * Needs no memory, for fhook's off switch.
- */
-void calltrace_off(void)
-{
-	if (!calltrace_enabled)
-		return;
-
-	calltrace_context_end();
-	change_exits(calltrace_chosen, NULL, false, NULL);
-	look_for_lost(calltrace_chosen);
-	calltrace_enabled = false;
-}
-
-/**
- * calltrace_has() - is this function traced now?
- * @table: the table of its site
- * @site: the index of its site
- *
- * Return: true if it is, or if its slot, which somebody else has overwritten, may
- * lead to its stub again.
- */
-bool calltrace_has(struct fhook_table *table, u32 site)
-{
-	const struct fhook_set *set = xa_load(&table->used, site);
-
-	guard(preempt)();
-
-	return set && set->target && calltrace_is_stub(set->target);
-}
-
-/**
- * calltrace_forget() - the code of a module goes
- * @table: its table, whose slots are no-ops
- *
- * The code may still be running, and be left when the stubs have gone.
- */
-void calltrace_forget(const struct fhook_table *table)
+/* The code of a module may still be running, and be left when the stubs have gone. */
+static void forget(const struct fhook_table *table)
 {
 	struct calltrace_choice *choice;
 	struct calltrace_function *f;
@@ -327,16 +300,8 @@ last_exit(const struct calltrace_choice *choice, unsigned long addr)
 	return low ? &choice->exits[low - 1] : NULL;
 }
 
-/**
- * calltrace_text_reserved() - does a range touch an exit that is, or may be patched?
- * @start: address of the first byte
- * @end: address of the last byte
- *
- * For other owners of text. Any context, with preemption disabled.
- *
- * Return: true if it does.
- */
-bool calltrace_text_reserved(unsigned long start, unsigned long end)
+/* Does a range touch an exit that is, or may be patched? */
+static bool is_reserved(unsigned long start, unsigned long end)
 {
 	const struct calltrace_choice *choice = READ_ONCE(calltrace_chosen);
 	const struct calltrace_exit *exit;
@@ -349,3 +314,21 @@ bool calltrace_text_reserved(unsigned long start, unsigned long end)
 	return exit && exit->addr + CALLTRACE_EXIT_SIZE > start &&
 	       READ_ONCE(choice->functions[exit->function].table);
 }
+
+static struct fhook_extension extension = {
+	.is_stub	= calltrace_is_stub,
+	.goes_on	= calltrace_goes_on,
+	.lookup		= calltrace_address_lookup,
+	.symbol		= calltrace_get_kallsym,
+	.reserved	= is_reserved,
+	.off		= switch_off,
+	.forget		= forget,
+};
+
+static int __init calltrace_init(void)
+{
+	fhook_extension_add(&extension);
+
+	return 0;
+}
+core_initcall(calltrace_init);

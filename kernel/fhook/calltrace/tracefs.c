@@ -473,20 +473,24 @@ static const struct file_operations enable_fops = {
 	.write	= enable_write,
 };
 
-/**
- * calltrace_tracefs_init() - make the directory
- * @parent: fhook's
- */
-void __init calltrace_tracefs_init(struct dentry *parent)
+static int __init calltrace_tracefs_init(void)
 {
-	struct dentry *dir = tracefs_create_dir("calltrace", parent);
+	struct dentry *dir;
 
+	/* Made just before, by fhook_tracefs_init(). */
+	if (!fhook_tracefs_dir)
+		return 0;
+
+	dir = tracefs_create_dir("calltrace", fhook_tracefs_dir);
 	if (!dir)
-		return;
+		return 0;
 
 	tracefs_create_file("functions", 0600, dir, NULL, &functions_fops);
 	tracefs_create_file("block", 0400, dir, NULL, &block_fops);
 	tracefs_create_file("map", 0400, dir, NULL, &map_fops);
 	tracefs_create_file("enable", 0600, dir, NULL, &enable_fops);
 	calltrace_programs_init(dir);
+
+	return 0;
 }
+fs_initcall_sync(calltrace_tracefs_init);

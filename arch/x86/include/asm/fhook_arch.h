@@ -17,8 +17,8 @@
 #define FHOOK_SLOT_DISTANCE	9
 
 /* By the linker: offsets of vmlinux' slots from _text, sorted at build time. */
-extern const s32 __start_fhook_sites[];
-extern const s32 __stop_fhook_sites[];
+extern s32 __start_fhook_sites[];
+extern s32 __stop_fhook_sites[];
 
 /**
  * struct fhook_arch_tramp - which bytes of a trampoline were copied from where

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook: the lock, the list of hooks, and the life of a hook.
+ *
+ * Every decision is made under fhook_mutex: tables, sets, hooks and spans belong to
+ * its holder. Order of locks: fhook_mutex, module_mutex, text_mutex. A hook is in
+ * fhook_hooks exactly while it is registered; its memory stays until the last set
+ * with it is gone, since trampolines count in it.
+ */
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+DEFINE_MUTEX(fhook_mutex);
+LIST_HEAD(fhook_hooks);
+LIST_HEAD(fhook_tallies);
+
+/* Written under fhook_mutex, by switch.c. */
+bool fhook_switched_off;
+
+/**
+ * fhook_module_of() - the module that an address is in
+ * @addr: any address
+ *
+ * Return: the module, which nothing holds; NULL for the kernel.
+ */
+struct module *fhook_module_of(const void *addr)
+{
+	guard(preempt)();
+
+	return __module_address((unsigned long)addr);
+}
+
+/**
+ * fhook_hook_put() - a set with this hook is gone, or its registration is
+ * @hook: hook without filters and spans, freed with its last set
+ */
+void fhook_hook_put(struct fhook_hook *hook)
+{
+	lockdep_assert_held(&fhook_mutex);
+	if (--hook->sets)
+		return;
+
+	free_percpu(hook->stat);
+	kfree(hook);
+}
+
+/**
+ * fhook_hook_count() - how often a hook was hit
+ * @hook: the hook
+ * @hits: set to how often the callback was called
+ * @missed: set to how often the recursion guard refused to, or there was no room
+ *	for the return address
+ */
+void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed)
+{
+	int cpu;
+
+	*hits = 0;
+	*missed = 0;
+	for_each_possible_cpu(cpu) {
+		struct fhook_stat *stat = per_cpu_ptr(hook->stat, cpu);
+
+		*hits += READ_ONCE(stat->hits);
+		*missed += READ_ONCE(stat->missed);
+	}
+}
