@@ -22,7 +22,12 @@
 #include <asm/text-patching.h>
 #endif
 
-#include "../kernel/fhook/internal.h"
+#include "../kernel/fhook/arch.h"
+#include "../kernel/fhook/core.h"
+#include "../kernel/fhook/retire.h"
+#include "../kernel/fhook/set.h"
+#include "../kernel/fhook/sites.h"
+#include "../kernel/fhook/switch.h"
 #include "test_fhook.h"
 
 /**

@@ -19,7 +19,12 @@
 #include <linux/memory.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "arch.h"
+#include "change.h"
+#include "core.h"
+#include "report.h"
+#include "set.h"
+#include "sites.h"
 
 #define FIRST_CHANGES	16
 

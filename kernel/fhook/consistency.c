@@ -29,7 +29,9 @@
 #include <linux/stop_machine.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "consistency.h"
+#include "function.h"
+#include "report.h"
 
 #define TRIES		20
 #define WAIT_MS		25

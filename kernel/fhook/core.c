@@ -11,7 +11,7 @@
 #include <linux/percpu.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "core.h"
 
 DEFINE_MUTEX(fhook_mutex);
 LIST_HEAD(fhook_hooks);

@@ -18,8 +18,14 @@
  */
 #include <linux/percpu.h>
 #include <linux/slab.h>
+#include <asm/fhook_pieces.h>
 
-#include "internal.h"
+#include "core.h"
+#include "exits.h"
+#include "frame.h"
+#include "report.h"
+#include "retire.h"
+#include "set.h"
 
 /* What a task's stack has room for, so that one call does not take it all. */
 #define MAX_FRAME	(FHOOK_STACK_SIZE / 4)

@@ -8,7 +8,9 @@
  */
 #include <linux/rculist.h>
 
-#include "internal.h"
+#include "core.h"
+#include "extension.h"
+#include "sites.h"
 
 static LIST_HEAD(extensions);
 

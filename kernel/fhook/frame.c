@@ -30,8 +30,11 @@
 #include <linux/printk.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
+#include <asm/fhook_arch.h>
+#include <asm/fhook_pieces.h>
 
-#include "internal.h"
+#include "exits.h"
+#include "frame.h"
 
 static_assert(offsetof(struct fhook_frame, ret) == FHOOK_FRAME_RET);
 static_assert(offsetof(struct fhook_frame, key) == FHOOK_FRAME_KEY);

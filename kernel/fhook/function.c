@@ -13,7 +13,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "function.h"
+#include "report.h"
+#include "sites.h"
 
 /**
  * struct finder - a search for the functions of a name

@@ -19,7 +19,15 @@
 #include <linux/percpu.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "change.h"
+#include "core.h"
+#include "frame.h"
+#include "hook.h"
+#include "pattern.h"
+#include "report.h"
+#include "retire.h"
+#include "set.h"
+#include "span.h"
 
 static u64 last_seq;
 

@@ -14,7 +14,16 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "arch.h"
+#include "change.h"
+#include "core.h"
+#include "extension.h"
+#include "hook.h"
+#include "redirect.h"
+#include "replacers.h"
+#include "set.h"
+#include "sites.h"
+#include "span.h"
 
 static struct fhook_table *table_alloc(struct module *mod)
 {

@@ -20,7 +20,9 @@
 #include <linux/sort.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "pattern.h"
+#include "report.h"
+#include "sites.h"
 
 #define MOD_MARK	":mod:"
 

@@ -25,7 +25,15 @@
 #include <linux/module.h>
 #include <linux/timekeeping.h>
 
-#include "internal.h"
+#include "change.h"
+#include "consistency.h"
+#include "core.h"
+#include "function.h"
+#include "redirect.h"
+#include "replacers.h"
+#include "report.h"
+#include "set.h"
+#include "sites.h"
 
 LIST_HEAD(fhook_patches);
 

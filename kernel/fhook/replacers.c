@@ -15,7 +15,11 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "consistency.h"
+#include "core.h"
+#include "function.h"
+#include "replacers.h"
+#include "report.h"
 
 /**
  * struct replacer - a module with replacements of functions

@@ -12,7 +12,7 @@
 #include <linux/stdarg.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "report.h"
 
 /**
  * fhook_fail() - say what went wrong

@@ -19,7 +19,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "internal.h"
+#include "retire.h"
 
 static DEFINE_SPINLOCK(retired_lock);
 static LIST_HEAD(retired_queue);

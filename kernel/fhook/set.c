@@ -21,7 +21,13 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "arch.h"
+#include "core.h"
+#include "exits.h"
+#include "report.h"
+#include "retire.h"
+#include "set.h"
+#include "text.h"
 
 #define SET_HASH_BITS	9
 

@@ -19,7 +19,10 @@
 #include <linux/sort.h>
 #include <asm/sections.h>
 
-#include "internal.h"
+#include "arch.h"
+#include "core.h"
+#include "extension.h"
+#include "sites.h"
 
 static struct fhook_table fhook_vmlinux = {
 	.list	= LIST_HEAD_INIT(fhook_vmlinux.list),

@@ -12,7 +12,12 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "change.h"
+#include "core.h"
+#include "pattern.h"
+#include "report.h"
+#include "sites.h"
+#include "span.h"
 
 static int no_memory(struct fhook_report *report)
 {

@@ -17,7 +17,8 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "frame.h"
+#include "report.h"
 
 /* Written under fhook_mutex, before the tasks are looked at. */
 static bool stacks_wanted;

@@ -15,7 +15,14 @@
 #include <linux/memory.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "change.h"
+#include "core.h"
+#include "extension.h"
+#include "redirect.h"
+#include "set.h"
+#include "sites.h"
+#include "span.h"
+#include "switch.h"
 
 static int __init fhook_param(char *str)
 {

@@ -25,7 +25,11 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "internal.h"
+#include "arch.h"
+#include "extension.h"
+#include "retire.h"
+#include "set.h"
+#include "text.h"
 
 #define UNIT_SIZE	64
 #define CHUNK_SIZE	SZ_16K

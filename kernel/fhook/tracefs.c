@@ -23,7 +23,12 @@
 #include <linux/uaccess.h>
 
 #include "../trace/trace.h"
-#include "internal.h"
+#include "core.h"
+#include "redirect.h"
+#include "set.h"
+#include "sites.h"
+#include "span.h"
+#include "switch.h"
 
 /* The table that a position is in, counting all sites of all tables. */
 static struct fhook_table *table_at(loff_t pos, u32 *site)

@@ -25,7 +25,12 @@
 #include <asm/insn.h>
 #include <asm/patching.h>
 
-#include "../../../kernel/fhook/internal.h"
+#include "../../../kernel/fhook/arch.h"
+#include "../../../kernel/fhook/core.h"
+#include "../../../kernel/fhook/exits.h"
+#include "../../../kernel/fhook/extension.h"
+#include "../../../kernel/fhook/frame.h"
+#include "../../../kernel/fhook/set.h"
 
 /* The templates and struct fhook_regs have to agree, see fhook_64.S. */
 static_assert(offsetof(struct fhook_regs, frame_fp) == sizeof(struct pt_regs));

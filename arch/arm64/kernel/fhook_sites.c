@@ -39,7 +39,9 @@
 #include <asm/insn.h>
 #include <asm/patching.h>
 
-#include "../../../kernel/fhook/internal.h"
+#include "../../../kernel/fhook/arch.h"
+#include "../../../kernel/fhook/set.h"
+#include "../../../kernel/fhook/sites.h"
 
 static s32 *vmlinux_sites;
 

@@ -21,7 +21,9 @@
 #include <asm/ibt.h>
 #include <asm/text-patching.h>
 
-#include "../../../kernel/fhook/internal.h"
+#include "../../../kernel/fhook/arch.h"
+#include "../../../kernel/fhook/set.h"
+#include "../../../kernel/fhook/sites.h"
 
 /**
  * fhook_arch_func_offset() - how far behind the function its slot returns to

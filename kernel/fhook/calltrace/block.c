@@ -20,6 +20,8 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "../arch.h"
+#include "../report.h"
 #include "calltrace.h"
 
 #define BLOCK_NAME	"calltrace_block"

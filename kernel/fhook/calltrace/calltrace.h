@@ -31,7 +31,8 @@
 #include <linux/sizes.h>
 #include <asm/fhook_calltrace.h>
 
-#include "../internal.h"
+#include "../retire.h"
+#include "../sites.h"
 
 /* Processors leave out of a packet what addresses have in common above this. */
 #define CALLTRACE_WINDOW	SZ_64K

@@ -18,6 +18,11 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "../core.h"
+#include "../pattern.h"
+#include "../redirect.h"
+#include "../report.h"
+#include "../span.h"
 #include "calltrace.h"
 
 struct calltrace_choice *calltrace_chosen;

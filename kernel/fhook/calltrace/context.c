@@ -21,6 +21,7 @@
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 
+#include "../report.h"
 #include "calltrace.h"
 
 #define VALUES		256

@@ -23,6 +23,7 @@
 #include <linux/sort.h>
 #include <linux/static_call.h>
 
+#include "../function.h"
 #include "calltrace.h"
 
 /* More than a function has in practice: its own, and what was put aside. */

@@ -19,6 +19,13 @@
 #include <linux/init.h>
 #include <linux/memory.h>
 
+#include "../arch.h"
+#include "../change.h"
+#include "../core.h"
+#include "../extension.h"
+#include "../redirect.h"
+#include "../report.h"
+#include "../set.h"
 #include "calltrace.h"
 
 static unsigned long site_stub(const struct calltrace_function *f, bool trace)

@@ -26,6 +26,8 @@
 #include <linux/uaccess.h>
 
 #include "../../trace/trace_fhook.h"
+#include "../core.h"
+#include "../switch.h"
 #include "calltrace.h"
 
 /* The most that may be written: every function of a large kernel, by name. */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fhook: the lock, the list of hooks, and the life of a hook.
+ *
+ * The files of this directory, each of which calls only those before it:
+ *
+ *	report.c	errors, each with a sentence
+ *	core.c		the lock, the list of hooks, the life of a hook
+ *	extension.c	parts that let slots lead to stubs of their own
+ *	sites.c		tables of sites, and which set each site in use has
+ *	retire.c	freeing memory that a CPU may still be running in
+ *	text.c		memory of trampolines, and their names
+ *	frame.c		calls whose return is hooked
+ *	stack.c		the shadow stacks of tasks
+ *	exits.c		exit callbacks of the hooks of a set
+ *	set.c		sets of hooks, each with its trampoline
+ *	change.c	transactions: many sites from one set to another
+ *	pattern.c	filters: which functions a user means
+ *	span.c		which sites a hook has
+ *	hook.c		registration: the API
+ *	function.c	functions by name, and their code
+ *	consistency.c	switching a whole patch while no task is inside its functions
+ *	replacers.c	modules with replacements
+ *	redirect.c	replacing functions: the API
+ *	switch.c	everything off, and on again
+ *	module.c	modules and init memory that come and go
+ *	tracefs.c	the files in tracefs' fhook/
+ *	calltrace/	an extension: the sequence of calls, by a block of jumps
+ *
+ * Trampolines run without fhook_mutex and read only what was written into them;
+ * frame.c belongs to the task that runs; look-ups of addresses use RCU.
+ */
+#ifndef _FHOOK_CORE_H
+#define _FHOOK_CORE_H
+
+#include <linux/fhook.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/percpu-defs.h>
+#include <linux/types.h>
+
+#include "retire.h"
+
+struct fhook_filter;
+struct module;
+
+/**
+ * struct fhook_stat - what the trampolines count, per CPU and hook
+ * @hits: calls that the hook has seen
+ * @missed: calls refused by the recursion guard, or for want of room for the
+ *	return address
+ */
+struct fhook_stat {
+	u64	hits;
+	u64	missed;
+};
+
+/**
+ * struct fhook_hook - what fhook keeps of a registered ops
+ * @list: in fhook_hooks, in the order of their registration
+ * @ops: the ops
+ * @stat: its counters
+ * @spans: its sites
+ * @filter: which functions, for modules to come; NULL if given by address
+ * @notfilter: which of them not, or NULL
+ * @owner: module that the callback is in, pinned while @retired is queued
+ * @pinned: @owner is
+ * @exit: its exit callback while that may be called, else NULL; read without
+ *	the mutex
+ * @seq: when it was registered, for the order on a site
+ * @sets: sets and exits that it is in, retired ones too, and one while it is
+ *	registered; freed with the last
+ * @retired: for the grace period after unregistering
+ * @done: the user's callback after that
+ */
+struct fhook_hook {
+	struct list_head	list;
+	struct fhook_ops	*ops;
+	struct fhook_stat __percpu *stat;
+	struct list_head	spans;
+	struct fhook_filter	*filter;
+	struct fhook_filter	*notfilter;
+	struct module		*owner;
+	bool			pinned;
+	fhook_exit_t		exit;
+	u64			seq;
+	unsigned int		sets;
+	struct fhook_retired	retired;
+	fhook_done_t		done;
+};
+
+extern struct mutex fhook_mutex;
+extern struct list_head fhook_hooks;
+extern struct list_head fhook_tallies;
+extern bool fhook_switched_off;
+
+struct module *fhook_module_of(const void *addr);
+void fhook_hook_put(struct fhook_hook *hook);
+void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed);
+
+#endif /* _FHOOK_CORE_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fhook: functions by name, and their code.
+ */
+#ifndef _FHOOK_FUNCTION_H
+#define _FHOOK_FUNCTION_H
+
+#include <linux/fhook.h>
+#include <linux/fhook_redirect.h>
+#include <linux/types.h>
+
+struct module;
+
+/**
+ * struct fhook_range - the code of a function
+ * @start: its first byte
+ * @end: behind its last
+ */
+struct fhook_range {
+	unsigned long		start;
+	unsigned long		end;
+};
+
+/**
+ * struct fhook_ranges - functions that no task is to be in
+ * @num: how many
+ * @range: them
+ */
+struct fhook_ranges {
+	unsigned int		num;
+	struct fhook_range	range[] __counted_by(num);
+};
+
+/* Is an address in one of the functions? */
+static inline bool fhook_in_ranges(const struct fhook_ranges *ranges,
+				   unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < ranges->num; i++) {
+		if (addr >= ranges->range[i].start &&
+		    addr < ranges->range[i].end)
+			return true;
+	}
+
+	return false;
+}
+
+int fhook_redirect_find(struct fhook_redirect *redirect,
+			const struct module *coming,
+			struct fhook_report *report);
+struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
+					bool functions, bool replacements,
+					struct fhook_report *report);
+
+#endif /* _FHOOK_FUNCTION_H */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * fhook: hooks of modules that go.
+ */
+#ifndef _FHOOK_HOOK_H
+#define _FHOOK_HOOK_H
+
+#include "core.h"
+
+void fhook_hook_detach(struct fhook_hook *hook);
+
+#endif /* _FHOOK_HOOK_H */
