@@ -159,6 +159,7 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 	const struct fhook_change *same;
 	unsigned int func_offset;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (fhook_set_has(old, hook))
 		return 0;
 
@@ -193,6 +194,7 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 	struct fhook_set *old = xa_load(&table->used, site);
 	const struct fhook_change *same;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (!fhook_set_has(old, hook))
 		return 0;
 
@@ -224,6 +226,7 @@ int fhook_txn_redirect(struct fhook_txn *txn, struct fhook_table *table,
 	struct fhook_set *old = xa_load(&table->used, site);
 	unsigned int func_offset;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (is_lost(table, site, old) && !txn->detach)
 		return txn->skip_foreign ? 0 : fail_foreign(table, site,
 							    txn->report);
@@ -298,6 +301,7 @@ bool fhook_table_clear(struct fhook_table *table)
 	unsigned long site, addr;
 	bool all = true;
 
+	lockdep_assert_held(&fhook_mutex);
 	mutex_lock(&text_mutex);
 	xa_for_each(&table->used, site, set) {
 		addr = fhook_site_addr(table, site);
@@ -387,6 +391,7 @@ int fhook_txn_commit(struct fhook_txn *txn)
 {
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	mutex_lock(&text_mutex);
 	err = verify_all(txn);
 	if (!err)
@@ -412,6 +417,7 @@ void fhook_txn_abort(struct fhook_txn *txn)
 {
 	struct fhook_change *c;
 
+	lockdep_assert_held(&fhook_mutex);
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {
 		if (!c->old)
 			xa_release(&c->table->used, c->site);
@@ -430,6 +436,7 @@ int fhook_txn_reverse(struct fhook_txn *txn, const struct fhook_txn *other)
 {
 	unsigned int i;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (!other->num)
 		return 0;
 
@@ -461,6 +468,7 @@ void fhook_txn_hold(struct fhook_txn *txn)
 {
 	unsigned int i;
 
+	lockdep_assert_held(&fhook_mutex);
 	for (i = 0; i < txn->num; i++)
 		fhook_set_get(txn->changes[i].new);
 }
@@ -477,6 +485,7 @@ void fhook_txn_commit_held(struct fhook_txn *txn)
 	struct fhook_change *c;
 	unsigned int i;
 
+	lockdep_assert_held(&fhook_mutex);
 	for (i = 0; i < txn->num; i++) {
 		c = &txn->changes[i];
 		c->old = xa_load(&c->table->used, c->site);
@@ -499,6 +508,7 @@ void fhook_txn_abort_held(struct fhook_txn *txn)
 {
 	unsigned int i;
 
+	lockdep_assert_held(&fhook_mutex);
 	for (i = 0; i < txn->num; i++)
 		fhook_set_put(txn->changes[i].new);
 	fhook_txn_abort(txn);

@@ -58,6 +58,7 @@ void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed)
 {
 	int cpu;
 
+	lockdep_assert_held(&fhook_mutex);
 	*hits = 0;
 	*missed = 0;
 	for_each_possible_cpu(cpu) {

@@ -93,6 +93,7 @@ int fhook_exits_make(struct fhook_set *set, struct fhook_report *report)
 	struct fhook_exits *exits;
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (!num)
 		return 0;
 	if (num > MAX_EXITS)
@@ -151,6 +152,7 @@ static void free_retired(struct fhook_retired *retired)
  */
 void fhook_exits_put(struct fhook_exits *exits, bool used)
 {
+	lockdep_assert_held(&fhook_mutex);
 	if (!exits)
 		return;
 

@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "core.h"
 #include "function.h"
 #include "report.h"
 #include "sites.h"
@@ -145,6 +146,7 @@ int fhook_redirect_find(struct fhook_redirect *redirect,
 	struct fhook_table *table;
 	int err, site;
 
+	lockdep_assert_held(&fhook_mutex);
 	err = parse_name(redirect->func, &finder, report);
 	if (err)
 		return err;
@@ -318,6 +320,7 @@ struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
 	const struct fhook_redirect *r = patch->redirects;
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	parts.ranges = kzalloc(sizeof(*parts.ranges), GFP_KERNEL);
 	err = parts.ranges ? 0 : -ENOMEM;
 	for (; r < patch->redirects + patch->num && !err; r++) {

@@ -515,6 +515,7 @@ void fhook_hook_detach(struct fhook_hook *hook)
 	LIST_HEAD(none);
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	err = fhook_spans_change(&txn, hook, &hook->spans, &none);
 	if (err)
 		pr_warn("%s: %s; its functions keep their trampolines, without the call\n",

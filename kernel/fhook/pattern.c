@@ -20,6 +20,7 @@
 #include <linux/sort.h>
 #include <linux/string.h>
 
+#include "core.h"
 #include "pattern.h"
 #include "report.h"
 #include "sites.h"
@@ -420,6 +421,7 @@ void fhook_filter_select(struct fhook_filter *filter,
 	};
 	unsigned int i;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (table->mod) {
 		select_module(&s);
 		return;

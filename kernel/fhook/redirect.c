@@ -73,6 +73,7 @@ const struct fhook_patch *fhook_patch_of(const struct fhook_table *table,
 {
 	const struct fhook_patch *patch;
 
+	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(patch, &fhook_patches, list) {
 		if (find_in(patch, end_of(patch), table, site))
 			return patch;
@@ -689,6 +690,7 @@ int fhook_patches_attach(struct module *mod, struct fhook_report *report)
 	struct fhook_patch *patch;
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(patch, &fhook_patches, list) {
 		err = find_all(patch, mod, report);
 		if (!err)
@@ -727,6 +729,7 @@ void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last,
 	struct fhook_patch *patch;
 	struct fhook_redirect *r;
 
+	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(patch, &fhook_patches, list) {
 		for (r = patch->redirects; r < end_of(patch); r++) {
 			/* Nobody is to look for it until the module is back. */

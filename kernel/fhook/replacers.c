@@ -85,6 +85,7 @@ int fhook_replacers_add(const struct fhook_patch *patch,
 	struct module *mod;
 	unsigned int i;
 
+	lockdep_assert_held(&fhook_mutex);
 	for (i = 0; i < patch->num; i++) {
 		mod = module_of(&patch->redirects[i]);
 		if (mod && !replacer_of(mod) && replacer_add(mod))
@@ -110,6 +111,7 @@ void fhook_replacers_pin(const struct fhook_patch *patch)
 	struct module *mod;
 	unsigned int i;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
 		return;
 

@@ -318,6 +318,7 @@ struct fhook_set *fhook_set_with(struct fhook_set *old, bool redirected,
 	struct fhook_set *set;
 	bool placed = false;
 
+	lockdep_assert_held(&fhook_mutex);
 	spec.hooks = hook_list(old_num, report);
 	if (!spec.hooks)
 		return ERR_PTR(-ENOMEM);
@@ -391,6 +392,7 @@ struct fhook_set *fhook_set_redirected(struct fhook_set *old,
 		.func_offset	= func_offset,
 	};
 
+	lockdep_assert_held(&fhook_mutex);
 	return set_variant(&spec, old, NULL, report);
 }
 
@@ -416,6 +418,7 @@ struct fhook_set *fhook_set_without(struct fhook_set *old, bool redirected,
 		.func_offset	= old->func_offset,
 	};
 
+	lockdep_assert_held(&fhook_mutex);
 	return set_variant(&spec, old, hook, report);
 }
 
@@ -442,6 +445,7 @@ bool fhook_set_has(const struct fhook_set *set, const struct fhook_hook *hook)
  */
 void fhook_set_get(struct fhook_set *set)
 {
+	lockdep_assert_held(&fhook_mutex);
 	if (set && !set->users++)
 		list_del_init(&set->retired.list);
 }
@@ -473,6 +477,7 @@ static void fhook_set_free(struct fhook_retired *retired)
  */
 void fhook_set_put(struct fhook_set *set)
 {
+	lockdep_assert_held(&fhook_mutex);
 	if (!set || --set->users)
 		return;
 
@@ -489,6 +494,7 @@ void fhook_set_drop_unused(void)
 {
 	struct fhook_set *set, *tmp;
 
+	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry_safe(set, tmp, &unused_sets, retired.list) {
 		list_del(&set->retired.list);
 		hash_del(&set->node);
@@ -509,6 +515,7 @@ void fhook_set_kill(struct fhook_hook *hook)
 	struct fhook_set *set;
 	unsigned int i, bucket;
 
+	lockdep_assert_held(&fhook_mutex);
 	mutex_lock(&text_mutex);
 	hash_for_each(fhook_sets, bucket, set, node) {
 		for (i = 0; i < set->num; i++) {

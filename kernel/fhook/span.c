@@ -62,6 +62,7 @@ struct fhook_span *fhook_span_select(struct fhook_hook *hook,
 	unsigned long *bits, *not;
 	struct fhook_span *span;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (!hook->filter)
 		return NULL;
 
@@ -111,6 +112,7 @@ int fhook_spans_select(struct fhook_hook *hook, struct list_head *spans,
 	struct fhook_span *span;
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	fhook_filter_reset(hook->filter);
 	list_for_each_entry(table, &fhook_tables, list) {
 		span = fhook_span_select(hook, table, report);
@@ -140,6 +142,7 @@ int fhook_spans_by_addr(struct list_head *spans, const unsigned long *addrs,
 	unsigned int i;
 	int site, err;
 
+	lockdep_assert_held(&fhook_mutex);
 	for (i = 0; i < num; i++) {
 		table = fhook_table_of(addrs[i]);
 		if (table && fhook_table_find(table, addrs[i]) >= 0)
@@ -245,6 +248,7 @@ int fhook_spans_change(struct fhook_txn *txn, struct fhook_hook *hook,
 	struct fhook_table *table;
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(table, &fhook_tables, list) {
 		err = span_diff(txn, hook, table, fhook_span_find(old, table),
 				fhook_span_find(new, table));

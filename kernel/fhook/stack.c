@@ -17,6 +17,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "core.h"
 #include "frame.h"
 #include "report.h"
 
@@ -113,6 +114,7 @@ int fhook_stacks_want(struct fhook_report *report)
 	unsigned int num, left;
 	bool enough;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (!first && !READ_ONCE(stacks_short))
 		return 0;
 

@@ -26,6 +26,7 @@
 #include <linux/vmalloc.h>
 
 #include "arch.h"
+#include "core.h"
 #include "extension.h"
 #include "retire.h"
 #include "set.h"
@@ -139,6 +140,7 @@ void *fhook_text_alloc(struct fhook_set *set, unsigned long site,
 	struct text_chunk *chunk;
 	unsigned int first = 0;
 
+	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(chunk, &text_chunks, list) {
 		if (!chunk_in_reach(chunk, site))
 			continue;
@@ -188,6 +190,7 @@ static void announce(const struct fhook_set *set, bool gone)
 void fhook_text_write(struct fhook_set *set, const void *code,
 		      unsigned int size)
 {
+	lockdep_assert_held(&fhook_mutex);
 	fhook_arch_text_write(set->text, code, size);
 	set->announced = true;
 	announce(set, false);
@@ -222,6 +225,7 @@ void fhook_text_free(struct fhook_set *set)
 	unsigned int units = DIV_ROUND_UP(set->size, UNIT_SIZE);
 	struct text_chunk *chunk = chunk_of((unsigned long)set->text);
 
+	lockdep_assert_held(&fhook_mutex);
 	if (set->announced)
 		announce(set, true);
 	fhook_arch_text_clear(set->text, units * UNIT_SIZE);
