@@ -28,7 +28,7 @@ help:
 	@echo "make bench     count what a hook and a call trace cost, with rivals side by side (ARCH=)"
 	@echo "make lint      static checks"
 	@echo "make check     prove the series: same tree by both routes, every commit builds, lint;"
-	@echo "               hours of two cores, but for what patches/built knows"
+	@echo "               hours of two cores, the first time"
 	@echo "make series    write the complete mailable series to build/series"
 	@echo
 	@echo "make deps      install the Debian packages that are missing, for all of this"
