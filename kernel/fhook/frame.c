@@ -26,6 +26,7 @@
 #include <linux/bug.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/rethook.h>
@@ -35,6 +36,12 @@
 
 #include "exits.h"
 #include "frame.h"
+
+/*
+ * The bits of the contexts of this CPU in which a callback is running. Only
+ * trampolines and this file read and write it, with preemption disabled.
+ */
+DEFINE_PER_CPU(unsigned int, fhook_guard);
 
 static_assert(offsetof(struct fhook_frame, ret) == FHOOK_FRAME_RET);
 static_assert(offsetof(struct fhook_frame, key) == FHOOK_FRAME_KEY);

@@ -42,12 +42,6 @@ static_assert(FHOOK_SOFTIRQ_MASK == SOFTIRQ_MASK);
 static_assert(FHOOK_HARDIRQ_MASK == HARDIRQ_MASK);
 static_assert(FHOOK_NMI_MASK == NMI_MASK);
 
-/*
- * The bits of the contexts of this CPU in which a callback is running. Only
- * trampolines and frame.c read and write it, with preemption disabled.
- */
-DEFINE_PER_CPU(unsigned int, fhook_guard);
-
 /* The literals: of all, and of each hook. */
 enum {
 	LITERAL_GUARD,

@@ -45,12 +45,6 @@ static_assert(FHOOK_SOFTIRQ_OFFSET == SOFTIRQ_OFFSET);
 static_assert(FHOOK_HARDIRQ_MASK == HARDIRQ_MASK);
 static_assert(FHOOK_NMI_MASK == NMI_MASK);
 
-/*
- * The bits of the contexts of this CPU in which a callback is running. Only
- * trampolines and frame.c read and write it, with preemption disabled.
- */
-DEFINE_PER_CPU(unsigned int, fhook_guard);
-
 /* A conditional or plain branch with a 32-bit displacement. */
 #define JCC32_SIZE	6
 #define JNZ		0x85
