@@ -12,10 +12,8 @@
  * Functions that have been inlined are not seen. A function that does not return needs
  * nothing. An exception that leaves a function is not seen there, but where it lands.
  *
- * Symbols and debug information stay as they are. Where there was no room for a program
- * header more, strip and objcopy would damage the result, which is said.
+ * Symbols and debug information stay as they are, and strip and objcopy can copy the result.
  */
-#include <stdio.h>
 #include "rewrite.h"
 
 int main(int argc, char **argv)
@@ -31,11 +29,8 @@ int main(int argc, char **argv)
 	ret = rw->run.output ? 0 :
 	      fault_say(&fault, "The result is a program: say where with -o FILE.");
 	ret = ret ?: choose_all(rw, &fault);
+	ret = ret ?: file_check(&rw->image, &fault);
 	ret = ret ?: emit_all(rw, &fault);
 	ret = ret ?: file_write(rw, &fault);
-	if (!ret && !file_headers_stay(rw))
-		fprintf(stderr,
-			"fhook-rewrite: never strip the result or copy it with objcopy: %s.\n",
-			"it has no room for program headers where they put them");
 	return instrument_finish(&rw->run, ret, &fault);
 }

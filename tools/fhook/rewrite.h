@@ -255,8 +255,8 @@ int unwind_emit(struct rewrite *rw, struct fault *fault);
 /* rewrite_file.c: from code to a file */
 u64 file_new_address(const struct rewrite *rw);
 size_t file_head_size(const struct rewrite *rw);
-/* Do the program headers stay where they are, so that other tools can copy the file? */
-bool file_headers_stay(const struct rewrite *rw);
+/* Is there room for what is added to its program headers? Returns 0, or -1 and a sentence. */
+int file_check(const struct elf_image *image, struct fault *fault);
 int file_write(struct rewrite *rw, struct fault *fault);
 
 #endif /* FHOOK_REWRITE_H */

@@ -4,16 +4,12 @@
  *
  * What the file has stays where it is. Behind everything comes a new segment, with a
  * build id if the file has none, the block, and the code that runs elsewhere with its
- * unwind information; and after that, the parts that are not loaded: records, names of sections,
- * and their headers.
+ * unwind information; and after that, the parts that are not loaded: records, names of
+ * sections, and their headers.
  *
- * There is one program header more. It takes the place of a note that another header
- * has as well, or of nothing where the linker has left room: then strip and objcopy can
- * copy the file. Otherwise all program headers go to the beginning of the new segment,
- * and those tools put them where they are in nobody's way but the program's: so it is
- * said. The segment is then as far from the beginning of the file as its address is from
- * that of the program, for that is how old loaders find the headers; but not over the
- * large .bss of a program, which would be in the file.
+ * There is one program header more, where the others are, for strip and objcopy put them
+ * there whatever they find. Where the linker has left no room, it takes the place of that
+ * of a note, which stays in its section. A file that has neither is refused.
  *
  * The file gets a build id of its own: a map of what it was made of is not its map.
  */
@@ -28,9 +24,6 @@
 #define NEW_SECTIONS	7
 #define NEW_SEGMENTS	2
 #define ID_SIZE		20
-
-/* More nothing than this, for a .bss, is not in the file. */
-#define HOLE_MOST	(16 << 20)
 
 /* A note as the linker makes it: header, "GNU", the id. */
 struct id_note {
@@ -62,34 +55,53 @@ static u64 align(u64 value, u64 to)
 	return (value + to - 1) / to * to;
 }
 
-static u64 base_of(const struct elf_image *image)
+/* Do two headers say the same bytes of the file? */
+static bool is_same(const Elf64_Phdr *a, const Elf64_Phdr *b)
 {
-	size_t i;
-
-	for (i = 0; i < image->header->e_phnum; i++) {
-		if (image->segments[i].p_type == PT_LOAD)
-			return image->segments[i].p_vaddr - image->segments[i].p_offset;
-	}
-	return 0;
+	return a->p_offset == b->p_offset && a->p_filesz == b->p_filesz;
 }
 
-/* The header of a note that is told by another one, too; or the one after the last. */
-static size_t spare_header(const struct elf_image *image)
+/* How much a header of notes would be missed; 0: it must stay. */
+static int rank_of(const struct elf_image *image, const Elf64_Phdr *note)
 {
 	const Elf64_Phdr *segments = image->segments;
-	size_t count = image->header->e_phnum, note, property;
+	bool has_property = false;
+	size_t i, id_size;
+	const u8 *id;
 
-	for (property = 0; property < count; property++) {
-		if (segments[property].p_type == PT_GNU_PROPERTY)
-			break;
+	if (note->p_type != PT_NOTE)
+		return 0;
+	for (i = 0; i < image->header->e_phnum; i++) {
+		if (segments[i].p_type != PT_GNU_PROPERTY)
+			continue;
+		has_property = true;
+		if (is_same(segments + i, note))
+			return 3;
 	}
-	for (note = 0; property < count && note < count; note++) {
-		if (segments[note].p_type == PT_NOTE &&
-		    segments[note].p_offset == segments[property].p_offset &&
-		    segments[note].p_filesz == segments[property].p_filesz)
-			return note;
+	id = elf_build_id(image, &id_size);
+	if (id && id - image->data - note->p_offset < note->p_filesz)
+		return 1;
+	/* Where no header is for properties, they are looked for in the notes. */
+	return has_property ? 2 : 1;
+}
+
+/*
+ * The header that is missed least: of a note that another header has, too; of another one,
+ * which stays in its section; of the build id. Or the one after the last.
+ */
+static size_t spare_header(const struct elf_image *image)
+{
+	size_t spare = image->header->e_phnum, i;
+	int rank, best = 0;
+
+	for (i = 0; i < image->header->e_phnum; i++) {
+		rank = rank_of(image, image->segments + i);
+		if (rank > best) {
+			best = rank;
+			spare = i;
+		}
 	}
-	return count;
+	return spare;
 }
 
 /* Loaded bytes after the program headers that belong to nothing. */
@@ -127,16 +139,20 @@ static size_t room_for_headers(const struct elf_image *image)
 	return at - start;
 }
 
-/* How many more program headers have room where the others are? */
-static size_t more_headers(const struct elf_image *image)
+/* One where there is room, or in the place of another one? A note of the id needs no header. */
+static bool has_room_for_header(const struct elf_image *image)
 {
-	return (spare_header(image) < image->header->e_phnum) +
-	       room_for_headers(image) / sizeof(Elf64_Phdr);
+	return room_for_headers(image) >= sizeof(Elf64_Phdr) ||
+	       spare_header(image) < image->header->e_phnum;
 }
 
-bool file_headers_stay(const struct rewrite *rw)
+int file_check(const struct elf_image *image, struct fault *fault)
 {
-	return more_headers(&rw->image) > 0;
+	if (has_room_for_header(image))
+		return 0;
+	return fault_say(fault,
+			 "%s has no room for one more program header: link it with -Wl,--build-id.",
+			 image->path);
 }
 
 /* The end of the segments that there are. */
@@ -147,42 +163,22 @@ static u64 end_of_loads(const struct elf_image *image)
 	return last ? last->p_vaddr + last->p_memsz : 0;
 }
 
-/* Has the new segment a place in the file that says nothing of its address? */
-static bool is_dense(const struct rewrite *rw)
-{
-	const struct elf_image *image = &rw->image;
-
-	return file_headers_stay(rw) ||
-	       end_of_loads(image) > base_of(image) + image->size + HOLE_MOST;
-}
-
 u64 file_new_address(const struct rewrite *rw)
 {
-	const struct elf_image *image = &rw->image;
-	u64 end = end_of_loads(image), of_file = base_of(image) + image->size;
-
-	if (!is_dense(rw) && of_file > end)
-		end = of_file;
-	return align(end, rw->code.arch->page);
+	return align(end_of_loads(&rw->image), rw->code.arch->page);
 }
 
 /* What is to be taken from its address to have its place in the file. */
 static u64 new_base(const struct rewrite *rw)
 {
-	if (!is_dense(rw))
-		return base_of(&rw->image);
 	return file_new_address(rw) - align(rw->image.size, rw->code.arch->page);
 }
 
 size_t file_head_size(const struct rewrite *rw)
 {
-	size_t headers = 0, id_size;
+	size_t id_size;
 
-	if (!file_headers_stay(rw))
-		headers = (rw->image.header->e_phnum + NEW_SEGMENTS) * sizeof(Elf64_Phdr);
-	if (!elf_build_id(&rw->image, &id_size))
-		headers += sizeof(struct id_note);
-	return align(headers, 64);
+	return elf_build_id(&rw->image, &id_size) ? 0 : align(sizeof(struct id_note), 64);
 }
 
 /* Where the new segment ends. */
@@ -247,30 +243,32 @@ static void move_segment(Elf64_Phdr *segment, const struct output *out, u64 addr
 	segment->p_memsz = size;
 }
 
-/* All program headers, with those that are new, and without one that is not needed. */
+/* All program headers, with those that are new, and without one that is in their way. */
 static size_t list_segments(struct rewrite *rw, const struct output *out, Elf64_Phdr *to,
 			    const Elf64_Phdr *load, bool has_id)
 {
 	const struct elf_image *image = &rw->image;
-	const size_t spare = file_headers_stay(rw) ? spare_header(image) : image->header->e_phnum;
-	size_t i, last = 0, count = 0;
+	const size_t count = image->header->e_phnum, room = room_for_headers(image);
+	const size_t most = count + room / sizeof(*to);
+	const size_t spare = count < most ? count : spare_header(image);
+	size_t i, last = 0, n = 0;
 	Elf64_Phdr note = { .p_type = PT_NOTE, .p_flags = PF_R, .p_align = 4 };
 
 	move_segment(&note, out, rw->block - sizeof(struct id_note), sizeof(struct id_note));
-	for (i = 0; i < image->header->e_phnum; i++) {
+	for (i = 0; i < count; i++) {
 		if (image->segments[i].p_type == PT_LOAD)
 			last = i;
 	}
-	for (i = 0; i < image->header->e_phnum; i++) {
+	for (i = 0; i < count; i++) {
 		if (i != spare)
-			to[count++] = image->segments[i];
+			to[n++] = image->segments[i];
 		if (i == last)
-			to[count++] = *load;
+			to[n++] = *load;
 	}
 	/* Our tools find it by its section. */
-	if (!has_id && (!file_headers_stay(rw) || more_headers(image) > 1))
-		to[count++] = note;
-	return count;
+	if (!has_id && n < most)
+		to[n++] = note;
+	return n;
 }
 
 static int add_segment(struct rewrite *rw, struct output *out, u64 address, u64 size, bool has_id)
@@ -287,14 +285,10 @@ static int add_segment(struct rewrite *rw, struct output *out, u64 address, u64 
 		return -1;
 	move_segment(&load, out, address, size);
 	count = list_segments(rw, out, to, &load, has_id);
-	if (!file_headers_stay(rw))
-		header->e_phoff = load.p_offset;
 	for (i = 0; i < count; i++) {
-		if (to[i].p_type == PT_PHDR && file_headers_stay(rw)) {
+		if (to[i].p_type == PT_PHDR) {
 			to[i].p_filesz = count * sizeof(*to);
 			to[i].p_memsz = to[i].p_filesz;
-		} else if (to[i].p_type == PT_PHDR) {
-			move_segment(to + i, out, address, count * sizeof(*to));
 		} else if (to[i].p_type == PT_GNU_EH_FRAME && rw->table_at) {
 			move_segment(to + i, out, rw->table_at, rw->table_size);
 		}
