@@ -61,6 +61,12 @@ echo '# nothing' > empty.list
 clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c -o odd.bc odd.c
 gcc -O2 -Wl,--build-id -o plain "$programs/shapes.c"
 strip -o stripped plain
+gcc -O1 -shared -fPIC -Wl,--build-id -o other.debug "$programs/shapes.c"
+gcc -O1 -shared -fPIC -Wl,--build-id -o exports -x c - <<-'END'
+	static __attribute__((noinline, noclone)) int inner(int n) { return n * 3; }
+	int outer(int n) { return inner(n) + 1; }
+END
+strip exports
 head -c 3000 plain > short
 echo 'no program' > text
 
@@ -108,7 +114,26 @@ refuses "is instrumented already" $source -F plain twice.c
 
 refuses "is t_fib meant?" $rewrite -F t_fip plain
 refuses "is not in this file: it comes from a library" $rewrite -F printf plain
-refuses "build it without -s" $rewrite -F t_fib stripped
+refuses "build it without -s, or give its debug file with -d" $rewrite -F t_fib stripped
+refuses "is stripped, and only what it exports has a name: give its debug file with -d" \
+	$rewrite -F inner exports
+refuses "other.debug is not the debug file of stripped: it has another build id" \
+	$rewrite -F t_fib -d other.debug stripped
+refuses "stripped has no symbols: it is no debug file" $rewrite -F t_fib -d stripped stripped
+# By the debug file it is what it would have been without strip.
+objcopy --only-keep-debug plain plain.debug
+"$tools/fhook-rewrite" -F t_fib -o whole.new plain
+"$tools/fhook-rewrite" -F t_fib -d plain.debug -o stripped.new stripped
+for file in whole stripped; do
+	"$tools/fhook" calltrace map $file.new | awk '$1 == "stub" { print $4, $6 }' > $file.stubs
+done
+cmp whole.stubs stripped.stubs || status=1
+[ "$(wc -l < whole.stubs)" -ge 2 ] || status=1
+for file in plain stripped; do
+	"$tools/fhook-attach" -n -a 0x10000000 -F t_fib -d plain.debug $file |
+		sed 's/^[^ ]* //' > $file.attached
+done
+cmp plain.attached stripped.attached || status=1
 refuses "is not an ELF file" $rewrite -F t_fib text
 refuses "is cut off or damaged" $rewrite -F t_fib short
 refuses "cannot be done" $rewrite -F t_goto plain

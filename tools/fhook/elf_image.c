@@ -383,6 +383,21 @@ void elf_close(struct elf_image *image)
 	memset(image, 0, sizeof(*image));
 }
 
+void elf_take_symbols(struct elf_image *image, struct elf_image *debug)
+{
+	free(image->symbols);
+	free(image->by_name);
+	image->symbols = debug->symbols;
+	image->by_name = debug->by_name;
+	image->nr_symbols = debug->nr_symbols;
+	image->room_symbols = debug->room_symbols;
+	image->stripped = false;
+	debug->symbols = NULL;
+	debug->by_name = NULL;
+	debug->nr_symbols = 0;
+	debug->room_symbols = 0;
+}
+
 /* The first symbol behind an address, or at it. */
 static size_t symbols_from(const struct elf_image *image, u64 address, bool at)
 {

@@ -63,6 +63,9 @@ struct elf_image {
 int elf_open(struct elf_image *image, const char *path, struct fault *fault);
 void elf_close(struct elf_image *image);
 
+/* The functions of an image are those of its debug file, which stays open for their names. */
+void elf_take_symbols(struct elf_image *image, struct elf_image *debug);
+
 const char *elf_section_name(const struct elf_image *image, const Elf64_Shdr *section);
 Elf64_Shdr *elf_section(const struct elf_image *image, const char *name);
 

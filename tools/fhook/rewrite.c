@@ -7,25 +7,28 @@
  * No code is moved: what stands where a function is entered or left is replaced by a
  * jump to a stub, in a segment that is added, and a copy of it runs there. A function is
  * done with all of its entries and exits, or refused with a reason. Only functions that
- * symbols name can be in the list; in a stripped file, those are the exported ones.
+ * symbols name can be in the list; in a stripped file, those are the exported ones, or
+ * those that its debug file names.
  *
  * Functions that have been inlined are not seen. A function that does not return needs
  * nothing. An exception that leaves a function is not seen there, but where it lands.
  *
  * Symbols and debug information stay as they are, and strip and objcopy can copy the result.
  */
+#include <argp.h>
 #include "rewrite.h"
 
 int main(int argc, char **argv)
 {
 	static struct rewrite rewrite;
+	static const struct argp_child more[] = { { .argp = &choose_argp }, { } };
 	struct rewrite *rw = &rewrite;
 	struct fault fault;
 	int ret;
 
 	instrument_parse(&rw->run, argc, argv, "IN",
 			 "Put stubs for a call trace into an executable or a shared library.",
-			 NULL);
+			 more);
 	ret = rw->run.output ? 0 :
 	      fault_say(&fault, "The result is a program: say where with -o FILE.");
 	ret = ret ?: choose_all(rw, &fault);

@@ -163,7 +163,7 @@ struct patch {
 struct rewrite {
 	struct instrument run;
 	bool at_run_time;
-	struct elf_image image;
+	struct elf_image image, debug;
 	struct code code;
 	struct function *functions;
 	size_t nr_functions, room_functions;
@@ -196,6 +196,7 @@ struct rewrite {
 };
 
 /* rewrite_choose.c: from a file and a list to functions, whose points are planned */
+extern const struct argp choose_argp;
 int choose_all(struct rewrite *rw, struct fault *fault);
 
 /* rewrite_code.c: reading code */

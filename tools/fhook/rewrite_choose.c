@@ -5,6 +5,7 @@
  * Names of one place are one function. Its code is what its symbol says, the parts that
  * compilers put elsewhere and name after it, and what has no name and only it comes to.
  */
+#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +296,45 @@ static int find_imported(struct rewrite *rw)
 	return 0;
 }
 
+static const char *debug_file;
+
+static const struct argp_option options[] = {
+	{ "debug-file", 'd', "FILE", 0, "Take the names of functions from this file of symbols",
+	  0 },
+	{ }
+};
+
+static error_t parse(int key, char *text, struct argp_state *state __unused)
+{
+	if (key != 'd')
+		return ARGP_ERR_UNKNOWN;
+	debug_file = text;
+	return 0;
+}
+
+const struct argp choose_argp = { .options = options, .parser = parse };
+
+/* What strip has taken away, where it was kept in a file of its own. */
+static int read_debug_file(struct rewrite *rw, struct fault *fault)
+{
+	size_t size = 0, debug_size = 0;
+	const u8 *id, *debug_id;
+
+	if (!debug_file)
+		return 0;
+	if (elf_open(&rw->debug, debug_file, fault))
+		return -1;
+	id = elf_build_id(&rw->image, &size);
+	debug_id = elf_build_id(&rw->debug, &debug_size);
+	if (!id || !debug_id || size != debug_size || memcmp(id, debug_id, size))
+		return fault_say(fault, "%s is not the debug file of %s: it has another build id.",
+				 debug_file, rw->image.path);
+	if (rw->debug.stripped)
+		return fault_say(fault, "%s has no symbols: it is no debug file.", debug_file);
+	elf_take_symbols(&rw->image, &rw->debug);
+	return 0;
+}
+
 static const char *what_it_is(const char *name, void *data)
 {
 	const struct rewrite *rw = data;
@@ -303,7 +343,7 @@ static const char *what_it_is(const char *name, void *data)
 				       sizeof(*rw->imported), compare_strings))
 		return "is not in this file: it comes from a library";
 	if (rw->image.stripped)
-		return "is not known: the file is stripped, and only what it exports has a name";
+		return "is not known: the file is stripped, and only what it exports has a name: give its debug file with -d";
 	return NULL;
 }
 
@@ -317,7 +357,7 @@ static int check_file(const struct rewrite *rw, struct fault *fault)
 	if (!rw->image.nr_symbols)
 		return fault_say(fault, "%s is stripped, and no function has a name: %s.",
 				 rw->image.path,
-				 "build it without -s, or take the file before strip");
+				 "build it without -s, or give its debug file with -d");
 	return 0;
 }
 
@@ -328,6 +368,7 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 
 	ret = list_check(&rw->run.list, fault);
 	ret = ret ?: elf_open(&rw->image, rw->run.input, fault);
+	ret = ret ?: read_debug_file(rw, fault);
 	ret = ret ?: check_file(rw, fault);
 	ret = ret ?: frames_read(rw, fault);
 	ret = ret ?: code_read(rw, fault);
