@@ -74,6 +74,13 @@ for output in tree --flat --folded --json --summary; do
 	$fhook print $option jumps.recording > printed 2> said
 	if grep 'several stacks' said; then exit 1; fi
 done
+# Calls that wait on another stack are not said to be over, before that is known either.
+for output in '' --json; do
+	# shellcheck disable=SC2086
+	$fhook print $output coroutines.recording > printed 2> said
+	if grep 'left otherwise' printed; then exit 1; fi
+	[ "$(grep -c 'no exit seen' printed)" -ge 4 ]
+done
 $fhook print coroutines.recording | grep -q '^-- missing: a call returns that was over'
 [ "$($fhook print coroutines.recording | grep -c 'where it was entered is not known')" -ge 6 ]
 $fhook print --summary coroutines.recording | grep -qx 'threads with several stacks 1'

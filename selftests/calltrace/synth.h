@@ -5,7 +5,7 @@
  *
  * Functions are called 0 to 9. The text of the events is "E0 X0" for an entry and an
  * exit, T for a tail, L for a landing, "!" for a gap. The text of the calls is "0("
- * for a call and, for its end, ")" a return, ">" a tail, "}" left otherwise, "]" exit
+ * for a call and, for its end, ")" a return, ">" a tail, "}" no exit seen, "]" exit
  * lost, "~" not over; "?0" for an exit of what was not entered, "!" for a gap, and
  * "label:" where another thread begins.
  */

@@ -30,7 +30,7 @@ static const struct calls_case cases[] = {
 	{ "mutual recursion", "E0 E1 E0 E1 X1 X0 X1 X0", THREAD "0( 1( 0( 1( ) ) ) ) " },
 	{ "entered before the trace", "X3 E0 X0 X4", THREAD "?3 0( ) ?4 " },
 	{ "not over at the end", "E0 E1", THREAD "0( 1( ~ ~ " },
-	{ "left otherwise", "E0 E1 E2 X0", THREAD "0( 1( 2( } } ) " },
+	{ "no exit seen", "E0 E1 E2 X0", THREAD "0( 1( 2( } } ) " },
 	{ "an exit of what is not there", "E0 X5 X0", THREAD "0( ?5 ) " },
 	{ "an exception lands", "E0 E1 E2 L0 E3 X3 X0", THREAD "0( 1( 2( } } 3( ) ) " },
 	{ "and lands where nobody was", "L0 E1 X1", THREAD "?0 1( ) " },

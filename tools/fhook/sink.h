@@ -16,7 +16,7 @@
 enum leave_how {
 	LEFT_RETURN,	/* by one of its exits */
 	LEFT_TAIL,	/* by going to another function, which has returned */
-	LEFT_OTHERWISE,	/* its caller went on, but no exit came: an exception, a jump */
+	LEFT_UNSEEN,	/* its caller went on, and no exit came: whether it is over is not known */
 	LEFT_LOST,	/* the same, but something is missing since it was entered */
 	LEFT_OPEN,	/* nothing more was heard of its thread, or of whom nobody knows */
 };
@@ -31,12 +31,12 @@ enum leave_how {
  * @lost: bytes that could not be read or were not written
  * @strange: addresses that are no stub's
  * @unmatched: exits of functions that were entered before
- * @otherwise: calls that have no exit, with those that are still open at the end
+ * @no_exit: calls that have no exit, with those that are still open at the end
  * @threads: how many there are
  * @several: threads that have several stacks, as it seems
  */
 struct totals {
-	u64 events, contexts, bytes, dropped, gaps, lost, strange, unmatched, otherwise;
+	u64 events, contexts, bytes, dropped, gaps, lost, strange, unmatched, no_exit;
 	u64 threads, several;
 };
 

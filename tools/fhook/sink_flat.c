@@ -9,7 +9,7 @@
 #include "sink.h"
 
 struct row {
-	u64 calls, total, self, otherwise;
+	u64 calls, total, self, no_exit;
 	u32 function;
 };
 
@@ -33,7 +33,7 @@ static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
 	const u64 time = thread->now - frame->entered;
 
 	row->calls++;
-	row->otherwise += how == LEFT_OTHERWISE || how == LEFT_LOST || how == LEFT_OPEN;
+	row->no_exit += how == LEFT_UNSEEN || how == LEFT_LOST || how == LEFT_OPEN;
 	if (time > frame->below)
 		row->self += time - frame->below;
 	if (!frame->nested)
@@ -65,7 +65,7 @@ static void end(struct sink *sink)
 	for (i = 0; i < sink->map->nr_functions; i++)
 		if (rows[i].calls)
 			fprintf(sink->out, "%12llu %16llu %16llu %10llu %s\n", rows[i].calls,
-				rows[i].total, rows[i].self, rows[i].otherwise,
+				rows[i].total, rows[i].self, rows[i].no_exit,
 				map_name(sink->map, rows[i].function));
 	free(rows);
 }

@@ -10,7 +10,7 @@
 static const char *const ends[] = {
 	[LEFT_RETURN] = "return",
 	[LEFT_TAIL] = "tail call",
-	[LEFT_OTHERWISE] = "left otherwise",
+	[LEFT_UNSEEN] = "no exit seen",
 	[LEFT_LOST] = "exit lost",
 	[LEFT_OPEN] = "not over when its trace ends",
 };

@@ -35,7 +35,7 @@ static void end(struct sink *sink)
 	fprintf(sink->out, "dropped by interrupts %llu\n", totals->dropped);
 	fprintf(sink->out, "addresses of no stub %llu\n", totals->strange);
 	fprintf(sink->out, "exits without entry %llu\n", totals->unmatched);
-	fprintf(sink->out, "calls without exit %llu\n", totals->otherwise);
+	fprintf(sink->out, "calls without exit %llu\n", totals->no_exit);
 	fprintf(sink->out, "threads %llu\n", totals->threads);
 	fprintf(sink->out, "threads with several stacks %llu\n", totals->several);
 	fprintf(sink->out, "functions %llu\n", functions);

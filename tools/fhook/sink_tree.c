@@ -24,7 +24,7 @@ struct tree {
 static const char *const comments[] = {
 	[LEFT_RETURN] = "",
 	[LEFT_TAIL] = " tail call",
-	[LEFT_OTHERWISE] = " left otherwise",
+	[LEFT_UNSEEN] = " no exit seen",
 	[LEFT_LOST] = " exit lost",
 	[LEFT_OPEN] = " not over when its trace ends",
 };

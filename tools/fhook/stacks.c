@@ -92,8 +92,8 @@ static void pop_one(struct stacks *stacks, struct thread *thread, enum leave_how
 
 	if (sink->ops->leave)
 		sink->ops->leave(sink, thread, frame, how);
-	if (how == LEFT_OTHERWISE || how == LEFT_LOST || how == LEFT_OPEN)
-		stacks->totals->otherwise++;
+	if (how == LEFT_UNSEEN || how == LEFT_LOST || how == LEFT_OPEN)
+		stacks->totals->no_exit++;
 	if (frame->state == FRAME_RUNS)
 		stop_running(thread, frame);
 	find_open(thread->open, thread->room_open, frame->function)->count--;
@@ -121,8 +121,8 @@ static void pop_above(struct stacks *stacks, struct thread *thread, size_t depth
 		} else if (thread->nr_frames <= thread->uncertain) {
 			pop_one(stacks, thread, LEFT_LOST);
 		} else {
-			thread->left = true;
-			pop_one(stacks, thread, LEFT_OTHERWISE);
+			thread->unseen = true;
+			pop_one(stacks, thread, LEFT_UNSEEN);
 		}
 	}
 }
@@ -197,7 +197,7 @@ static void unmatched(struct stacks *stacks, struct thread *thread, const struct
 	struct sink *sink = stacks->sink;
 
 	/* After a gap, it may have been entered there. */
-	if (thread->left && !thread->several && !thread->gap) {
+	if (thread->unseen && !thread->several && !thread->gap) {
 		thread->several = true;
 		stacks->totals->gaps++;
 		stacks->totals->several++;

@@ -3,12 +3,13 @@
  * The stack of calls of each thread
  *
  * What is on a stack is what the trace has said, and it is never guessed. An exit
- * ends the innermost call of its function; calls above it have been left otherwise.
- * The exit of a function that is not on the stack changes nothing: it was entered
- * before the trace began, or in a gap, or on another stack: coroutines have their own.
- * When such an exit comes after calls that were taken for left otherwise, these may
- * have been on another stack, and all calls of the thread are uncertain. A gap makes
- * the calls that are open uncertain: if they turn out to be left, their exits were lost.
+ * ends the innermost call of its function; calls above it have no exit: a jump or an
+ * exception has left them, or they go on on a stack of their own. Nobody knows which,
+ * and so it is said. The exit of a function that is not on the stack changes nothing: it
+ * was entered before the trace began, or in a gap, or on another stack: coroutines have
+ * their own. When such an exit comes after calls without an exit, these may have been on
+ * another stack, and all calls of the thread are uncertain. A gap makes the calls that
+ * are open uncertain: if they turn out to be left, their exits were lost.
  *
  * A function that leaves by a tail stays on the stack until what it went to has
  * returned. The next entry of its target, at this place of the stack, is that: others
@@ -78,7 +79,8 @@ struct open_calls {
  * @uncertain: calls below this depth were entered before a gap
  * @now: the time of the last event
  * @gap: there was one: what is not on the stack may have been entered in it
- * @left: a call was taken for left otherwise: if it returns, the thread has several stacks
+ * @unseen: a call had no exit when its caller went on: if it returns, the thread has several
+ *	stacks
  * @several: it has, by that: who called whom is not known any more
  * @sink: the sink's
  */
@@ -91,7 +93,7 @@ struct thread {
 	size_t nr_open, room_open;
 	size_t uncertain;
 	u64 now;
-	bool gap, left, several;
+	bool gap, unseen, several;
 	void *sink;
 };
 
@@ -121,7 +123,7 @@ void stacks_gap(struct stacks *stacks, struct thread *thread, const char *why, u
  */
 static inline bool stacks_entered_before(const struct thread *thread)
 {
-	return !thread->nr_frames && !thread->left && !thread->several;
+	return !thread->nr_frames && !thread->unseen && !thread->several;
 }
 
 /* As in a gap, but it was said before that something may be missing here. */
