@@ -4,7 +4,7 @@
 #include <string.h>
 #include "build_id.h"
 
-static void print(const u8 *id, size_t size, char *text)
+void build_id_of(const u8 *id, size_t size, char *text)
 {
 	size_t i;
 
@@ -20,7 +20,7 @@ void build_id_text(const struct elf_image *image, char *text)
 	size_t size = 0;
 	const u8 *id = elf_build_id(image, &size);
 
-	print(id, size, text);
+	build_id_of(id, size, text);
 }
 
 void build_id_of_notes(const char *path, char *text)
@@ -34,5 +34,5 @@ void build_id_of_notes(const char *path, char *text)
 		fclose(file);
 	}
 	id = elf_find_build_id(notes, length, &size);
-	print(id, size, text);
+	build_id_of(id, size, text);
 }

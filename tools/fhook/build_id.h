@@ -10,6 +10,9 @@
 /* Hex digits, or "-" when there is none, or one longer than any. */
 void build_id_text(const struct elf_image *image, char *text);
 
+/* The same of its bytes; ID is NULL when there is none. */
+void build_id_of(const u8 *id, size_t size, char *text);
+
 /* The same of notes in a file of their own, as sysfs has them of what is loaded. */
 void build_id_of_notes(const char *path, char *text);
 

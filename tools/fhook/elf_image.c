@@ -15,9 +15,6 @@
 /* What is mapped has its place in a page in the file, too. */
 #define PAGE_SMALLEST	4096
 
-/* Of those that linkers make, the longest has 32 bytes. */
-#define BUILD_ID_MAX	64
-
 static int read_file(struct elf_image *image, struct fault *fault)
 {
 	FILE *file = fopen(image->path, "rb");

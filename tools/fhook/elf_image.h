@@ -100,6 +100,9 @@ size_t elf_named(const struct elf_image *image, const char *name, size_t length,
 /* The function that an address is in, or NULL. */
 const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address);
 
+/* Of those that linkers make, the longest has 32 bytes. */
+#define BUILD_ID_MAX	64
+
 /* The bytes of the build id, and how many; NULL if there is none. */
 u8 *elf_build_id(const struct elf_image *image, size_t *size);
 /* The same in notes, of which there are LEFT bytes. */

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "decode_software.h"
-#include "record_cyg.h"
+#include "record_place.h"
 #include "trace_file.h"
 
 #define EXPORT	__attribute__((visibility("default")))
@@ -31,6 +31,7 @@
  * @held: somebody uses it; when the process ends, for good
  * @holder: where on the stack of its thread that is
  * @lost: events that could not be recorded since the last one that was
+ * @places: where its functions are loaded
  */
 struct recorder {
 	struct recorder *next;
@@ -39,6 +40,7 @@ struct recorder {
 	atomic_flag held;
 	char *holder;
 	atomic_ulong lost;
+	struct places places;
 };
 
 /* What @state is. */
@@ -142,6 +144,7 @@ static void close_recorder(void *data)
 		atomic_flag_test_and_set(&recorder->held);
 		if (close_file(recorder))
 			update();
+		places_free(&recorder->places);
 	}
 	drop_lock(&before);
 }
@@ -273,9 +276,45 @@ static bool was_left(const struct recorder *recorder)
 	       !sigaltstack(NULL, &stack) && !(stack.ss_flags & SS_ONSTACK);
 }
 
-static void record(u64 address)
+/* With the lock not held, and with the recorder: something that was not there before. */
+static bool add_place(struct recorder *recorder, const struct record_loaded *loaded, u64 *shift)
 {
-	struct software_record event = { .address = address };
+	struct before before;
+	bool recorded;
+
+	take_lock(&before);
+	recorded = state == STATE_RECORDS && record_place(&recording, loaded, shift);
+	places_add(&recorder->places, loaded, *shift, recorded);
+	drop_lock(&before);
+	return recorded;
+}
+
+static void put_event(struct recorder *recorder, u64 address, u64 offset)
+{
+	struct software_record event;
+	struct record_loaded loaded;
+	u64 at, shift = 0;
+
+	switch (places_find(&recorder->places, address, &at, &loaded)) {
+	case PLACE_NONE:
+		return;
+	case PLACE_NEW:
+		if (!add_place(recorder, &loaded, &shift))
+			return;
+		at = address + shift;
+		break;
+	case PLACE_KNOWN:
+		break;
+	}
+	put_missing(recorder);
+	event.address = at + offset;
+	event.time = now();
+	trace_file_put(recorder->file, &event, sizeof(event));
+}
+
+/* OFFSET is 0 at the entry of the function that begins at ADDRESS, and 1 at its exit. */
+static void record(u64 address, u64 offset)
+{
 	struct recorder *recorder = own;
 
 	if (has_lock)
@@ -298,22 +337,19 @@ static void record(u64 address)
 			return;
 	}
 	recorder->holder = __builtin_frame_address(0);
-	if (recorder->file) {
-		put_missing(recorder);
-		event.time = now();
-		trace_file_put(recorder->file, &event, sizeof(event));
-	}
+	if (recorder->file)
+		put_event(recorder, address, offset);
 	atomic_flag_clear(&recorder->held);
 }
 
 EXPORT void __cyg_profile_func_enter(void *function, void *caller __unused)
 {
-	record((unsigned long)function);
+	record((unsigned long)function, 0);
 }
 
 EXPORT void __cyg_profile_func_exit(void *function, void *caller __unused)
 {
-	record((unsigned long)function + 1);
+	record((unsigned long)function, 1);
 }
 
 /* False when another thread has left it held. In the middle of our own, we do not go on. */
@@ -349,8 +385,7 @@ static void __attribute__((destructor)) stop(void)
 				recording_add_lost(&recording, recorder->stream,
 						   recorder->lost * sizeof(struct software_record));
 		}
-		/* More may have been loaded since. */
-		write_map();
+		update();
 	}
 	drop_lock(&before);
 }

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The map of a process that records itself, from its files' symbols. */
+/*
+ * The map of a process that records itself, from its files' symbols
+ *
+ * It begins with what is loaded when recording begins; what is loaded later comes to it
+ * with its first event. An object has one place in the recording, whatever places it has
+ * in memory one after the other: where it was first, or if something else had been there,
+ * where nothing ever is. An object is known by its build id; one without, by its name.
+ */
 #include <errno.h>
 #include <link.h>
 #include <stdio.h>
@@ -9,22 +16,43 @@
 #include "build_id.h"
 #include "record_cyg.h"
 
+/* No program has addresses from here on. */
+#define NOWHERE		(1ULL << 48)
+#define NOWHERE_ALIGN	(1ULL << 16)
+
 /**
- * struct writer - a map that is being written
+ * struct object - something that is or was loaded
+ * @name: its file, as the loader calls it
+ * @build_id: its build id, as text
+ * @bias: what its addresses in the recording have more than those of its file
+ * @start: its first address in the recording
+ * @size: how many there are
+ * @in_map: the map has it; otherwise its calls are left out
+ */
+struct object {
+	char *name;
+	char build_id[BUILD_ID_TEXT];
+	u64 bias, start, size;
+	bool in_map;
+};
+
+static struct object *objects;
+static size_t nr_objects, room_objects;
+static u64 nowhere;
+
+/**
+ * struct writer - a map that is being begun
  * @recording: where it is noted what was loaded where
  * @file: the map
- * @next_id: the number of the next object
  * @first: no object was looked at yet: the first one is the program
- * @has_program: the program is in it
  */
 struct writer {
 	struct recording *recording;
 	FILE *file;
-	u32 next_id;
-	bool first, has_program;
+	bool first;
 };
 
-static void write_blocks(const struct writer *writer, const struct elf_image *image)
+static void write_blocks(FILE *file, const struct elf_image *image, u32 id)
 {
 	unsigned int i;
 
@@ -32,8 +60,8 @@ static void write_blocks(const struct writer *writer, const struct elf_image *im
 		const Elf64_Phdr *segment = &image->segments[i];
 
 		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
-			fprintf(writer->file, "block 0x%lx 0x%lx %u\n", segment->p_vaddr,
-				segment->p_memsz, writer->next_id);
+			fprintf(file, "block 0x%lx 0x%lx %u\n", segment->p_vaddr,
+				segment->p_memsz, id);
 	}
 }
 
@@ -45,9 +73,8 @@ static bool in_block(const struct elf_image *image, const struct elf_symbol *sym
 	       symbol->address + 2 <= segment->p_vaddr + segment->p_memsz;
 }
 
-static void write_functions(const struct writer *writer, const struct elf_image *image)
+static void write_functions(FILE *file, const struct elf_image *image, u32 id)
 {
-	const u32 id = writer->next_id;
 	u64 next = 0;
 	size_t i;
 
@@ -58,9 +85,9 @@ static void write_functions(const struct writer *writer, const struct elf_image 
 		    strpbrk(symbol->name, " \t\n"))
 			continue;
 		next = symbol->address + 2;
-		fprintf(writer->file, "stub 0x%llx 1 entry %u %s 0x%llx\n", symbol->address, id,
+		fprintf(file, "stub 0x%llx 1 entry %u %s 0x%llx\n", symbol->address, id,
 			symbol->name, symbol->address);
-		fprintf(writer->file, "stub 0x%llx 1 exit %u %s 0x%llx\n", symbol->address + 1, id,
+		fprintf(file, "stub 0x%llx 1 exit %u %s 0x%llx\n", symbol->address + 1, id,
 			symbol->name, symbol->address);
 	}
 }
@@ -82,12 +109,86 @@ static bool calls_recorder(const struct elf_image *image)
 	return data && memmem(data, strings->sh_size, name, sizeof(name));
 }
 
-static int write_object(struct dl_phdr_info *info, size_t size __unused, void *data)
+static struct object *find_object(const char *name, const char *build_id)
+{
+	const bool by_name = !strcmp(build_id, "-");
+	size_t i;
+
+	for (i = 0; i < nr_objects; i++)
+		if (!strcmp(objects[i].build_id, build_id) &&
+		    (!by_name || !strcmp(objects[i].name, name)))
+			return &objects[i];
+	return NULL;
+}
+
+static bool is_taken(u64 start, u64 size)
+{
+	size_t i;
+
+	for (i = 0; i < nr_objects; i++)
+		if (objects[i].size &&
+		    (start - objects[i].start < objects[i].size || objects[i].start - start < size))
+			return true;
+	return false;
+}
+
+/* The addresses that it has in the recording. */
+static void choose_bias(struct object *object, const struct elf_image *image, u64 in_memory)
+{
+	const Elf64_Phdr *last;
+
+	object->bias = in_memory;
+	if (!image->nr_loads)
+		return;
+	last = image->loads[image->nr_loads - 1];
+	object->start = image->loads[0]->p_vaddr + in_memory;
+	object->size = last->p_vaddr + last->p_memsz - image->loads[0]->p_vaddr;
+	if (!is_taken(object->start, object->size))
+		return;
+	object->start = nowhere;
+	object->bias = nowhere - image->loads[0]->p_vaddr;
+	nowhere += (object->size + NOWHERE_ALIGN - 1) / NOWHERE_ALIGN * NOWHERE_ALIGN;
+}
+
+/* An object that is not in the map until something is written there. */
+static struct object *new_object(const char *name, const char *build_id)
+{
+	struct object *object;
+
+	if (grow(&objects, &room_objects, nr_objects, sizeof(*objects)))
+		return NULL;
+	object = &objects[nr_objects];
+	*object = (struct object){ .name = strdup(name) };
+	if (!object->name)
+		return NULL;
+	snprintf(object->build_id, sizeof(object->build_id), "%s", build_id);
+	nr_objects++;
+	return object;
+}
+
+/* Returns whether it has a place. PATH is its file's name for everybody. */
+static bool put_object(struct recording *recording, FILE *file, struct object *object,
+		       const struct elf_image *image, const char *path, u64 in_memory)
+{
+	const u32 id = object - objects;
+
+	choose_bias(object, image, in_memory);
+	if (object->bias && recording_add_load(recording, id, object->bias))
+		return false;
+	fprintf(file, "object %u %s %s\n", id, object->build_id, path);
+	write_blocks(file, image, id);
+	write_functions(file, image, id);
+	object->in_map = true;
+	return true;
+}
+
+static int begin_object(struct dl_phdr_info *info, size_t size __unused, void *data)
 {
 	struct writer *writer = data;
 	const char *path = writer->first ? "/proc/self/exe" : info->dlpi_name;
-	char build_id[BUILD_ID_TEXT], name[4096];
 	const bool program = writer->first;
+	char build_id[BUILD_ID_TEXT], name[4096];
+	struct object *object;
 	struct elf_image image;
 	struct fault fault;
 	char *real;
@@ -96,62 +197,144 @@ static int write_object(struct dl_phdr_info *info, size_t size __unused, void *d
 	if (!*path || elf_open(&image, path, &fault))
 		return 0;
 	real = realpath(path, name);
-	if (real && !strpbrk(name, " \t\n") && (program || calls_recorder(&image))) {
-		writer->has_program |= program;
-		build_id_text(&image, build_id);
-		fprintf(writer->file, "object %u %s %s\n", writer->next_id, build_id, name);
-		write_blocks(writer, &image);
-		write_functions(writer, &image);
-		if (info->dlpi_addr)
-			recording_add_load(writer->recording, writer->next_id, info->dlpi_addr);
-		writer->next_id++;
+	build_id_text(&image, build_id);
+	if (real && !strpbrk(name, " \t\n") && (program || calls_recorder(&image)) &&
+	    !find_object(info->dlpi_name, build_id)) {
+		object = new_object(info->dlpi_name, build_id);
+		if (object)
+			put_object(writer->recording, writer->file, object, &image, name,
+				   info->dlpi_addr);
 	}
 	elf_close(&image);
 	return 0;
 }
 
-/* Returns whether all of it is there. */
-static bool write_file(struct writer *writer, const char *path)
+static void forget_objects(void)
 {
-	writer->file = fopen(path, "w");
-	if (!writer->file)
-		return false;
-	fputs("# calltrace map 1\n", writer->file);
-	dl_iterate_phdr(write_object, writer);
-	return !(ferror(writer->file) | fclose(writer->file));
+	size_t i;
+
+	for (i = 0; i < nr_objects; i++)
+		free(objects[i].name);
+	nr_objects = 0;
+	nowhere = NOWHERE;
 }
 
-/* A map that is there stays until there is a better one, and so do the loads with it. */
+/* A map that is there stays until there is a better one. */
+static int finish(FILE *file, const char *from, const char *to)
+{
+	const bool failed = ferror(file) | fclose(file);
+
+	if (!failed && !rename(from, to))
+		return 0;
+	unlink(from);
+	return -1;
+}
+
 int record_write_map(struct recording *recording, struct fault *fault)
 {
 	struct writer writer = { .recording = recording, .first = true };
 	char *path = recording_path(recording, "map"), *new_path = NULL;
-	const struct recording before = *recording;
-	bool done, keep;
-	int error;
+	int ret = -1;
+
+	forget_objects();
+	if (path && asprintf(&new_path, "%s.new", path) < 0)
+		new_path = NULL;
+	if (new_path)
+		writer.file = fopen(new_path, "w");
+	if (writer.file) {
+		fputs("# calltrace map 1\n", writer.file);
+		dl_iterate_phdr(begin_object, &writer);
+		ret = finish(writer.file, new_path, path);
+	}
+	if (ret)
+		fault_say(fault, "%s: the map cannot be written: %s", recording->directory,
+			  strerror(errno));
+	free(new_path);
+	free(path);
+	return ret;
+}
+
+/* All of a file; returns whether there is one. */
+static bool copy_file(const char *from, FILE *to)
+{
+	FILE *file = fopen(from, "r");
+	char buffer[4096];
+	size_t size;
+
+	if (!file)
+		return false;
+	while ((size = fread(buffer, 1, sizeof(buffer), file)))
+		fwrite(buffer, 1, size, to);
+	return !(ferror(file) | fclose(file));
+}
+
+/* The map with one object more. */
+static int add_to_map(struct recording *recording, struct object *object,
+		      const struct elf_image *image, const char *name, u64 in_memory)
+{
+	char *path = recording_path(recording, "map"), *new_path = NULL;
+	FILE *file = NULL;
+	int ret = -1;
 
 	if (path && asprintf(&new_path, "%s.new", path) < 0)
 		new_path = NULL;
-	recording->loads = NULL;
-	recording->nr_loads = 0;
-	recording->room_loads = 0;
-	done = new_path && write_file(&writer, new_path);
-	/* A program that has been replaced by another one is not found any more. */
-	keep = done && !writer.has_program && !access(path, F_OK);
-	done = done && (keep || !rename(new_path, path));
-	error = errno;
-	if (!done || keep) {
-		if (new_path)
+	if (new_path)
+		file = fopen(new_path, "w");
+	if (file) {
+		if (copy_file(path, file) &&
+		    put_object(recording, file, object, image, name, in_memory)) {
+			ret = finish(file, new_path, path);
+		} else {
+			fclose(file);
 			unlink(new_path);
-		free(recording->loads);
-		recording->loads = before.loads;
-		recording->nr_loads = before.nr_loads;
-		recording->room_loads = before.room_loads;
-	} else {
-		free(before.loads);
+		}
 	}
+	object->in_map = !ret;
 	free(new_path);
 	free(path);
-	return done ? 0 : fault_say(fault, "%s: the map cannot be written: %s",
-				    recording->directory, strerror(error));
+	return ret;
+}
+
+/* Its file may be another one by now. */
+static int read_object(struct recording *recording, struct object *object,
+		       const struct record_loaded *loaded, struct fault *fault)
+{
+	char build_id[BUILD_ID_TEXT], name[4096];
+	struct elf_image image;
+	int ret;
+
+	if (elf_open(&image, loaded->name, fault))
+		return -1;
+	build_id_text(&image, build_id);
+	if (strcmp(build_id, object->build_id) || !realpath(loaded->name, name) ||
+	    strpbrk(name, " \t\n"))
+		ret = fault_say(fault, "%s is not the file that was loaded", loaded->name);
+	else
+		ret = add_to_map(recording, object, &image, name, loaded->bias) ?
+		      fault_say(fault, "%s: the map cannot be written", recording->directory) : 0;
+	elf_close(&image);
+	return ret;
+}
+
+bool record_place(struct recording *recording, const struct record_loaded *loaded, u64 *shift)
+{
+	char build_id[BUILD_ID_TEXT];
+	struct object *object;
+	struct fault fault;
+
+	build_id_of(loaded->id, loaded->id_size, build_id);
+	object = find_object(loaded->name, build_id);
+	if (!object) {
+		object = new_object(loaded->name, build_id);
+		if (!object)
+			return false;
+		if (read_object(recording, object, loaded, &fault)) {
+			recording->unplaced++;
+			fault_print("libfhook-record", &fault);
+		}
+		if (recording_write(recording, &fault))
+			fault_print("libfhook-record", &fault);
+	}
+	*shift = object->bias - loaded->bias;
+	return object->in_map;
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is loaded at an address that a thread comes to. */
+#ifndef FHOOK_RECORD_PLACE_H
+#define FHOOK_RECORD_PLACE_H
+
+#include "record_cyg.h"
+
+/**
+ * struct places - the objects that a thread has come to
+ * @all: array of objects
+ * @nr: number of objects
+ * @room: number of objects that the array has room for
+ */
+struct places {
+	struct place *all;
+	size_t nr, room;
+};
+
+enum place_is {
+	PLACE_KNOWN,	/* the recording has its address */
+	PLACE_NONE,	/* the recording does not have it */
+	PLACE_NEW,	/* it has to be asked about, and then added */
+};
+
+/* The address that ADDRESS has in the recording, or what is loaded there. */
+enum place_is places_find(struct places *places, u64 address, u64 *at,
+			  struct record_loaded *loaded);
+void places_add(struct places *places, const struct record_loaded *loaded, u64 shift,
+		bool recorded);
+void places_free(struct places *places);
+
+#endif /* FHOOK_RECORD_PLACE_H */
