@@ -22,7 +22,8 @@ need = $(if $(3),,$(error $(1) needs the Debian package $(2)))
 LLVM_CONFIG ?= llvm-config
 llvm_dir = $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 
-$(O)/instrument/%.o: $(instrument_dir)%.c | $(O)/instrument
+$(O)/instrument/%.o: $(instrument_dir)%.c
+	mkdir -p $(@D)
 	$(CC) $(INSTRUMENT_CFLAGS) -c -o $@ $<
 
 $(O)/instrument/instrument_ir.o: INSTRUMENT_CFLAGS += -isystem \
@@ -73,31 +74,32 @@ $(O)/instrument/arm64.o: $(addprefix $(O)/instrument/arm64/,rewrite_arm64.o $(re
 	objcopy --keep-global-symbol=rewrite_arm64 $@
 
 capstone_header := $(wildcard /usr/include/capstone/capstone.h)
-$(O)/instrument/x86/rewrite_%.o: $(instrument_dir)rewrite_%.c | $(O)/instrument/x86
+$(O)/instrument/x86/rewrite_%.o: $(instrument_dir)rewrite_%.c
+	mkdir -p $(@D)
 	$(if $(capstone_header),,$(call need,fhook-rewrite,libcapstone-dev,))
 	$(CC) $(rewrite_x86) -c -o $@ $<
 
-$(O)/instrument/arm64/rewrite_%.o: $(instrument_dir)rewrite_%.c | $(O)/instrument/arm64
+$(O)/instrument/arm64/rewrite_%.o: $(instrument_dir)rewrite_%.c
+	mkdir -p $(@D)
 	$(CC) $(rewrite_arm64) -c -o $@ $<
 
-$(O)/instrument/x86/uhook_%.o: $(OVERLAY)/arch/x86/kernel/uhook_%.c | $(O)/instrument/x86
+$(O)/instrument/x86/uhook_%.o: $(OVERLAY)/arch/x86/kernel/uhook_%.c
+	mkdir -p $(@D)
 	$(CC) $(rewrite_x86) -c -o $@ $<
 
-$(O)/instrument/arm64/uhook_%.o: $(OVERLAY)/arch/arm64/kernel/uhook_%.c | $(O)/instrument/arm64
+$(O)/instrument/arm64/uhook_%.o: $(OVERLAY)/arch/arm64/kernel/uhook_%.c
+	mkdir -p $(@D)
 	$(CC) $(rewrite_arm64) -c -o $@ $<
 
 # The decoder is the kernel's, and so is its table.
 $(O)/instrument/x86/%.o: $(KERNEL)/tools/arch/x86/lib/%.c $(O)/instrument/x86/inat-tables.c
 	$(CC) $(rewrite_x86) -w -I$(O)/instrument/x86 -c -o $@ $<
 
-$(O)/instrument/x86/inat-tables.c: $(KERNEL)/arch/x86/lib/x86-opcode-map.txt | $(O)/instrument/x86
+$(O)/instrument/x86/inat-tables.c: $(KERNEL)/arch/x86/lib/x86-opcode-map.txt
+	mkdir -p $(@D)
 	awk -f $(KERNEL)/arch/x86/tools/gen-insn-attr-x86.awk $< > $@.new
 	mv $@.new $@
 
-$(O)/instrument/x86 $(O)/instrument/arm64:
-	mkdir -p $@
-
-$(O)/instrument:
-	mkdir -p $@
-
--include $(wildcard $(O)/instrument/*.d $(O)/instrument/*/*.d)
+# What has moved since is among the headers that were noted.
+%.h: ;
+-include $(wildcard $(addprefix $(O)/instrument/,*.d */*.d */*/*.d))
