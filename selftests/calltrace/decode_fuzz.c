@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "elf_map.h"
+#include "lib/elf_map.h"
 #include "perf_data.h"
 #include "random.h"
 #include "sink.h"

@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "base.h"
+#include "lib/base.h"
 #include "random.h"
 
 /* What only grows with the square of the file does not end before. */

@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base.h"
+#include "lib/base.h"
 
 static unsigned long wrong;
 

@@ -3,7 +3,7 @@
 #ifndef SELFTESTS_CALLTRACE_RANDOM_H
 #define SELFTESTS_CALLTRACE_RANDOM_H
 
-#include "base.h"
+#include "lib/base.h"
 
 /* Not 0, which it would stay. */
 static u64 random_state = 1;

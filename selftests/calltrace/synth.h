@@ -13,8 +13,8 @@
 #define SELFTESTS_CALLTRACE_SYNTH_H
 
 #include <stdio.h>
-#include "map.h"
-#include "recording.h"
+#include "lib/map.h"
+#include "lib/recording.h"
 #include "sink.h"
 
 #define SYNTH_BLOCK	0xffffffff82000000ULL

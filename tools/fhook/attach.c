@@ -21,8 +21,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "build_id.h"
 #include "fhook_calltrace_stub.h"
+#include "lib/build_id.h"
 #include "rewrite.h"
 
 #define PROGRAMS	"/sys/kernel/tracing/fhook/calltrace/programs"

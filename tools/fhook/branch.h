@@ -3,7 +3,7 @@
 #ifndef FHOOK_BRANCH_H
 #define FHOOK_BRANCH_H
 
-#include "base.h"
+#include "lib/base.h"
 
 enum branch_kind {
 	BRANCH_NONE,

@@ -3,7 +3,7 @@
 #ifndef FHOOK_CALLTRACE_H
 #define FHOOK_CALLTRACE_H
 
-#include "base.h"
+#include "lib/base.h"
 
 /*
  * Run with the arguments from the subcommand's name on; returns the exit status, or -1 and

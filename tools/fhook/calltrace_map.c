@@ -3,7 +3,7 @@
 #include <argp.h>
 #include <stdio.h>
 #include "calltrace.h"
-#include "elf_map.h"
+#include "lib/elf_map.h"
 
 static error_t parse(int key, char *word __unused, struct argp_state *state)
 {

@@ -11,11 +11,11 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
-#include "build_id.h"
 #include "calltrace.h"
+#include "lib/build_id.h"
+#include "lib/words.h"
 #include "sink.h"
 #include "streams.h"
-#include "words.h"
 
 enum { KEY_FIRST = 256, KEY_THREAD = 't', KEY_OBJECT = 'o', KEY_MAP = 'm' };
 

@@ -14,12 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 #include "calltrace.h"
-#include "elf_image.h"
-#include "elf_map.h"
+#include "lib/elf_image.h"
+#include "lib/elf_map.h"
+#include "lib/recording.h"
+#include "lib/words.h"
 #include "record.h"
 #include "record_work.h"
-#include "recording.h"
-#include "words.h"
 
 /* The buffer for each CPU, unless something else is said. */
 #define KERNEL_BUFFER_KB	4096

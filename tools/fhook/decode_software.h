@@ -3,7 +3,7 @@
 #ifndef FHOOK_DECODE_SOFTWARE_H
 #define FHOOK_DECODE_SOFTWARE_H
 
-#include "base.h"
+#include "lib/base.h"
 
 /**
  * struct software_record - one event

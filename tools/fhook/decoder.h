@@ -9,8 +9,8 @@
 #ifndef FHOOK_DECODER_H
 #define FHOOK_DECODER_H
 
-#include "map.h"
-#include "recording.h"
+#include "lib/map.h"
+#include "lib/recording.h"
 
 enum trace_event_type {
 	TRACE_HIT,	/* a stub was executed */

@@ -10,8 +10,8 @@
 #ifndef FHOOK_ETM_EMIT_H
 #define FHOOK_ETM_EMIT_H
 
-#include "recording.h"
-#include "trace_file.h"
+#include "lib/recording.h"
+#include "lib/trace_file.h"
 
 /**
  * struct etm_emitter - the trace hardware of one processor

@@ -11,8 +11,8 @@
 #ifndef FHOOK_INSTRUMENT_H
 #define FHOOK_INSTRUMENT_H
 
-#include "base.h"
 #include "instrument_list.h"
+#include "lib/base.h"
 
 struct argp_child;
 

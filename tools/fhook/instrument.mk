@@ -14,7 +14,7 @@ attach: $(O)/fhook-attach
 
 INSTRUMENT_CFLAGS = -O2 -g -Wall -Wextra -std=gnu11 -D_GNU_SOURCE -MD -I$(instrument_dir) \
 	$(SANITIZE)
-instrument_shared := $(addprefix $(O)/instrument/,instrument.o instrument_list.o base.o)
+instrument_shared := $(addprefix $(O)/instrument/,instrument.o instrument_list.o lib/base.o)
 
 # need NAME PACKAGE HAVE: a sentence instead of what a compiler says.
 need = $(if $(3),,$(error $(1) needs the Debian package $(2)))
@@ -54,10 +54,10 @@ rewrite_arm64 := $(rewrite_common) -idirafter $(OVERLAY)/arch/arm64/include \
 rewrite_code := rewrite_relocate.o uhook_relocate.o uhook_branch.o uhook_code.o
 rewrite_shared := $(instrument_shared) $(addprefix $(O)/instrument/,rewrite_choose.o \
 	rewrite_code.o rewrite_relocations.o rewrite_targets.o rewrite_jumps.o \
-	rewrite_frames.o rewrite_plan.o elf_image.o x86.o arm64.o)
+	rewrite_frames.o rewrite_plan.o lib/elf_image.o x86.o arm64.o)
 rewrite_objects := $(addprefix $(O)/instrument/,rewrite.o rewrite_emit.o rewrite_unwind.o \
 	rewrite_file.o)
-attach_objects := $(addprefix $(O)/instrument/,attach.o build_id.o)
+attach_objects := $(addprefix $(O)/instrument/,attach.o lib/build_id.o)
 
 $(O)/fhook-rewrite: $(rewrite_objects) $(rewrite_shared)
 	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -lstdc++

@@ -9,7 +9,7 @@
 #ifndef FHOOK_INSTRUMENT_LIST_H
 #define FHOOK_INSTRUMENT_LIST_H
 
-#include "base.h"
+#include "lib/base.h"
 
 /**
  * struct list_pattern - one line of a list

@@ -8,7 +8,7 @@
 #ifndef FHOOK_KERNEL_FILES_H
 #define FHOOK_KERNEL_FILES_H
 
-#include "base.h"
+#include "lib/base.h"
 
 /* Take the files of this directory, or, if it is NULL, of tracefs where it is mounted. */
 int kernel_files_open(const char *directory, struct fault *fault);

@@ -15,11 +15,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "decoder.h"
-#include "elf_image.h"
-#include "map.h"
+#include "lib/elf_image.h"
+#include "lib/map.h"
+#include "lib/recording.h"
+#include "lib/trace_file.h"
 #include "perf_data.h"
-#include "recording.h"
-#include "trace_file.h"
 
 #define EVENT_AUXTRACE_INFO	70
 #define EVENT_AUXTRACE		71

@@ -3,7 +3,7 @@
 #ifndef FHOOK_PERF_DATA_H
 #define FHOOK_PERF_DATA_H
 
-#include "base.h"
+#include "lib/base.h"
 
 /**
  * struct perf_losses - what perf says that it has lost

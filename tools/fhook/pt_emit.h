@@ -10,8 +10,8 @@
 #ifndef FHOOK_PT_EMIT_H
 #define FHOOK_PT_EMIT_H
 
-#include "recording.h"
-#include "trace_file.h"
+#include "lib/recording.h"
+#include "lib/trace_file.h"
 
 /* The time stamps count nanoseconds, and a bus cycle has ten of them. */
 #define PT_CLOCK_KHZ	1000000

@@ -11,7 +11,7 @@
 #define FHOOK_QEMU_PLUGIN_H
 
 #include <stdint.h>
-#include "base.h"
+#include "lib/base.h"
 
 #define QEMU_PLUGIN_OLD		1
 #define QEMU_PLUGIN_NEW		2

@@ -3,8 +3,8 @@
 #ifndef FHOOK_RECORD_H
 #define FHOOK_RECORD_H
 
-#include "base.h"
 #include "instrument_list.h"
+#include "lib/base.h"
 
 enum record_how {
 	RECORD_BEST,

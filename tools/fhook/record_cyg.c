@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "decode_software.h"
+#include "lib/trace_file.h"
 #include "record_place.h"
-#include "trace_file.h"
 
 #define EXPORT	__attribute__((visibility("default")))
 

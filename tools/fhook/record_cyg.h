@@ -3,7 +3,7 @@
 #ifndef FHOOK_RECORD_CYG_H
 #define FHOOK_RECORD_CYG_H
 
-#include "recording.h"
+#include "lib/recording.h"
 
 /**
  * struct record_loaded - an object that is loaded

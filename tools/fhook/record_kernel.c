@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "kernel_files.h"
+#include "lib/recording.h"
 #include "record.h"
-#include "recording.h"
 
 static int check_tracefs(const struct record *record, struct fault *fault)
 {

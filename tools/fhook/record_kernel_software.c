@@ -17,10 +17,10 @@
 #include "decode_software.h"
 #include "kernel_events.h"
 #include "kernel_files.h"
+#include "lib/recording.h"
 #include "record.h"
 #include "record_symbols.h"
 #include "record_work.h"
-#include "recording.h"
 
 /* After so many milliseconds is read what is there, however little. */
 #define READ_PERIOD	200

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "build_id.h"
+#include "lib/build_id.h"
 #include "record_cyg.h"
 
 /* No program has addresses from here on. */

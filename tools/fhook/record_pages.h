@@ -12,8 +12,8 @@
 #ifndef FHOOK_RECORD_PAGES_H
 #define FHOOK_RECORD_PAGES_H
 
-#include "base.h"
-#include "trace_file.h"
+#include "lib/base.h"
+#include "lib/trace_file.h"
 
 struct kbuffer;
 

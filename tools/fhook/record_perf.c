@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "calltrace.h"
-#include "elf_image.h"
-#include "map.h"
+#include "lib/elf_image.h"
+#include "lib/map.h"
 #include "perf_data.h"
 #include "record.h"
 

@@ -12,7 +12,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include "elf_image.h"
+#include "lib/elf_image.h"
 #include "record_place.h"
 
 /* The first page of an object has its headers, and is there as long as it is. */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kernel_files.h"
-#include "map.h"
-#include "map_join.h"
+#include "lib/map.h"
+#include "lib/map_join.h"
+#include "lib/recording.h"
 #include "record_stubs.h"
 #include "record_work.h"
-#include "recording.h"
 
 #define FUNCTIONS	"fhook/calltrace/functions"
 #define PROGRAMS	"fhook/calltrace/programs"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "build_id.h"
+#include "lib/build_id.h"
 #include "record_symbols.h"
 
 /* Names of functions that are hooked: "NAME MODULE", sorted. */

@@ -9,7 +9,7 @@
 #ifndef FHOOK_RECORD_SYMBOLS_H
 #define FHOOK_RECORD_SYMBOLS_H
 
-#include "map.h"
+#include "lib/map.h"
 
 /* Context stubs, a byte each: 256 of a kind. */
 #define SYMBOLS_CONTEXT		0x1000

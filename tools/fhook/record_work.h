@@ -10,7 +10,7 @@
 #define FHOOK_RECORD_WORK_H
 
 #include <sys/types.h>
-#include "base.h"
+#include "lib/base.h"
 
 /* From here on signals are caught. */
 void record_work_begin(void);

@@ -11,9 +11,9 @@
 #ifndef FHOOK_REWRITE_H
 #define FHOOK_REWRITE_H
 
-#include "elf_image.h"
-#include "elf_map.h"
 #include "instrument.h"
+#include "lib/elf_image.h"
+#include "lib/elf_map.h"
 #include "rewrite_arch.h"
 
 #define NO_INSN		((size_t)-1)

@@ -3,7 +3,7 @@
  * What fhook-rewrite has to know of an architecture
  *
  * The files that implement this are built with headers of the kernel, as its relocators
- * are, whose names of types are those of base.h and not always the same types: nothing
+ * are, whose names of types are those of lib/base.h and not always the same types: nothing
  * but the C library's own may stand here.
  */
 #ifndef FHOOK_REWRITE_ARCH_H

@@ -9,7 +9,7 @@
 #define FHOOK_SINK_H
 
 #include <stdio.h>
-#include "map.h"
+#include "lib/map.h"
 #include "stacks.h"
 
 /* How a call ended. */

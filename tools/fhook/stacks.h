@@ -20,7 +20,7 @@
 #ifndef FHOOK_STACKS_H
 #define FHOOK_STACKS_H
 
-#include "map.h"
+#include "lib/map.h"
 
 enum frame_state {
 	FRAME_RUNS,

@@ -18,8 +18,8 @@
 #ifndef FHOOK_STREAMS_H
 #define FHOOK_STREAMS_H
 
-#include "map.h"
-#include "recording.h"
+#include "lib/map.h"
+#include "lib/recording.h"
 #include "sink.h"
 
 /**

@@ -32,8 +32,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "lib/words.h"
 #include "trace_plugin.h"
-#include "words.h"
 
 #define FLUSH_SECONDS	2
 /* A guest is not to fill its host. */

@@ -19,8 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/words.h"
 #include "trace_plugin.h"
-#include "words.h"
 
 QEMU_EXPORT int qemu_plugin_version;
 

@@ -16,9 +16,9 @@
 
 #include <stdatomic.h>
 #include "branch.h"
-#include "map.h"
+#include "lib/map.h"
+#include "lib/recording.h"
 #include "qemu_plugin.h"
-#include "recording.h"
 
 #define TRACE_RANGES	1024
 
