@@ -15,11 +15,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "decode/perf_data.h"
+#include "decode/sink.h"
+#include "decode/streams.h"
 #include "lib/elf_map.h"
-#include "perf_data.h"
 #include "random.h"
-#include "sink.h"
-#include "streams.h"
 
 #define MAX_FILE	(64 * 1024)
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include "decoder.h"
+#include "decode/decoder.h"
 #include "etm_emit.h"
 #include "pt_emit.h"
 #include "random.h"

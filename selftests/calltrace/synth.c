@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "streams.h"
+#include "decode/streams.h"
 #include "synth.h"
 
 void synth_bytes(struct synth *synth, const void *data, size_t size)

@@ -13,9 +13,9 @@
 #define SELFTESTS_CALLTRACE_SYNTH_H
 
 #include <stdio.h>
+#include "decode/sink.h"
 #include "lib/map.h"
 #include "lib/recording.h"
-#include "sink.h"
 
 #define SYNTH_BLOCK	0xffffffff82000000ULL
 #define SYNTH_STUB_SIZE	8

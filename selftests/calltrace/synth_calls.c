@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "decode_software.h"
+#include "decode/software.h"
 #include "synth.h"
 
 struct calls_case {

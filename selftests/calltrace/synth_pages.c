@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "decode_software.h"
+#include "decode/software.h"
 #include "record_pages.h"
 #include "record_symbols.h"
 #include "synth.h"

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "perf_data.h"
+#include "decode/perf_data.h"
 #include "synth.h"
 
 #define BIAS		0x12340000ULL

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "calltrace.h"
+#include "decode/sink.h"
+#include "decode/streams.h"
 #include "lib/build_id.h"
 #include "lib/words.h"
-#include "sink.h"
-#include "streams.h"
 
 enum { KEY_FIRST = 256, KEY_THREAD = 't', KEY_OBJECT = 'o', KEY_MAP = 'm' };
 

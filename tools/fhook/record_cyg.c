@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#include "decode_software.h"
+#include "decode/software.h"
 #include "lib/trace_file.h"
 #include "record_place.h"
 

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "perf_data.h"
+#include "decode/perf_data.h"
 #include "record.h"
 #include "record_stubs.h"
 #include "record_work.h"

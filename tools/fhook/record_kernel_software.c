@@ -14,7 +14,7 @@
 #include <string.h>
 #include <tracefs.h>
 #include <unistd.h>
-#include "decode_software.h"
+#include "decode/software.h"
 #include "kernel_events.h"
 #include "kernel_files.h"
 #include "lib/recording.h"

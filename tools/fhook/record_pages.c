@@ -2,7 +2,7 @@
 /* From the pages of the kernel's ring buffer to a stream: how is in the header. */
 #include <kbuffer.h>
 #include <string.h>
-#include "decode_software.h"
+#include "decode/software.h"
 #include "record_pages.h"
 #include "record_symbols.h"
 

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "calltrace.h"
+#include "decode/perf_data.h"
 #include "lib/elf_image.h"
 #include "lib/map.h"
-#include "perf_data.h"
 #include "record.h"
 
 /* "filter OFFSET/SIZE@PATH", as perf says where in a file a range is. */

@@ -4,7 +4,7 @@
  *
  * Nothing is matched or left out: to compare with another record of the same run.
  */
-#include "sink.h"
+#include "decode/sink.h"
 
 static void hit(struct sink *sink, struct thread *thread, const struct map_stub *stub)
 {

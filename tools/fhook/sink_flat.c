@@ -6,7 +6,7 @@
  * a function within itself only the outermost counts, so that nothing counts twice.
  */
 #include <stdlib.h>
-#include "sink.h"
+#include "decode/sink.h"
 
 struct row {
 	u64 calls, total, self, no_exit;

@@ -7,7 +7,7 @@
  * that is too deep, the inner calls are one node, "[deeper]".
  */
 #include <stdlib.h>
-#include "sink.h"
+#include "decode/sink.h"
 
 #define ROOT	0xffffffffu
 #define DEEPER	0xfffffffeu

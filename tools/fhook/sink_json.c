@@ -5,7 +5,7 @@
  * A time stamp is in microseconds. Without times it is the number of the event, and
  * the metadata say so.
  */
-#include "sink.h"
+#include "decode/sink.h"
 
 static const char *const ends[] = {
 	[LEFT_RETURN] = "return",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What was counted: one number a line. */
 #include <stdlib.h>
-#include "sink.h"
+#include "decode/sink.h"
 
 static int begin(struct sink *sink, struct fault *fault)
 {

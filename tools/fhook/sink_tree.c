@@ -7,7 +7,7 @@
  * calls have their depth before them, so that a line never grows with the stack.
  */
 #include <stdlib.h>
-#include "sink.h"
+#include "decode/sink.h"
 
 /**
  * struct tree - the text so far

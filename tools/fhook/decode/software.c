@@ -2,8 +2,8 @@
 /* Decode what a software recorder has written: there is little to do. */
 #include <stdlib.h>
 #include <string.h>
-#include "decode_software.h"
 #include "decoder.h"
+#include "software.h"
 
 struct software {
 	struct decoder base;
