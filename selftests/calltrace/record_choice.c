@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "record_choice.h"
+#include "record/choice.h"
 
 struct choice_case {
 	const char *list, *patterns;

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "decode/software.h"
-#include "record_pages.h"
-#include "record_symbols.h"
+#include "record/pages.h"
+#include "record/symbols.h"
 #include "synth.h"
 
 #define PAGE_SIZE	4096

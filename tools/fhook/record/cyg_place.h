@@ -3,7 +3,7 @@
 #ifndef FHOOK_RECORD_PLACE_H
 #define FHOOK_RECORD_PLACE_H
 
-#include "record_cyg.h"
+#include "cyg.h"
 
 /**
  * struct places - the objects that a thread has come to

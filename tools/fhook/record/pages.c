@@ -3,8 +3,8 @@
 #include <kbuffer.h>
 #include <string.h>
 #include "decode/software.h"
-#include "record_pages.h"
-#include "record_symbols.h"
+#include "pages.h"
+#include "symbols.h"
 
 int page_stream_open(struct page_stream *stream, const char *path)
 {

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "cyg.h"
 #include "lib/build_id.h"
-#include "record_cyg.h"
 
 /* No program has addresses from here on. */
 #define NOWHERE		(1ULL << 48)

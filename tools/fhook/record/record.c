@@ -5,7 +5,7 @@
  * With the processor's trace where it has one, otherwise in an emulator with our
  * plugin; or by the software recorder, which is linked into the program itself.
  * The map is that of the program, unless another one is given. With --kernel it is
- * functions of the kernel that are recorded meanwhile: see record_kernel.c.
+ * functions of the kernel that are recorded meanwhile: see kernel.c.
  */
 #include <argp.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "lib/recording.h"
 #include "lib/words.h"
 #include "record.h"
-#include "record_work.h"
+#include "work.h"
 
 /* The buffer for each CPU, unless something else is said. */
 #define KERNEL_BUFFER_KB	4096

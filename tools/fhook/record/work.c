@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "record_work.h"
+#include "work.h"
 
 /* When a signal has come, what does not answer by then is left alone. */
 #define STOPPED_MS	3000

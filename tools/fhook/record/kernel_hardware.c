@@ -20,8 +20,8 @@
 #include <unistd.h>
 #include "decode/perf_data.h"
 #include "record.h"
-#include "record_stubs.h"
-#include "record_work.h"
+#include "stubs.h"
+#include "work.h"
 
 /**
  * struct session - a recording that is being made

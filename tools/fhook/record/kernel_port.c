@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "record.h"
-#include "record_stubs.h"
-#include "record_work.h"
+#include "stubs.h"
+#include "work.h"
 
 #define PORTS		"/sys/class/virtio-ports"
 #define PORT_NAME	"calltrace"

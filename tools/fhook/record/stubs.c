@@ -8,8 +8,8 @@
 #include "lib/map.h"
 #include "lib/map_join.h"
 #include "lib/recording.h"
-#include "record_stubs.h"
-#include "record_work.h"
+#include "stubs.h"
+#include "work.h"
 
 #define FUNCTIONS	"fhook/calltrace/functions"
 #define PROGRAMS	"fhook/calltrace/programs"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/build_id.h"
-#include "record_symbols.h"
+#include "symbols.h"
 
 /* Names of functions that are hooked: "NAME MODULE", sorted. */
 struct names {

@@ -17,9 +17,9 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "cyg_place.h"
 #include "decode/software.h"
 #include "lib/trace_file.h"
-#include "record_place.h"
 
 #define EXPORT	__attribute__((visibility("default")))
 

@@ -12,8 +12,8 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cyg_place.h"
 #include "lib/elf_image.h"
-#include "record_place.h"
 
 /* The first page of an object has its headers, and is there as long as it is. */
 #define PAGE	4096

@@ -10,8 +10,8 @@
 #ifndef FHOOK_KERNEL_EVENTS_H
 #define FHOOK_KERNEL_EVENTS_H
 
-#include "record_choice.h"
-#include "record_pages.h"
+#include "choice.h"
+#include "pages.h"
 
 struct tracefs_instance;
 

@@ -19,8 +19,8 @@
 #include "kernel_files.h"
 #include "lib/recording.h"
 #include "record.h"
-#include "record_symbols.h"
-#include "record_work.h"
+#include "symbols.h"
+#include "work.h"
 
 /* After so many milliseconds is read what is there, however little. */
 #define READ_PERIOD	200

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "record_choice.h"
+#include "choice.h"
 
 #define MODULE_MARK	":mod:"
 
