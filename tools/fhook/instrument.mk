@@ -14,7 +14,7 @@ attach: $(O)/fhook-attach
 
 INSTRUMENT_CFLAGS = -O2 -g -Wall -Wextra -std=gnu11 -D_GNU_SOURCE -MD -I$(instrument_dir) \
 	$(SANITIZE)
-instrument_shared := $(addprefix $(O)/instrument/,instrument.o instrument_list.o lib/base.o)
+instrument_shared := $(addprefix $(O)/instrument/,instrument/instrument.o instrument/list.o lib/base.o)
 
 # need NAME PACKAGE HAVE: a sentence instead of what a compiler says.
 need = $(if $(3),,$(error $(1) needs the Debian package $(2)))
@@ -26,19 +26,19 @@ $(O)/instrument/%.o: $(instrument_dir)%.c
 	mkdir -p $(@D)
 	$(CC) $(INSTRUMENT_CFLAGS) -c -o $@ $<
 
-$(O)/instrument/instrument_ir.o: INSTRUMENT_CFLAGS += -isystem \
+$(O)/instrument/instrument/ir.o: INSTRUMENT_CFLAGS += -isystem \
 	$(or $(llvm_dir),$(call need,fhook-instrument-ir,llvm-dev,))
 
-$(O)/fhook-instrument-ir: $(O)/instrument/instrument_ir.o $(instrument_shared)
+$(O)/fhook-instrument-ir: $(O)/instrument/instrument/ir.o $(instrument_shared)
 	$(CC) -o $@ $^ $$($(LLVM_CONFIG) --ldflags --libs core irreader bitwriter analysis) \
 		-lstdc++
 
 LIBCLANG_DIR ?= $(shell $(LLVM_CONFIG) --prefix 2>/dev/null)
-$(O)/instrument/instrument_source.o: INSTRUMENT_CFLAGS += -isystem $(if $(wildcard \
+$(O)/instrument/instrument/source.o: INSTRUMENT_CFLAGS += -isystem $(if $(wildcard \
 	$(LIBCLANG_DIR)/include/clang-c/Index.h),$(LIBCLANG_DIR)/include,$(call \
 	need,fhook-instrument-source,libclang-dev,))
 
-$(O)/fhook-instrument-source: $(O)/instrument/instrument_source.o $(instrument_shared)
+$(O)/fhook-instrument-source: $(O)/instrument/instrument/source.o $(instrument_shared)
 	$(CC) -o $@ $^ -L$(LIBCLANG_DIR)/lib -lclang -lstdc++
 
 # The relocators are those of the kernel, with the headers that its own host programs

@@ -11,7 +11,7 @@
 #ifndef FHOOK_REWRITE_H
 #define FHOOK_REWRITE_H
 
-#include "instrument.h"
+#include "instrument/instrument.h"
 #include "lib/elf_image.h"
 #include "lib/elf_map.h"
 #include "rewrite_arch.h"

@@ -10,7 +10,7 @@
 #ifndef FHOOK_RECORD_CHOICE_H
 #define FHOOK_RECORD_CHOICE_H
 
-#include "instrument_list.h"
+#include "instrument/list.h"
 
 /**
  * struct choice - patterns that do not meet

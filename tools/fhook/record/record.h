@@ -3,7 +3,7 @@
 #ifndef FHOOK_RECORD_H
 #define FHOOK_RECORD_H
 
-#include "instrument_list.h"
+#include "instrument/list.h"
 #include "lib/base.h"
 
 enum record_how {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "instrument_list.h"
+#include "list.h"
 
 /* Of the C++ library, which has no header for C. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);

@@ -11,8 +11,8 @@
 #ifndef FHOOK_INSTRUMENT_H
 #define FHOOK_INSTRUMENT_H
 
-#include "instrument_list.h"
 #include "lib/base.h"
+#include "list.h"
 
 struct argp_child;
 
