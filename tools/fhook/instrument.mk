@@ -51,13 +51,13 @@ rewrite_x86 := -I$(KERNEL)/tools/arch/x86/include $(rewrite_common) \
 	-idirafter $(OVERLAY)/arch/x86/include
 rewrite_arm64 := $(rewrite_common) -idirafter $(OVERLAY)/arch/arm64/include \
 	-idirafter $(KERNEL)/arch/arm64/include
-rewrite_code := rewrite_relocate.o uhook_relocate.o uhook_branch.o uhook_code.o
-rewrite_shared := $(instrument_shared) $(addprefix $(O)/instrument/,rewrite_choose.o \
-	rewrite_code.o rewrite_relocations.o rewrite_targets.o rewrite_jumps.o \
-	rewrite_frames.o rewrite_plan.o lib/elf_image.o x86.o arm64.o)
-rewrite_objects := $(addprefix $(O)/instrument/,rewrite.o rewrite_emit.o rewrite_unwind.o \
-	rewrite_file.o)
-attach_objects := $(addprefix $(O)/instrument/,attach.o lib/build_id.o)
+rewrite_code := rewrite/relocate.o uhook_relocate.o uhook_branch.o uhook_code.o
+rewrite_shared := $(instrument_shared) $(addprefix $(O)/instrument/,rewrite/choose.o \
+	rewrite/code.o rewrite/relocations.o rewrite/targets.o rewrite/jumps.o \
+	rewrite/frames.o rewrite/plan.o lib/elf_image.o x86.o arm64.o)
+rewrite_objects := $(addprefix $(O)/instrument/,rewrite/rewrite.o rewrite/emit.o rewrite/unwind.o \
+	rewrite/file.o)
+attach_objects := $(addprefix $(O)/instrument/,rewrite/attach.o lib/build_id.o)
 
 $(O)/fhook-rewrite: $(rewrite_objects) $(rewrite_shared)
 	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -lstdc++
@@ -65,21 +65,21 @@ $(O)/fhook-rewrite: $(rewrite_objects) $(rewrite_shared)
 $(O)/fhook-attach: $(attach_objects) $(rewrite_shared)
 	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -lstdc++
 
-$(O)/instrument/x86.o: $(addprefix $(O)/instrument/x86/,rewrite_x86.o $(rewrite_code) insn.o inat.o)
+$(O)/instrument/x86.o: $(addprefix $(O)/instrument/x86/,rewrite/x86.o $(rewrite_code) insn.o inat.o)
 	$(LD) -r -o $@ $^
 	objcopy --keep-global-symbol=rewrite_x86 $@
 
-$(O)/instrument/arm64.o: $(addprefix $(O)/instrument/arm64/,rewrite_arm64.o $(rewrite_code))
+$(O)/instrument/arm64.o: $(addprefix $(O)/instrument/arm64/,rewrite/arm64.o $(rewrite_code))
 	$(LD) -r -o $@ $^
 	objcopy --keep-global-symbol=rewrite_arm64 $@
 
 capstone_header := $(wildcard /usr/include/capstone/capstone.h)
-$(O)/instrument/x86/rewrite_%.o: $(instrument_dir)rewrite_%.c
+$(O)/instrument/x86/rewrite/%.o: $(instrument_dir)rewrite/%.c
 	mkdir -p $(@D)
 	$(if $(capstone_header),,$(call need,fhook-rewrite,libcapstone-dev,))
 	$(CC) $(rewrite_x86) -c -o $@ $<
 
-$(O)/instrument/arm64/rewrite_%.o: $(instrument_dir)rewrite_%.c
+$(O)/instrument/arm64/rewrite/%.o: $(instrument_dir)rewrite/%.c
 	mkdir -p $(@D)
 	$(CC) $(rewrite_arm64) -c -o $@ $<
 

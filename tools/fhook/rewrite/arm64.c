@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #include <linux/uhook_code.h>
 #include <asm/insn.h>
-#include "rewrite_arch.h"
+#include "arch.h"
 
 #define NOP		0xd503201f
 

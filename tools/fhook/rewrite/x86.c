@@ -7,7 +7,7 @@
 #include <capstone/capstone.h>
 #include <string.h>
 #include <linux/uhook_code.h>
-#include "rewrite_arch.h"
+#include "arch.h"
 
 #define JUMP_SHORT	0xeb
 

@@ -9,7 +9,7 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 #include <linux/uhook_code.h>
-#include "rewrite_arch.h"
+#include "arch.h"
 
 int rewrite_copy(const uint8_t *bytes, size_t size, uint64_t from, uint64_t to, uint8_t *to_bytes)
 {

@@ -11,10 +11,10 @@
 #ifndef FHOOK_REWRITE_H
 #define FHOOK_REWRITE_H
 
+#include "arch.h"
 #include "instrument/instrument.h"
 #include "lib/elf_image.h"
 #include "lib/elf_map.h"
-#include "rewrite_arch.h"
 
 #define NO_INSN		((size_t)-1)
 #define NO_STUB		((size_t)-1)
@@ -195,11 +195,11 @@ struct rewrite {
 	size_t nr_patches, room_patches;
 };
 
-/* rewrite_choose.c: from a file and a list to functions, whose points are planned */
+/* choose.c: from a file and a list to functions, whose points are planned */
 extern const struct argp choose_argp;
 int choose_all(struct rewrite *rw, struct fault *fault);
 
-/* rewrite_code.c: reading code */
+/* code.c: reading code */
 int code_read(struct rewrite *rw, struct fault *fault);
 size_t code_find(const struct code *code, u64 address);
 bool code_is_code(const struct elf_image *image, u64 address);
@@ -210,14 +210,14 @@ const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn);
 /* The first of the branches whose target is not before an address. */
 size_t code_branches_to(const struct code *code, u64 address);
 
-/* rewrite_relocations.c: what the loader writes */
+/* relocations.c: what the loader writes */
 int relocations_read(struct rewrite *rw);
 /* What a word of data will be when the program is loaded. */
 u64 relocations_word(const struct rewrite *rw, u64 address);
 /* The function that a word of data will have the address of, or NULL. */
 const char *relocations_import(const struct rewrite *rw, u64 slot);
 
-/* rewrite_targets.c: what data leads to */
+/* targets.c: what data leads to */
 int targets_mark(struct rewrite *rw, struct fault *fault);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
 bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address);
@@ -230,30 +230,30 @@ enum jump_way {
 	JUMP_CASE,		/* to where a table of distances leads */
 };
 
-/* rewrite_jumps.c: jumps through registers */
+/* jumps.c: jumps through registers */
 u32 jumps_tables(const struct rewrite *rw, const struct function *function);
 /* The way of the jump with index JUMP; *BASE is an address that it is known to need, or 0. */
 enum jump_way jumps_way(const struct rewrite *rw, const struct function *function, size_t jump,
 			u32 tables, u64 *base);
 void jumps_find_thunks(struct code *code);
 
-/* rewrite_frames.c: unwind information */
+/* frames.c: unwind information */
 int frames_read(struct rewrite *rw, struct fault *fault);
 
-/* rewrite_plan.c: from functions to points and windows */
+/* plan.c: from functions to points and windows */
 int plan_function(struct rewrite *rw, size_t function);
 int plan_hops(struct rewrite *rw);
 bool function_has(const struct function *function, u64 address);
 
-/* rewrite_emit.c: from windows to code */
+/* emit.c: from windows to code */
 int emit_all(struct rewrite *rw, struct fault *fault);
 int emit_bytes(struct rewrite *rw, const void *bytes, size_t size);
 
-/* rewrite_unwind.c: unwind information for that */
+/* unwind.c: unwind information for that */
 int unwind_add_place(struct rewrite *rw, u64 at, u32 size, u64 from);
 int unwind_emit(struct rewrite *rw, struct fault *fault);
 
-/* rewrite_file.c: from code to a file */
+/* file.c: from code to a file */
 u64 file_new_address(const struct rewrite *rw);
 size_t file_head_size(const struct rewrite *rw);
 /* Is there room for what is added to its program headers? Returns 0, or -1 and a sentence. */
