@@ -16,9 +16,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "decode/decoder.h"
-#include "etm_emit.h"
-#include "pt_emit.h"
 #include "random.h"
+#include "trace/etm_emit.h"
+#include "trace/pt_emit.h"
 
 #define EVENTS	20000
 

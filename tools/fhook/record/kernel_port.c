@@ -3,7 +3,7 @@
  * Record functions of the kernel in a guest of QEMU, by our plugin outside of it
  *
  * Over a port of the machine the plugin is told which blocks to record, when to begin
- * and when to stop; trace_control.c has the words. The recording, with the map, is where
+ * and when to stop; trace/control.c has the words. The recording, with the map, is where
  * the plugin was told to put it, so nothing is written in the guest.
  */
 #include <dirent.h>

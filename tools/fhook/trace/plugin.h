@@ -2,9 +2,9 @@
 /*
  * The QEMU plugin that records: what its files share
  *
- * trace_plugin.c reads the arguments and looks at code that is translated,
- * trace_vcpu.c is called when it is executed, trace_load.c finds where programs
- * are loaded, and trace_control.c hears what a guest wants.
+ * plugin.c reads the arguments and looks at code that is translated,
+ * vcpu.c is called when it is executed, load.c finds where programs
+ * are loaded, and control.c hears what a guest wants.
  *
  * Code outside of the ranges has no callbacks: it runs as without the plugin. The
  * ranges are an array that only grows, and is read without a lock: a range is

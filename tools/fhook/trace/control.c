@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/words.h"
-#include "trace_plugin.h"
+#include "plugin.h"
 
 #define FLUSH_SECONDS	2
 /* A guest is not to fill its host. */

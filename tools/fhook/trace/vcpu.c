@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "etm_emit.h"
+#include "plugin.h"
 #include "pt_emit.h"
-#include "trace_plugin.h"
 
 #define VCPUS		4096
 /* Calls that a processor remembers to write a return in one bit. */

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/words.h"
-#include "trace_plugin.h"
+#include "plugin.h"
 
 QEMU_EXPORT int qemu_plugin_version;
 
