@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the decoders of all formats share. */
+/* What the decoders of all formats share: a mapped file. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -64,28 +63,4 @@ void decoder_unmap(struct decoder *decoder)
 {
 	if (decoder->data)
 		munmap((void *)decoder->data, decoder->size);
-}
-
-struct decoder *decoder_open(const struct recording *recording, const struct map *map,
-			     u32 stream, struct fault *fault)
-{
-	static const struct decoder_ops *const formats[FORMATS] = {
-#ifdef HAVE_LIBIPT
-		[FORMAT_INTEL_PT] = &decoder_pt,
-#endif
-		[FORMAT_ETMV4] = &decoder_etm,
-		[FORMAT_SOFTWARE] = &decoder_software,
-	};
-	char *path = recording_stream_path(recording, stream);
-	struct decoder *decoder = NULL;
-
-	if (!formats[recording->format])
-		fault_say(fault, "%s: this fhook was built without libipt, which reads Intel PT",
-			  recording->directory);
-	else if (path)
-		decoder = formats[recording->format]->open(recording, map, path, fault);
-	else
-		fault_say(fault, "there is not enough memory to decode");
-	free(path);
-	return decoder;
 }

@@ -64,8 +64,6 @@ struct decoder {
 	size_t size, released;
 };
 
-extern const struct decoder_ops decoder_pt, decoder_etm, decoder_software;
-
 /* For the formats: map the file, and let go of it. */
 int decoder_map(struct decoder *decoder, const char *path, struct fault *fault);
 void decoder_unmap(struct decoder *decoder);
@@ -78,6 +76,8 @@ void decoder_release(struct decoder *decoder, size_t offset);
  */
 size_t decoder_end(const struct decoder *decoder, size_t most);
 
+/* formats.c: of the format of a recording. */
+extern const struct decoder_ops decoder_pt, decoder_etm, decoder_software;
 struct decoder *decoder_open(const struct recording *recording, const struct map *map,
 			     u32 stream, struct fault *fault);
 
