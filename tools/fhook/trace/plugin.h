@@ -90,6 +90,9 @@ struct trace_site {
 	struct branch branch;
 };
 
+/* The one that is kept for such an instruction, or NULL without memory. */
+struct trace_site *trace_keep_site(const struct trace_site *wanted);
+
 /* Callbacks of executed code; DATA is a struct trace_site. */
 void trace_executed(unsigned int vcpu, void *data);
 void trace_loaded(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
