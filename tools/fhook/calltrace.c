@@ -13,21 +13,6 @@
 #include "calltrace.h"
 #include "command.h"
 
-char *own_file(const char *name)
-{
-	char program[4096], *slash, *path;
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-	if (length < 0)
-		return NULL;
-	program[length] = '\0';
-	slash = strrchr(program, '/');
-	if (!slash)
-		return NULL;
-	*slash = '\0';
-	return asprintf(&path, "%s/%s", program, name) < 0 ? NULL : path;
-}
-
 /* Become the program that does it, which speaks by its own name. */
 static int execute(int argc __unused, char **argv, struct fault *fault)
 {

@@ -15,7 +15,4 @@ int calltrace_record(int argc, char **argv, struct fault *fault);
 int calltrace_import(int argc, char **argv, struct fault *fault);
 int calltrace_map(int argc, char **argv, struct fault *fault);
 
-/* The path of a file beside this program, which is to be freed, or NULL. */
-char *own_file(const char *name);
-
 #endif /* FHOOK_CALLTRACE_H */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Commands that have commands: the word that says which, and the list of them. */
+/* Commands that have commands: the word that says which, and the list of them; and where they are. */
 #include <argp.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "command.h"
 
 struct choice {
@@ -62,4 +63,19 @@ int command_run(const struct command *commands, const char *does, int argc, char
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice);
 	return choice.chosen->run(argc - choice.first, argv + choice.first, fault);
+}
+
+char *own_file(const char *name)
+{
+	char program[4096], *slash, *path;
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (length < 0)
+		return NULL;
+	program[length] = '\0';
+	slash = strrchr(program, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	return asprintf(&path, "%s/%s", program, name) < 0 ? NULL : path;
 }

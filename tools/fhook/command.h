@@ -30,4 +30,7 @@ struct command {
 int command_run(const struct command *commands, const char *does, int argc, char **argv,
 		struct fault *fault);
 
+/* The path of a file beside this program, which is to be freed, or NULL. */
+char *own_file(const char *name);
+
 #endif /* FHOOK_COMMAND_H */

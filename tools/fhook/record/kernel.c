@@ -7,7 +7,6 @@
  * before anything is recorded, and when it is known that there are such functions.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,63 +35,6 @@ static int check(const struct record *record, struct fault *fault)
 	return check_tracefs(record, fault);
 }
 
-static int check_way(const struct record *record, struct fault *fault)
-{
-	switch (record->how) {
-	case RECORD_HARDWARE:
-		if (access(record->pmu, F_OK))
-			return fault_say(fault,
-					 "this processor has no Intel PT, or the kernel does not offer it: use --software");
-		if (record_check_profile(record, fault))
-			return -1;
-		break;
-	case RECORD_PLUGIN:
-		if (!record->port)
-			return fault_say(fault,
-					 "QEMU's plugin is outside of the machine whose kernel is recorded, and there is no port to it");
-		if (record->directory)
-			return fault_say(fault,
-					 "the recording will be outside of this machine, where QEMU's plugin was told to put it: --output cannot change that");
-		return 0;
-	default:
-		if (strcmp(record->profile, "target"))
-			return fault_say(fault,
-					 "fhook's events have no profiles: --profile is for the processor's trace and QEMU's plugin");
-		if (record->nr_maps)
-			return fault_say(fault,
-					 "fhook's events have no stubs, and record no programs: --map is for the processor's trace and QEMU's plugin");
-	}
-	return recording_check(record->directory, fault);
-}
-
-static int choose_way(struct record *record, struct fault *fault)
-{
-	const bool traced = !access(record->pmu, F_OK);
-
-	if (record->how == RECORD_BEST && traced)
-		record->how = RECORD_HARDWARE;
-	else if (record->how == RECORD_BEST)
-		record->how = record->port && (!record->directory || record->nr_maps) ?
-			      RECORD_PLUGIN : RECORD_SOFTWARE;
-	if (!record->directory && record->how != RECORD_PLUGIN)
-		record->directory = RECORD_DIRECTORY;
-	return check_way(record, fault);
-}
-
-int record_say_way(const struct record *record)
-{
-	const bool traced = !access(record->pmu, F_OK);
-
-	if (record->how == RECORD_HARDWARE)
-		fputs("fhook: the processor records, with Intel PT, by perf.\n", stderr);
-	else if (record->how == RECORD_PLUGIN)
-		fputs("fhook: QEMU's plugin records.\n", stderr);
-	else
-		fprintf(stderr, "fhook: fhook's events record%s.\n",
-			traced ? "" : ", for this processor has no Intel PT");
-	return 0;
-}
-
 static int run(struct record *record, struct fault *fault)
 {
 	switch (record->how) {
@@ -111,7 +53,7 @@ int record_kernel(struct record *record, struct fault *fault)
 
 	record->port = record_port();
 	if (!result)
-		result = choose_way(record, fault);
+		result = record_choose_way(record, fault);
 	if (!result)
 		result = run(record, fault);
 	free(record->port);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "calltrace.h"
+#include "command.h"
 #include "lib/elf_image.h"
 #include "lib/elf_map.h"
 #include "lib/recording.h"
@@ -179,16 +180,6 @@ static int make_map(struct record *record, struct fault *fault)
 	return elf_map_write(&record->program, 1, file, fault);
 }
 
-int record_run(char **argv, struct fault *fault)
-{
-	int result;
-
-	record_work_begin();
-	result = record_work_start(argv, fault);
-	record_work_end();
-	return result;
-}
-
 static int emulator_of(const char *program, const char **emulator, struct fault *fault)
 {
 	struct elf_image image;
@@ -276,7 +267,7 @@ static int record_plugin(struct record *record, struct fault *fault)
 		argv[2] = options;
 		memcpy(argv + 3, record->argv, count * sizeof(*argv));
 		argv[3] = record->program;
-		result = record_run(argv, fault) ?: check_recorded(record, emulator, fault);
+		result = record_work_run(argv, fault) ?: check_recorded(record, emulator, fault);
 	}
 	free(out);
 	free(map);
@@ -295,7 +286,7 @@ static int record_software(struct record *record, struct fault *fault)
 		return fault_say(fault, "there is not enough memory to record");
 	setenv("FHOOK_RECORD", out, 1);
 	free(out);
-	if (record_run(record->argv, fault))
+	if (record_work_run(record->argv, fault))
 		return -1;
 	if (!recording_check(record->directory, &holds_one))
 		return fault_say(fault,

@@ -49,15 +49,14 @@ struct record {
 	u64 buffer_kb;
 };
 
-/* Run a program to its end, however that is. */
-int record_run(char **argv, struct fault *fault);
-
 /* Whether perf can do what the profile says. */
 int record_check_profile(const struct record *record, struct fault *fault);
 int record_hardware(struct record *record, struct fault *fault);
 
 /* Record functions of the kernel while the program runs; whatever happens is undone. */
 int record_kernel(struct record *record, struct fault *fault);
+/* way.c: choose what records it, and check that it can. */
+int record_choose_way(struct record *record, struct fault *fault);
 /* Say what records it, when it is known that its functions are there. Returns 0. */
 int record_say_way(const struct record *record);
 int record_kernel_hardware(struct record *record, struct fault *fault);

@@ -252,3 +252,13 @@ int record_work_status(const char *name)
 		WEXITSTATUS(command_status));
 	return WEXITSTATUS(command_status);
 }
+
+int record_work_run(char **argv, struct fault *fault)
+{
+	int result;
+
+	record_work_begin();
+	result = record_work_start(argv, fault);
+	record_work_end();
+	return result;
+}
