@@ -22,6 +22,16 @@ static u64 here(const struct rewrite *rw)
 	return rw->moved_at + rw->moved_size;
 }
 
+static int add_place(struct rewrite *rw, u64 at, u32 size, u64 from)
+{
+	struct place place = { .at = at, .from = from, .size = size };
+
+	if (grow(&rw->places, &rw->room_places, rw->nr_places, sizeof(place)))
+		return -1;
+	rw->places[rw->nr_places++] = place;
+	return 0;
+}
+
 int emit_bytes(struct rewrite *rw, const void *bytes, size_t size)
 {
 	while (rw->moved_size + size > rw->room_moved) {
@@ -45,7 +55,7 @@ static int add_jump(struct rewrite *rw, u64 target, u64 from)
 	u8 bytes[REWRITE_COPY_MAX];
 
 	if (rw->code.arch->jump(here(rw), target, bytes) ||
-	    unwind_add_place(rw, here(rw), size, from))
+	    add_place(rw, here(rw), size, from))
 		return -1;
 	return emit_bytes(rw, bytes, size);
 }
@@ -58,7 +68,7 @@ static int add_copy(struct rewrite *rw, const struct rewrite_insn *insn, u64 tar
 	int size;
 
 	size = rw->code.arch->copy(code_bytes(&rw->code, insn), insn->size, from, here(rw), bytes);
-	if (size < 0 || unwind_add_place(rw, here(rw), size, insn->address))
+	if (size < 0 || add_place(rw, here(rw), size, insn->address))
 		return -1;
 	return emit_bytes(rw, bytes, size);
 }
@@ -114,7 +124,7 @@ static s64 add_stub(struct rewrite *rw, const struct function *function,
 		return -1;
 	if (grow(&rw->records, &rw->room_records, rw->nr_stubs, sizeof(record)) ||
 	    grow(&rw->jumps, &rw->room_jumps, rw->nr_stubs, sizeof(target)) ||
-	    unwind_add_place(rw, record.stub, record.size, from))
+	    add_place(rw, record.stub, record.size, from))
 		return -1;
 	rw->records[rw->nr_stubs] = record;
 	rw->jumps[rw->nr_stubs] = target;
@@ -262,7 +272,7 @@ static int emit_hop(struct rewrite *rw, const struct window *window)
 	u8 bytes[REWRITE_COPY_MAX];
 
 	if (rw->code.arch->jump(window->hop, window->target, bytes) ||
-	    unwind_add_place(rw, window->hop, size, rw->code.insns[window->first].address))
+	    add_place(rw, window->hop, size, rw->code.insns[window->first].address))
 		return -1;
 	return add_patch(rw, window->hop, bytes, size);
 }
@@ -299,5 +309,5 @@ int emit_all(struct rewrite *rw, struct fault *fault)
 			return fault_say(fault, "There is no memory.");
 	}
 	rw->run.stubs = rw->nr_stubs;
-	return unwind_emit(rw, fault);
+	return 0;
 }

@@ -34,6 +34,7 @@ int main(int argc, char **argv)
 	ret = ret ?: choose_all(rw, &fault);
 	ret = ret ?: file_check(&rw->image, &fault);
 	ret = ret ?: emit_all(rw, &fault);
+	ret = ret ?: unwind_emit(rw, &fault);
 	ret = ret ?: file_write(rw, &fault);
 	return instrument_finish(&rw->run, ret, &fault);
 }

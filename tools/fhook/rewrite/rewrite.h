@@ -250,7 +250,6 @@ int emit_all(struct rewrite *rw, struct fault *fault);
 int emit_bytes(struct rewrite *rw, const void *bytes, size_t size);
 
 /* unwind.c: unwind information for that */
-int unwind_add_place(struct rewrite *rw, u64 at, u32 size, u64 from);
 int unwind_emit(struct rewrite *rw, struct fault *fault);
 
 /* file.c: from code to a file */

@@ -75,16 +75,6 @@ struct table {
 #define PE_UNSIGNED_4	0x03
 #define PE_DATAREL_4	0x3b
 
-int unwind_add_place(struct rewrite *rw, u64 at, u32 size, u64 from)
-{
-	struct place place = { .at = at, .from = from, .size = size };
-
-	if (grow(&rw->places, &rw->room_places, rw->nr_places, sizeof(place)))
-		return -1;
-	rw->places[rw->nr_places++] = place;
-	return 0;
-}
-
 static size_t skip_number(const u8 *at, const u8 *end, u64 *number)
 {
 	const u8 *begin = at;
