@@ -372,9 +372,12 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 	ret = ret ?: check_file(rw, fault);
 	ret = ret ?: frames_read(rw, fault);
 	ret = ret ?: code_read(rw, fault);
-	ret = ret ?: targets_mark(rw, fault);
 	if (ret)
 		return ret;
+	targets_mark_branches(&rw->code);
+	jumps_find_thunks(&rw->code);
+	if (targets_mark(rw, fault))
+		return -1;
 
 	if (choose_functions(rw) || plan_hops(rw))
 		return fault_say(fault, "There is no memory.");

@@ -17,17 +17,6 @@
 #include "fhook_calltrace_stub.h"
 #include "rewrite.h"
 
-bool function_has(const struct function *function, u64 address)
-{
-	size_t i;
-
-	for (i = 0; i < function->nr_ranges; i++) {
-		if (address >= function->ranges[i].start && address < function->ranges[i].end)
-			return true;
-	}
-	return false;
-}
-
 static int refuse(struct rewrite *rw, size_t f, const char *why, u64 address)
 {
 	struct function *function = rw->functions + f;

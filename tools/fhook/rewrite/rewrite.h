@@ -84,6 +84,18 @@ struct point {
 	const struct elf_symbol *target;
 };
 
+/* Is an address in the code of a function? */
+static inline bool function_has(const struct function *function, u64 address)
+{
+	size_t i;
+
+	for (i = 0; i < function->nr_ranges; i++) {
+		if (address >= function->ranges[i].start && address < function->ranges[i].end)
+			return true;
+	}
+	return false;
+}
+
 /**
  * struct window - instructions that run elsewhere
  * @function: index of the function
@@ -218,6 +230,8 @@ u64 relocations_word(const struct rewrite *rw, u64 address);
 const char *relocations_import(const struct rewrite *rw, u64 slot);
 
 /* targets.c: what data leads to */
+/* First what code leads to, as it is written; then what data does. */
+void targets_mark_branches(struct code *code);
 int targets_mark(struct rewrite *rw, struct fault *fault);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
 bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address);
@@ -235,6 +249,7 @@ u32 jumps_tables(const struct rewrite *rw, const struct function *function);
 /* The way of the jump with index JUMP; *BASE is an address that it is known to need, or 0. */
 enum jump_way jumps_way(const struct rewrite *rw, const struct function *function, size_t jump,
 			u32 tables, u64 *base);
+/* What leads to retpolines is what these do; branches are marked before. */
 void jumps_find_thunks(struct code *code);
 
 /* frames.c: unwind information */
@@ -243,7 +258,6 @@ int frames_read(struct rewrite *rw, struct fault *fault);
 /* plan.c: from functions to points and windows */
 int plan_function(struct rewrite *rw, size_t function);
 int plan_hops(struct rewrite *rw);
-bool function_has(const struct function *function, u64 address);
 
 /* emit.c: from windows to code */
 int emit_all(struct rewrite *rw, struct fault *fault);

@@ -28,7 +28,7 @@ static bool comes_from_elsewhere(const struct elf_image *image, const struct rew
 	return from && !strstr(from->name, ".cold");
 }
 
-static void mark_branches(struct code *code)
+void targets_mark_branches(struct code *code)
 {
 	struct rewrite_insn *insn, *end = code->insns + code->nr_insns;
 
@@ -157,8 +157,6 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 {
 	size_t i;
 
-	mark_branches(&rw->code);
-	jumps_find_thunks(&rw->code);
 	for (i = 0; i < rw->image.nr_sections; i++) {
 		const Elf64_Shdr *section = rw->image.sections + i;
 
