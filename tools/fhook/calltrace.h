@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The subcommands of "fhook calltrace", each in a file of its own. */
+/* The commands of "fhook calltrace" that have a file of their own. */
 #ifndef FHOOK_CALLTRACE_H
 #define FHOOK_CALLTRACE_H
 
@@ -9,10 +9,8 @@
  * Run with the arguments from the subcommand's name on; returns the exit status, or -1 and
  * a sentence.
  */
-int calltrace_main(int argc, char **argv, struct fault *fault);
 int calltrace_print(int argc, char **argv, struct fault *fault);
 int calltrace_record(int argc, char **argv, struct fault *fault);
 int calltrace_import(int argc, char **argv, struct fault *fault);
-int calltrace_map(int argc, char **argv, struct fault *fault);
 
 #endif /* FHOOK_CALLTRACE_H */

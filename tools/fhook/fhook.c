@@ -1,14 +1,85 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: the command of the host
+ * fhook: the command of the host, and what it has for whole sequences of calls
  *
- * Only this file prints a failure, and only here the program ends.
+ * Only this file prints a failure, and only here the program ends. Commands that need
+ * large libraries are programs of their own, "fhook-NAME" beside this one.
  */
 #include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include "calltrace.h"
-#include "command.h"
+#include "lib/command.h"
+#include "lib/elf_map.h"
 
 const char *argp_program_version = "fhook 1";
+
+static error_t parse_map(int key, char *word __unused, struct argp_state *state)
+{
+	int *first = state->input;
+
+	if (key == ARGP_KEY_NO_ARGS)
+		argp_usage(state);
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	*first = state->next - 1;
+	state->next = state->argc;
+	return 0;
+}
+
+static int calltrace_map(int argc, char **argv, struct fault *fault)
+{
+	static const struct argp argp = {
+		.parser = parse_map,
+		.args_doc = "FILE...",
+		.doc = "Print the map of programs and libraries that have stubs.",
+	};
+	int first = 0;
+
+	argv[0] = "fhook calltrace map";
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &first);
+	return elf_map_write(argv + first, argc - first, stdout, fault);
+}
+
+/* Become the program that does it, which speaks by its own name. */
+static int execute(int argc __unused, char **argv, struct fault *fault)
+{
+	char name[64], *path;
+
+	snprintf(name, sizeof(name), "fhook-%s", argv[0]);
+	path = own_file(name);
+	argv[0] = name;
+	if (path)
+		execv(path, argv);
+	fault_say(fault,
+		  "%s cannot be run: %s; it is built beside fhook, if its libraries are there",
+		  path ? path : name, strerror(errno));
+	free(path);
+	return -1;
+}
+
+static const struct command calltrace_commands[] = {
+	{ "record", calltrace_record, "run a program and record its calls" },
+	{ "print", calltrace_print, "print what was recorded" },
+	{ "import", calltrace_import, "make a recording of perf's" },
+	{ "map", calltrace_map, "print the map of a program that has stubs" },
+	{ "instrument-ir", execute, "put stubs into LLVM bitcode" },
+	{ "instrument-source", execute, "put stubs into C or C++ source" },
+	{ "rewrite", execute, "put stubs into an executable file" },
+	{ "attach", execute, "let the kernel put stubs into programs that run" },
+	{ }
+};
+
+static int calltrace_main(int argc, char **argv, struct fault *fault)
+{
+	argv[0] = "fhook calltrace";
+	return command_run(calltrace_commands,
+			   "Whole sequences of calls, from the processor's trace.\v", argc, argv,
+			   fault);
+}
 
 static const struct command commands[] = {
 	{ "calltrace", calltrace_main, "record and print whole sequences of calls" },

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "calltrace.h"
-#include "command.h"
+#include "lib/command.h"
 #include "lib/elf_image.h"
 #include "lib/elf_map.h"
 #include "lib/recording.h"

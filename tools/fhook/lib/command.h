@@ -3,7 +3,7 @@
 #ifndef FHOOK_COMMAND_H
 #define FHOOK_COMMAND_H
 
-#include "lib/base.h"
+#include "base.h"
 
 /**
  * struct command - one of them
