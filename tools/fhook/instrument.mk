@@ -57,7 +57,7 @@ rewrite_shared := $(instrument_shared) $(addprefix $(O)/instrument/,rewrite/choo
 	rewrite/frames.o rewrite/plan.o lib/elf_image.o x86.o arm64.o)
 rewrite_objects := $(addprefix $(O)/instrument/,rewrite/rewrite.o rewrite/emit.o rewrite/unwind.o \
 	rewrite/file.o)
-attach_objects := $(addprefix $(O)/instrument/,rewrite/attach.o lib/build_id.o)
+attach_objects := $(addprefix $(O)/instrument/,rewrite/attach.o)
 
 $(O)/fhook-rewrite: $(rewrite_objects) $(rewrite_shared)
 	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -lstdc++

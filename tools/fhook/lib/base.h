@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What all files of the host tools share: types, and how a failure is said
+ * What all files of the host tools share: types, how a failure is said, and lines of words
  *
  * A function that can fail for a reason which the user has to know writes one
  * sentence into a struct fault and returns -1; only main() prints it. Nothing
@@ -51,5 +51,17 @@ void fault_print(const char *program, const struct fault *fault);
  * Returns 0, or -1 when there is no memory, with the array as it was.
  */
 int grow(void *array, size_t *allocated, size_t used, size_t size);
+
+/*
+ * Cut a line into the words that blanks separate, in place. Returns how many
+ * there are, at most MAX: what is behind the last one is lost.
+ */
+int words_split(char *line, char **words, int max);
+
+/*
+ * A number that is the whole word: with 16, "0x" and digits, with 10, digits.
+ * Returns 0, or -1 when it is not one, or is more than MAX.
+ */
+int word_number(const char *word, int base, u64 max, u64 *number);
 
 #endif /* FHOOK_BASE_H */

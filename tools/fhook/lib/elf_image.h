@@ -108,4 +108,15 @@ u8 *elf_build_id(const struct elf_image *image, size_t *size);
 /* The same in notes, of which there are LEFT bytes. */
 u8 *elf_find_build_id(u8 *notes, size_t left, size_t *size);
 
+#define BUILD_ID_TEXT	129
+
+/* Hex digits, or "-" when there is none, or one longer than any. */
+void build_id_text(const struct elf_image *image, char *text);
+
+/* The same of its bytes; ID is NULL when there is none. */
+void build_id_of(const u8 *id, size_t size, char *text);
+
+/* The same of notes in a file of their own, as sysfs has them of what is loaded. */
+void build_id_of_notes(const char *path, char *text);
+
 #endif /* FHOOK_ELF_IMAGE_H */

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base.h"
 #include "map.h"
-#include "words.h"
 
 const char *const map_kinds[STUB_KINDS] = {
 	"entry", "exit", "tail", "land", "task2", "task1", "task0", "turn",

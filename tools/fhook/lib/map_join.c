@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base.h"
 #include "map_join.h"
-#include "words.h"
 
 /* Those of the longest line, a tail stub's. */
 #define WORDS_MAX	9

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base.h"
 #include "recording.h"
-#include "words.h"
 
 const char *const recording_formats[FORMATS] = { "intel-pt", "etmv4", "software" };
 const char *const recording_profiles[PROFILES] = {

@@ -14,8 +14,8 @@
 #include "calltrace.h"
 #include "decode/sink.h"
 #include "decode/streams.h"
-#include "lib/build_id.h"
-#include "lib/words.h"
+#include "lib/base.h"
+#include "lib/elf_image.h"
 
 enum { KEY_FIRST = 256, KEY_THREAD = 't', KEY_OBJECT = 'o', KEY_MAP = 'm' };
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cyg.h"
-#include "lib/build_id.h"
+#include "lib/elf_image.h"
 
 /* No program has addresses from here on. */
 #define NOWHERE		(1ULL << 48)

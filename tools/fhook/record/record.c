@@ -14,11 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 #include "calltrace.h"
+#include "lib/base.h"
 #include "lib/command.h"
 #include "lib/elf_image.h"
 #include "lib/elf_map.h"
 #include "lib/recording.h"
-#include "lib/words.h"
 #include "record.h"
 #include "work.h"
 

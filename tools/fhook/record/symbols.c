@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "lib/build_id.h"
+#include "lib/elf_image.h"
 #include "symbols.h"
 
 /* Names of functions that are hooked: "NAME MODULE", sorted. */

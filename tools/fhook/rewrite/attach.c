@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "fhook_calltrace_stub.h"
-#include "lib/build_id.h"
+#include "lib/elf_image.h"
 #include "rewrite.h"
 
 #define PROGRAMS	"/sys/kernel/tracing/fhook/calltrace/programs"

@@ -32,7 +32,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#include "lib/words.h"
+#include "lib/base.h"
 #include "plugin.h"
 
 #define FLUSH_SECONDS	2

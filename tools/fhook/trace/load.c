@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/build_id.h"
+#include "lib/elf_image.h"
 #include "plugin.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/words.h"
+#include "lib/base.h"
 #include "plugin.h"
 
 QEMU_EXPORT int qemu_plugin_version;
