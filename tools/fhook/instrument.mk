@@ -14,7 +14,8 @@ attach: $(O)/fhook-attach
 
 INSTRUMENT_CFLAGS = -O2 -g -Wall -Wextra -std=gnu11 -D_GNU_SOURCE -MD -I$(instrument_dir) \
 	$(SANITIZE)
-instrument_shared := $(addprefix $(O)/instrument/,instrument/instrument.o instrument/list.o lib/base.o)
+instrument_shared := $(addprefix $(O)/instrument/,instrument/instrument.o instrument/list.o \
+	lib/base.o)
 
 # need NAME PACKAGE HAVE: a sentence instead of what a compiler says.
 need = $(if $(3),,$(error $(1) needs the Debian package $(2)))
@@ -45,7 +46,8 @@ $(O)/fhook-instrument-source: $(O)/instrument/instrument/source.o $(instrument_s
 # have. Both architectures are in one program: of each, one name is left.
 KERNEL	?= $(instrument_dir)../..
 OVERLAY	?= $(KERNEL)
-rewrite_common := $(SANITIZE) -O2 -g -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter -std=gnu11 -MD \
+rewrite_common := $(SANITIZE) -O2 -g -Wall -Wextra -Wno-sign-compare -Wno-unused-parameter \
+	-std=gnu11 -MD \
 	-I$(instrument_dir) -I$(KERNEL)/tools/include -idirafter $(OVERLAY)/include
 rewrite_x86 := -I$(KERNEL)/tools/arch/x86/include $(rewrite_common) \
 	-idirafter $(OVERLAY)/arch/x86/include
