@@ -9,24 +9,19 @@
  * the instruction makes of the changed ones, and the vectors must be what they were.
  * Then what gate.c has.
  *
- * Nothing but signal frames sets and reads the registers: each signal ends one run.
- *
  * Usage: gate-arm64 SEED
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 #include "gate.h"
+#include "run_state_arm64.h"
 #include "uhook_code.h"
 
-#define WORD		4
-#define BRK		0xd4200000
 #define PAGE		4096UL
 #define BODIES		6000
 
@@ -41,27 +36,6 @@
 #define STACK_SIZE	0x10000UL
 /* So much below the stack pointer may change. */
 #define SCRATCH		304UL
-
-#define SP		31
-#define FLAGS_MASK	0xf0000000UL
-
-struct vectors {
-	struct _aarch64_ctx head;
-	u32 fpsr;
-	u32 fpcr;
-	__uint128_t v[32];
-};
-
-/* What is set before a run, and what it leaves. The last register is SP. */
-struct state {
-	u64 regs[32];
-	u64 pc;
-	u64 flags;
-	u32 fpsr;
-	u32 fpcr;
-	__uint128_t v[32];
-	int signal;
-};
 
 /* Instructions that see what a call could spoil, and branches. */
 static const u32 samples[] = {
@@ -134,8 +108,6 @@ const struct gate_arch gate_arch = {
 	.cases = cases,
 };
 
-static struct state *running;
-static mcontext_t before;
 static u8 stack[STACK_SIZE];
 static unsigned long runs, spared;
 /* What the handler is to find, and what it makes of it. */
@@ -160,75 +132,6 @@ u64 gate_call_bare(gate_site *call, u64 arg)
 	return x0;
 }
 
-static struct vectors *vectors_of(mcontext_t *mc)
-{
-	struct _aarch64_ctx *record = (void *)mc->__reserved;
-
-	while (record->magic != FPSIMD_MAGIC)
-		record = (void *)record + record->size;
-	return (void *)record;
-}
-
-static void begin_run(mcontext_t *mc, const struct state *s)
-{
-	/* This is the BRK in run(). */
-	before = *mc;
-	before.pc += WORD;
-	memcpy(mc->regs, s->regs, sizeof(mc->regs));
-	memcpy(vectors_of(mc)->v, s->v, sizeof(s->v));
-	vectors_of(mc)->fpsr = s->fpsr;
-	vectors_of(mc)->fpcr = s->fpcr;
-	mc->sp = s->regs[SP];
-	mc->pc = s->pc;
-	mc->pstate = (mc->pstate & ~FLAGS_MASK) | s->flags;
-}
-
-static void handle(int signal, siginfo_t *info, void *data)
-{
-	mcontext_t *mc = &((ucontext_t *)data)->uc_mcontext;
-	struct state *s = running;
-
-	(void)info;
-	if (!before.pc) {
-		begin_run(mc, s);
-		return;
-	}
-	memcpy(s->regs, mc->regs, sizeof(mc->regs));
-	memcpy(s->v, vectors_of(mc)->v, sizeof(s->v));
-	s->fpsr = vectors_of(mc)->fpsr;
-	s->fpcr = vectors_of(mc)->fpcr;
-	s->regs[SP] = mc->sp;
-	s->pc = mc->pc;
-	s->flags = mc->pstate & FLAGS_MASK;
-	s->signal = signal;
-	*mc = before;
-	before.pc = 0;
-}
-
-/* Run from a state until something happens, and have it be what is left then. */
-static void run(struct state *state)
-{
-	running = state;
-	asm volatile("brk #0" : : : "memory");
-	running = NULL;
-}
-
-static void set_handlers(void)
-{
-	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL };
-	static char alternate_stack[1 << 16];
-	stack_t alternate = { .ss_sp = alternate_stack, .ss_size = sizeof(alternate_stack) };
-	struct sigaction action = { .sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-	unsigned int i;
-
-	sigaltstack(&alternate, NULL);
-	sigfillset(&action.sa_mask);
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		sigaction(signals[i], &action, NULL);
-	/* A gate that does not end ends the test. */
-	alarm(300);
-}
-
 static void set_up(void)
 {
 	const int data = PROT_READ | PROT_WRITE, all = data | PROT_EXEC;
@@ -247,12 +150,6 @@ static void set_up(void)
 	gate_set_up();
 }
 
-static void write_code(unsigned long to, const void *code, size_t len)
-{
-	memcpy((void *)to, code, len);
-	__builtin___clear_cache((void *)to, (void *)to + len);
-}
-
 static void set_state(struct state *s, unsigned long pc)
 {
 	unsigned int i;
@@ -268,29 +165,6 @@ static void set_state(struct state *s, unsigned long pc)
 	s->fpcr = (random_next() & 3) << 22;
 	s->fpsr = random_next() & 0x1f;
 	s->pc = pc;
-}
-
-static void expect(const char *what, u32 word, u64 is, u64 should)
-{
-	if (is != should)
-		complain("%08x: %s: %lx and not %lx", word, what, (long)is, (long)should);
-}
-
-static void check_state(u32 word, const struct state *is, const struct state *should)
-{
-	char name[16];
-	unsigned int i;
-
-	for (i = 0; i < 32; i++) {
-		snprintf(name, sizeof(name), "register %u", i);
-		expect(name, word, is->regs[i], should->regs[i]);
-	}
-	expect("the program counter", word, is->pc, should->pc);
-	expect("the flags", word, is->flags, should->flags);
-	expect("the signal", word, is->signal, should->signal);
-	expect("the vectors", word, !!memcmp(is->v, should->v, sizeof(is->v)), 0);
-	expect("fpcr", word, is->fpcr, should->fpcr);
-	expect("fpsr", word, is->fpsr, should->fpsr);
 }
 
 /* Only what is below the stack pointer at the site may have changed. */
@@ -424,7 +298,7 @@ static void check_body(u32 word)
 	word = BRK;
 	write_code(site, &word, WORD);
 	memcpy(&word, jump.before, WORD);
-	check_state(word, &state, &should);
+	expect_state(word, &state, &should);
 	/* STP stores where the call did before. */
 	check_stack(word, word == samples[0] ? should.regs[SP] : given.regs[SP], memory);
 	check_words(word, cell);
@@ -443,7 +317,8 @@ int main(int argc, char **argv)
 	random_seed(strtoull(argv[1], NULL, 0));
 	printf("seed %s\n", argv[1]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	set_handlers();
+	/* A gate that does not end ends the test. */
+	run_set_up(300);
 	set_up();
 
 	for (i = 0; i < BODIES; i++)

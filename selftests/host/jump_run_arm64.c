@@ -12,8 +12,7 @@
  * - four threads count, and nothing is lost;
  * - in a guarded page, a branch that was moved may lead to where it might before.
  *
- * Nothing but signal frames sets and reads the registers: each signal ends one run.
- * A branch to where nothing is ends it as well, with the program counter there.
+ * A branch to where nothing is ends a run as well, with the program counter there.
  *
  * Usage: jump_run_arm64 SEED
  */
@@ -29,10 +28,8 @@
 #include <ucontext.h>
 #include <linux/uhook_code.h>
 #include "uhook_code.h"
-#include "random.h"
+#include "run_state_arm64.h"
 
-#define WORD		4
-#define BRK		0xd4200000
 #define PAGE		4096UL
 #define COUNTS		20000
 #define BODIES		60000
@@ -64,125 +61,6 @@ static const unsigned long bodies[] = {
 	SITE - 0x7f00000, SITE - 0x20000, SITE + 0x100000, SITE + 0x7e00000
 };
 
-struct vectors {
-	struct _aarch64_ctx head;
-	uint32_t fpsr;
-	uint32_t fpcr;
-	__uint128_t v[32];
-};
-
-/* What is set before a run, and what it leaves. */
-struct state {
-	uint64_t regs[31];
-	uint64_t sp;
-	uint64_t pc;
-	uint64_t flags;
-	__uint128_t v[32];
-	int signal;
-};
-
-static struct state *running;
-static mcontext_t before;
-static unsigned long wrong;
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(2);
-}
-
-static void complain(const char *what, uint64_t word, uint64_t is, uint64_t should)
-{
-	if (wrong++ < 20)
-		printf("FAIL: %08lx: %s: %lx, and not %lx\n", word, what, is, should);
-}
-
-static void expect(const char *what, uint64_t word, uint64_t is, uint64_t should)
-{
-	if (is != should)
-		complain(what, word, is, should);
-}
-
-static struct vectors *vectors_of(mcontext_t *mc)
-{
-	struct _aarch64_ctx *record = (void *)mc->__reserved;
-
-	while (record->magic != FPSIMD_MAGIC)
-		record = (void *)record + record->size;
-	return (void *)record;
-}
-
-static void handle(int signal, siginfo_t *info, void *data)
-{
-	mcontext_t *mc = &((ucontext_t *)data)->uc_mcontext;
-	struct state *s = running;
-
-	(void)info;
-	if (!before.pc) {
-		/* This is the BRK in run(). */
-		before = *mc;
-		before.pc += WORD;
-		memcpy(mc->regs, s->regs, sizeof(s->regs));
-		memcpy(vectors_of(mc)->v, s->v, sizeof(s->v));
-		mc->sp = s->sp;
-		mc->pc = s->pc;
-		mc->pstate = (mc->pstate & ~0xf0000000UL) | s->flags;
-		return;
-	}
-	memcpy(s->regs, mc->regs, sizeof(s->regs));
-	memcpy(s->v, vectors_of(mc)->v, sizeof(s->v));
-	s->sp = mc->sp;
-	s->pc = mc->pc;
-	s->flags = mc->pstate & 0xf0000000;
-	s->signal = signal;
-	*mc = before;
-	before.pc = 0;
-}
-
-/* Run from a state until something happens, and have it be what is left then. */
-static void run(struct state *state)
-{
-	running = state;
-	asm volatile("brk #0" : : : "memory");
-	running = NULL;
-}
-
-static void set_handlers(void)
-{
-	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL };
-	static char stack[1 << 16];
-	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
-	struct sigaction action = { .sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-	unsigned int i;
-
-	sigaltstack(&alternate, NULL);
-	sigfillset(&action.sa_mask);
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		sigaction(signals[i], &action, NULL);
-	/* A jump that goes wrong may go round in circles. */
-	alarm(300);
-}
-
-static void map(unsigned long address, size_t size, int prot)
-{
-	void *p = mmap((void *)address, size, prot,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (p != (void *)address)
-		die("mmap");
-}
-
-static void write_code(unsigned long to, const void *code, size_t len)
-{
-	memcpy((void *)to, code, len);
-	__builtin___clear_cache((void *)to, (void *)to + len);
-}
-
-static void write_word(unsigned long to, uint32_t word)
-{
-	write_code(to, &word, WORD);
-}
-
 /* What is left there could be run by what goes astray: no instruction. */
 static void clear_code(unsigned long at)
 {
@@ -200,17 +78,17 @@ static void lay_out(void)
 	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
 	unsigned long i, j;
 
-	map(SITE, PAGE, all);
+	map_at(SITE, PAGE, all);
 	for (i = 0; i < PAGE; i += WORD)
 		write_word(SITE + i, BRK);
 	for (i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
-		map(bodies[i], BODY_PAGES, all);
-		map(bodies[i] + BODY_PAGES, LANES_SIZE, PROT_READ | PROT_WRITE);
+		map_at(bodies[i], BODY_PAGES, all);
+		map_at(bodies[i] + BODY_PAGES, LANES_SIZE, PROT_READ | PROT_WRITE);
 	}
-	map(FAR_LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
-	map(GUARDED, PAGE, all | PROT_BTI);
-	map(STUBS, PAGE, all);
-	map(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
+	map_at(FAR_LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
+	map_at(GUARDED, PAGE, all | PROT_BTI);
+	map_at(STUBS, PAGE, all);
+	map_at(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
 	for (i = 0; i < STACK_SIZE; i += sizeof(uint64_t))
 		*(uint64_t *)(pristine + i) = random_next();
 	memcpy((void *)STACK, pristine, STACK_SIZE);
@@ -245,8 +123,8 @@ static void set_state(struct state *s, unsigned long pc)
 		s->regs[i] = random_register();
 	for (i = 0; i < 32; i++)
 		s->v[i] = random_next();
-	s->sp = (STACK + SEEN + random_next() % (STACK_SIZE - 2 * SEEN)) & ~15UL;
-	s->flags = random_next() & 0xf0000000;
+	s->regs[SP] = (STACK + SEEN + random_next() % (STACK_SIZE - 2 * SEEN)) & ~15UL;
+	s->flags = random_next() & FLAGS_MASK;
 	s->pc = pc;
 }
 
@@ -256,25 +134,10 @@ static void check_stack(uint64_t word, uint64_t sp)
 	unsigned char *should = pristine + (sp - STACK);
 
 	if (memcmp((void *)sp, should, SEEN))
-		complain("memory above the stack pointer", word, 1, 0);
+		complain("%08lx: memory above the stack pointer", word);
 	if (memcmp((void *)sp - SEEN, should - SEEN, SEEN - SCRATCH))
-		complain("memory far below it", word, 1, 0);
+		complain("%08lx: memory far below it", word);
 	memcpy((void *)sp - SEEN, should - SEEN, 2 * SEEN);
-}
-
-static void check_state(uint64_t word, const struct state *is, const struct state *should)
-{
-	unsigned int i;
-
-	expect("the program counter", word, is->pc, should->pc);
-	for (i = 0; i < 31; i++) {
-		if (is->regs[i] != should->regs[i])
-			complain("a register", word, is->regs[i], should->regs[i]);
-	}
-	expect("the stack pointer", word, is->sp, should->sp);
-	expect("the flags", word, is->flags, should->flags);
-	expect("the vectors", word, !!memcmp(is->v, should->v, sizeof(is->v)), 0);
-	expect("the signal", word, is->signal, should->signal);
 }
 
 /* One more in the lane of the stack pointer, and nothing else, nowhere. */
@@ -285,7 +148,7 @@ static void check_lanes(uint64_t word, unsigned long at, unsigned long cell, uin
 
 	lanes[(lane * UHOOK_LANE_SIZE + (cell - at)) / sizeof(uint64_t)]++;
 	if (memcmp((void *)at, lanes, LANES_SIZE)) {
-		complain("the counters", word, lane, lane);
+		complain("%08lx: the counters, lane %u", word, lane);
 		memcpy((void *)at, lanes, LANES_SIZE);
 	}
 	lanes[(lane * UHOOK_LANE_SIZE + (cell - at)) / sizeof(uint64_t)]--;
@@ -322,9 +185,9 @@ static void test_count(void)
 		should.pc = body + n;
 		should.signal = SIGTRAP;
 		run(&state);
-		check_state(lse, &state, &should);
-		check_stack(lse, should.sp);
-		check_lanes(lse, at, cell, should.sp, lse);
+		expect_state(lse, &state, &should);
+		check_stack(lse, should.regs[SP]);
+		check_lanes(lse, at, cell, should.regs[SP], lse);
 		clear_code(body);
 	}
 	printf("%u times counted\n", i);
@@ -395,8 +258,8 @@ static void test_leaving(uint32_t word, unsigned long site, const struct state *
 			state.pc = site + WORD;
 			left_behind++;
 		}
-		check_state(word, &state, should);
-		check_stack(word, begin->sp);
+		expect_state(word, &state, should);
+		check_stack(word, begin->regs[SP]);
 	}
 }
 
@@ -438,7 +301,7 @@ static void test_body(unsigned int kind, uint32_t word)
 	ended[kind][should.pc != site + WORD]++;
 
 	if (uhook_make_jump(site, (void *)&word, WORD, body, &jump))
-		complain("no jump", word, body, site);
+		complain("%08x: no jump from %lx to %lx", word, site, body);
 	write_code(body, code, n);
 	write_code(body + n, copy.bytes, copy.len);
 	write_code(site, jump.bytes, jump.len);
@@ -446,9 +309,9 @@ static void test_body(unsigned int kind, uint32_t word)
 	state.pc = site;
 	run(&state);
 	write_word(site, BRK);
-	check_state(word, &state, &should);
-	check_stack(word, begin.sp);
-	check_lanes(word, lanes_at, cell, begin.sp, lse);
+	expect_state(word, &state, &should);
+	check_stack(word, begin.regs[SP]);
+	check_lanes(word, lanes_at, cell, begin.regs[SP], lse);
 
 	test_leaving(word, site, &begin, &should, body + n, &copy);
 	clear_code(body);
@@ -485,11 +348,11 @@ static void test_bodies(void)
 		       ended[i][0], ended[i][1]);
 		if (ended[i][0] + ended[i][1] < 500 ||
 		    (both && (ended[i][0] < 200 || ended[i][1] < 200)))
-			complain("too few", i, ended[i][0], ended[i][1]);
+			complain("too few of %s", kinds[i].name);
 	}
 	printf("%lu left early, %lu left behind\n", left_early, left_behind);
 	if (left_early < 1000 || left_behind < 1000)
-		complain("too few", 0, left_early, left_behind);
+		complain("too few are left");
 }
 
 /* Count, many times, all at once, each thread on its own stack. */
@@ -515,7 +378,7 @@ static void test_threads(bool lse)
 	memset((void *)cell, 0, LANES_SIZE);
 	for (i = 0; i < THREADS; i++) {
 		if (pthread_create(&threads[i], NULL, count_often, (void *)bodies[0]))
-			die("pthread_create");
+			exit(2);
 	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
@@ -556,7 +419,7 @@ static void test_meeting(bool lse)
 	memset((void *)cell, 0, LANES_SIZE);
 	for (i = 0; i < THREADS; i++) {
 		if (pthread_create(&threads[i], NULL, count_in_one, (void *)bodies[0]))
-			die("pthread_create");
+			exit(2);
 	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
@@ -609,7 +472,7 @@ static void test_guarded(void)
 		bool moved = land(copy.bytes, copy.len, words[i]) == SIGTRAP;
 
 		if (call && !moved)
-			complain("a BLR may lead there, and not when it was moved", words[i], 0, 1);
+			complain("%08x: a BLR may lead there, and not when it was moved", words[i]);
 		expect("a landing pad", words[i], uhook_is_landing_pad(&words[i]), call || branch);
 		calls += call;
 		pads += call || branch;
@@ -660,7 +523,7 @@ static void test_stubs(void)
 		should.pc = end;
 		should.signal = SIGTRAP;
 		run(&state);
-		check_state(word, &state, &should);
+		expect_state(word, &state, &should);
 		write_word(end, 0);
 		clear_code(body);
 	}
@@ -676,7 +539,8 @@ int main(int argc, char **argv)
 	random_seed(strtoull(argv[1], NULL, 0));
 	printf("seed %lu\n", random_state);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	set_handlers();
+	/* A jump that goes wrong may go round in circles. */
+	run_set_up(300);
 	lay_out();
 
 	test_count();
@@ -687,6 +551,6 @@ int main(int argc, char **argv)
 	test_threads(false);
 	test_meeting(true);
 	test_meeting(false);
-	printf("%lu wrong\n", wrong);
-	return !!wrong;
+	printf("%lu complaints\n", complaints);
+	return complaints ? 1 : 0;
 }

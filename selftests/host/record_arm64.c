@@ -10,8 +10,6 @@
  * instructions. Then bodies, which count, record and do what an instruction does;
  * threads; and what is refused.
  *
- * Nothing but signal frames sets and reads the registers: each signal ends one run.
- *
  * Usage: record-arm64 SEED
  */
 #define _GNU_SOURCE
@@ -20,14 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 #include "record.h"
+#include "run_state_arm64.h"
 #include "uhook_code.h"
 #include "uhook_record.h"
 
-#define WORD		4
-#define BRK		0xd4200000
 #define PAGE		4096UL
 #define RECORDERS	15000
 #define BODIES		4800
@@ -49,25 +45,6 @@
 #define STACK_SIZE	0x10000UL
 /* So much below the stack pointer may change. */
 #define SCRATCH		32UL
-
-#define SP		31
-#define FLAGS_MASK	0xf0000000UL
-
-struct vectors {
-	struct _aarch64_ctx head;
-	u32 fpsr;
-	u32 fpcr;
-	__uint128_t v[32];
-};
-
-/* What is set before a run, and what it leaves. The last register is SP. */
-struct state {
-	u64 regs[32];
-	u64 pc;
-	u64 flags;
-	__uint128_t v[32];
-	int signal;
-};
 
 const struct record_arch record_arch = {
 	.regs = { 0, 1, 2, 3, 4, 5 },
@@ -95,8 +72,6 @@ static const u32 samples[] = {
 
 #define SAMPLES_COUNT	(sizeof(samples) / sizeof(*samples))
 
-static struct state *running;
-static mcontext_t before;
 static struct record_model near, far;
 static u8 stack[STACK_SIZE];
 static unsigned long runs, kinds[2], partial;
@@ -123,66 +98,6 @@ int record_make(u8 *code, size_t size, unsigned long at,
 	return uhook_make_record(code, size, at, recorder, form);
 }
 
-static struct vectors *vectors_of(mcontext_t *mc)
-{
-	struct _aarch64_ctx *record = (void *)mc->__reserved;
-
-	while (record->magic != FPSIMD_MAGIC)
-		record = (void *)record + record->size;
-	return (void *)record;
-}
-
-static void handle(int signal, siginfo_t *info, void *data)
-{
-	mcontext_t *mc = &((ucontext_t *)data)->uc_mcontext;
-	struct state *s = running;
-
-	(void)info;
-	if (!before.pc) {
-		/* This is the BRK in run(). */
-		before = *mc;
-		before.pc += WORD;
-		memcpy(mc->regs, s->regs, sizeof(mc->regs));
-		memcpy(vectors_of(mc)->v, s->v, sizeof(s->v));
-		mc->sp = s->regs[SP];
-		mc->pc = s->pc;
-		mc->pstate = (mc->pstate & ~FLAGS_MASK) | s->flags;
-		return;
-	}
-	memcpy(s->regs, mc->regs, sizeof(mc->regs));
-	memcpy(s->v, vectors_of(mc)->v, sizeof(s->v));
-	s->regs[SP] = mc->sp;
-	s->pc = mc->pc;
-	s->flags = mc->pstate & FLAGS_MASK;
-	s->signal = signal;
-	*mc = before;
-	before.pc = 0;
-}
-
-/* Run from a state until something happens, and have it be what is left then. */
-static void run(struct state *state)
-{
-	running = state;
-	asm volatile("brk #0" : : : "memory");
-	running = NULL;
-}
-
-static void set_handlers(void)
-{
-	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL };
-	static char alternate_stack[1 << 16];
-	stack_t alternate = { .ss_sp = alternate_stack, .ss_size = sizeof(alternate_stack) };
-	struct sigaction action = { .sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-	unsigned int i;
-
-	sigaltstack(&alternate, NULL);
-	sigfillset(&action.sa_mask);
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		sigaction(signals[i], &action, NULL);
-	/* A recorder that does not end ends the test. */
-	alarm(300);
-}
-
 static void set_up(void)
 {
 	const int data = PROT_READ | PROT_WRITE, all = data | PROT_EXEC;
@@ -205,17 +120,6 @@ static void set_up(void)
 	memcpy((void *)STACK, stack, STACK_SIZE);
 	record_fill(&near);
 	record_fill(&far);
-}
-
-static void write_code(unsigned long to, const void *code, size_t len)
-{
-	memcpy((void *)to, code, len);
-	__builtin___clear_cache((void *)to, (void *)to + len);
-}
-
-static void write_word(unsigned long to, u32 word)
-{
-	write_code(to, &word, WORD);
 }
 
 static struct record_model *choose(struct uhook_recorder *recorder)
@@ -285,27 +189,6 @@ static void expect_hit(const struct uhook_recorder *recorder, const struct state
 	partial += recorder->stack && words < UHOOK_RECORD_STACK;
 }
 
-static void expect(const char *what, u32 word, u64 is, u64 should)
-{
-	if (is != should)
-		complain("%08x: %s: %lx and not %lx", word, what, (long)is, (long)should);
-}
-
-static void check_state(u32 word, const struct state *is, const struct state *should)
-{
-	char name[16];
-	unsigned int i;
-
-	for (i = 0; i < 32; i++) {
-		snprintf(name, sizeof(name), "register %u", i);
-		expect(name, word, is->regs[i], should->regs[i]);
-	}
-	expect("the program counter", word, is->pc, should->pc);
-	expect("the flags", word, is->flags, should->flags);
-	expect("the signal", word, is->signal, should->signal);
-	expect("the vectors", word, !!memcmp(is->v, should->v, sizeof(is->v)), 0);
-}
-
 /* Only what is below the stack pointer at the site may have changed. */
 static void check_stack(u32 word, u64 sp, const u8 *should)
 {
@@ -369,7 +252,7 @@ static void check_recorder(void)
 	hit.before = record_stamp();
 	run_until(&state, at + random_next() % (len / WORD + 1) * WORD, model, &recorder);
 	hit.after = record_stamp();
-	check_state(lse, &state, &should);
+	expect_state(lse, &state, &should);
 	check_stack(lse, hit.sp, stack);
 	record_check(model, &recorder, &hit);
 	memcpy((void *)STACK, stack, STACK_SIZE);
@@ -438,7 +321,7 @@ static void check_body(u32 word)
 	run(&state);
 	hit.after = record_stamp();
 	write_word(site, BRK);
-	check_state(word, &state, &should);
+	expect_state(word, &state, &should);
 	/* STP stores where the recorder did before. */
 	check_stack(word, word == samples[0] ? should.regs[SP] : hit.sp, memory);
 	record_check(model, &recorder, &hit);
@@ -471,7 +354,8 @@ int main(int argc, char **argv)
 	random_seed(strtoull(argv[1], NULL, 0));
 	printf("seed %s\n", argv[1]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	set_handlers();
+	/* A recorder that does not end ends the test. */
+	run_set_up(300);
 	set_up();
 	say_lengths();
 
