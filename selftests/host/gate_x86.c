@@ -19,27 +19,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "gate.h"
-#include "jump_x86.h"
+#include "run_state_x86.h"
 
-#define PAGE		4096UL
-#define STACK		0x10000000UL
-#define STACK_SIZE	0x10000UL
-#define SITES		0x20000000UL
 #define BODIES		0x21000000UL
 #define LANES		0x22000000UL
 #define CODE		0x23000000UL
 #define POOL		0x24000000UL
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 
-#define RED_ZONE	128
 /* What a call may use below that: return address, registers and mark. */
 #define BELOW		(8 + 144 + 8)
-
-struct outcome {
-	u64 regs[REGS];
-	u64 ended;
-	u8 stack[STACK_SIZE];
-};
 
 static const struct {
 	u8 bytes[8];
@@ -120,7 +109,6 @@ static unsigned long runs, spared;
 static u64 xsave_mask;
 static u32 xsave_mask_low, xsave_mask_high;
 static unsigned int xsave_size;
-static u8 stack[STACK_SIZE];
 /* States of XSAVE: what a body begins with, what it leaves, and an initial one. */
 static u8 begun[16384] __aligned(64), left[16384] __aligned(64), initial[16384] __aligned(64);
 static struct outcome original, outcome;
@@ -230,16 +218,11 @@ static noinline void enter(void)
 		     "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
-static void run(unsigned long start, struct outcome *out)
+static void run_all(unsigned long start, struct outcome *out)
 {
-	memcpy((void *)STACK, stack, STACK_SIZE);
 	fill_state(begun);
 	memset(left, 0, sizeof(left));
-	jump_start = start;
-	enter();
-	memcpy(out->regs, jump_outcome, sizeof(jump_outcome));
-	out->ended = jump_ended;
-	memcpy(out->stack, (void *)STACK, STACK_SIZE);
+	run(start, out, enter);
 }
 
 /* In the order of their numbers: where each register is. */
@@ -337,18 +320,12 @@ spare(struct uhook_user_regs *regs, u64 *data)
 	data[1] += !!wrong;
 }
 
-static void make_regs(void)
+static void make_states(void)
 {
 	const u64 which = random_next();
 	size_t i;
 
-	for (i = 0; i < RFLAGS; i++)
-		jump_wanted[i] = random_next();
-	jump_wanted[RFLAGS] = jump_flags(random_next());
-	jump_wanted[RSP] = STACK + PAGE + random_next() % (STACK_SIZE - 2 * PAGE);
-	if (jump_wanted[RFLAGS] & FLAG_AC)
-		jump_wanted[RSP] &= ~7UL;
-
+	make_regs(random_next(), random_sp());
 	for (i = 0; i < RFLAGS; i++)
 		changed[i] = which >> i & 1 ? random_next() : jump_wanted[i];
 	changed[RSP] = jump_wanted[RSP];
@@ -358,33 +335,14 @@ static void make_regs(void)
 		changed[RFLAGS] &= ~FLAG_AC;
 }
 
-#define END_POINTERS	(SITES + PAGE - 2 * sizeof(u64))
-
-static void put_end(unsigned long at, unsigned int which)
-{
-	static const u8 jump[] = { 0xff, 0x25 };	/* jmp *pointer(%rip) */
-	const s32 displacement = END_POINTERS + which * sizeof(u64) - (at + 6);
-
-	memcpy((void *)at, jump, sizeof(jump));
-	memcpy((void *)at + sizeof(jump), &displacement, sizeof(displacement));
-}
-
 static void check_state(unsigned int sample)
 {
-	const size_t end = jump_wanted[RSP] - RED_ZONE - STACK;
-	unsigned int i;
+	char name[16];
 
-	for (i = 0; i < REGS; i++) {
-		if (outcome.regs[i] != original.regs[i])
-			complain("%u: register %u is %lx and not %lx", sample, i,
-				 (long)outcome.regs[i], (long)original.regs[i]);
-	}
+	snprintf(name, sizeof(name), "%u", sample);
+	expect_outcome(name, &outcome, original.regs, original.stack, BELOW);
 	if (outcome.ended != original.ended)
 		complain("%u: another end", sample);
-	if (memcmp(outcome.stack + end, original.stack + end, STACK_SIZE - end))
-		complain("%u: other memory", sample);
-	if (memcmp(outcome.stack, original.stack, end - BELOW))
-		complain("%u: memory far below the stack", sample);
 	if (!same_states())
 		complain("%u: other vectors", sample);
 }
@@ -429,17 +387,17 @@ static void check_body(unsigned int sample)
 	}
 	memcpy((void *)at, copy.bytes, copy.len);
 
-	make_regs();
+	make_states();
 	memcpy(wanted, jump_wanted, sizeof(wanted));
 	memcpy(jump_wanted, changed, sizeof(changed));
-	run(site, &original);
+	run_all(site, &original);
 	memcpy(jump_wanted, wanted, sizeof(wanted));
 	memset((void *)site, 0xcc, len);
 	memset((void *)LANES, 0, LANES_SIZE);
 	memset(gate_data, 0, sizeof(gate_data));
 	/* What a stack had before, and XRSTOR would not have. */
 	memset((void *)POOL + GATE_PAGE + UHOOK_STACK_SIZE - PAGE, 0xa5, PAGE);
-	run(body, &outcome);
+	run_all(body, &outcome);
 	check_state(sample);
 	check_words(sample, cell);
 	runs++;
@@ -448,16 +406,11 @@ static void check_body(unsigned int sample)
 static void set_up(void)
 {
 	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
-	size_t i;
 
-	map_at(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
-	map_at(SITES, PAGE, all);
+	/* A gate that does not end ends the test. */
+	run_set_up(300);
 	map_at(BODIES, 2 * PAGE, all);
 	map_at(LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
-	((u64 *)END_POINTERS)[0] = (u64)jump_leave;
-	((u64 *)END_POINTERS)[1] = (u64)jump_leave_far;
-	for (i = 0; i < STACK_SIZE; i++)
-		stack[i] = random_next();
 	ask_processor();
 	gate_set_up();
 }
@@ -480,8 +433,6 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("seed %lu\n", seed);
 	set_up();
-	/* A gate that does not end ends the test. */
-	alarm(300);
 
 	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < SAMPLES_COUNT; i++)

@@ -20,31 +20,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <linux/uhook_code.h>
-#include "jump_x86.h"
-#include "relocate.h"
+#include "run_state_x86.h"
 
-#define COMPLAINTS_MAX	40
-#define PAGE		4096UL
-
-/* The stack, with data in its middle: it is twice as large as all lanes. */
-#define STACK		0x10000000UL
-#define STACK_SIZE	0x20000UL
-#define SITES		0x20000000UL
 #define BODIES		0x21000000UL
 #define LANES		0x22000000UL
 /* No displacement reaches that. */
 #define STUBS		0x500000000000UL
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 
-#define RED_ZONE	128
-/* What the counter may use below that. */
+/* What the counter may use below the red zone. */
 #define BELOW		128
-
-struct outcome {
-	u64 regs[REGS];
-	u64 ended;		/* 0 behind the instruction, 1 at the branch's target */
-	u8 stack[STACK_SIZE];
-};
 
 /* An instruction, and where it has a displacement or a branch's target, if so. */
 struct sample {
@@ -90,54 +75,15 @@ static const struct sample samples[] = {
 /* How far a short branch goes. */
 #define SHORT		0x40
 
-static unsigned long complaints, runs, lanes_used;
-static u8 stack[STACK_SIZE], lanes[LANES_SIZE];
+static unsigned long runs, lanes_used;
+static u8 lanes[LANES_SIZE];
 static struct outcome original, moved;
-
-static void complain(const char *what, const struct sample *sample)
-{
-	int i;
-
-	if (complaints++ >= COMPLAINTS_MAX)
-		return;
-	printf("  FAIL: %s: %s, rsp %lx flags %lx:", what, sample->name,
-	       (long)jump_wanted[RSP], (long)jump_wanted[RFLAGS]);
-	for (i = 0; i < REGS; i++) {
-		if (original.regs[i] != moved.regs[i])
-			printf(" register %d %lx, not %lx", i, (long)moved.regs[i],
-			       (long)original.regs[i]);
-	}
-	printf("\n");
-}
-
-static void *map_at(unsigned long address, size_t size, int protection)
-{
-	void *p = mmap((void *)address, size, protection,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (p != (void *)address) {
-		perror("mmap");
-		exit(2);
-	}
-	return p;
-}
 
 static void put_displacement(unsigned long at, unsigned long target)
 {
 	const s32 displacement = target - (at + sizeof(s32));
 
 	memcpy((void *)at, &displacement, sizeof(displacement));
-}
-
-/* Where the ends are, at a multiple of 8: a flag asks for that. */
-#define END_POINTERS	(SITES + PAGE - 2 * sizeof(u64))
-
-static void put_end(unsigned long at, unsigned int which)
-{
-	static const u8 jump[] = { 0xff, 0x25 };	/* jmp *pointer(%rip) */
-
-	memcpy((void *)at, jump, sizeof(jump));
-	put_displacement(at + sizeof(jump), END_POINTERS + which * sizeof(u64));
 }
 
 /* The program: an instruction, and the ends of where it can go. */
@@ -167,7 +113,7 @@ static size_t put_stub(const struct sample *sample, unsigned long at)
 		return 0;
 	if (uhook_stub_code((u8 *)at, sample->bytes, stub) ||
 	    uhook_stub_code((u8 *)stub, sample->bytes, at + UHOOK_STUB_SIZE)) {
-		complain("no stub", sample);
+		complain("%s: no stub", sample->name);
 		exit(1);
 	}
 	return UHOOK_STUB_SIZE;
@@ -189,13 +135,13 @@ static unsigned long put_body(const struct sample *sample, unsigned long site,
 						 cells[i]);
 
 		if (len < 0) {
-			complain("no counter", sample);
+			complain("%s: no counter", sample->name);
 			exit(1);
 		}
 		at += len;
 	}
 	if (uhook_relocate_branch(sample->bytes, sample->len, site, at, &copy)) {
-		complain("not relocated", sample);
+		complain("%s: not relocated", sample->name);
 		exit(1);
 	}
 	/* Its own bytes: those of the site are told to have displacements. */
@@ -204,41 +150,11 @@ static unsigned long put_body(const struct sample *sample, unsigned long site,
 	return body;
 }
 
-static void run(unsigned long start, struct outcome *outcome)
-{
-	memcpy((void *)STACK, stack, STACK_SIZE);
-	jump_start = start;
-	jump_enter();
-	memcpy(outcome->regs, jump_outcome, sizeof(jump_outcome));
-	outcome->ended = jump_ended;
-	memcpy(outcome->stack, (void *)STACK, STACK_SIZE);
-}
-
-static void make_regs(u32 which)
-{
-	size_t i;
-
-	for (i = 0; i < RFLAGS; i++)
-		jump_wanted[i] = random_next();
-	jump_wanted[RFLAGS] = jump_flags(which);
-	/* Anywhere, but in steps of 8 when others fault. */
-	jump_wanted[RSP] = STACK + 4096 + random_next() % (STACK_SIZE - 8192);
-	if (jump_wanted[RFLAGS] & FLAG_AC)
-		jump_wanted[RSP] &= ~7UL;
-}
-
 static void check_state(const struct sample *sample)
 {
-	const size_t end = jump_wanted[RSP] - RED_ZONE - STACK;
-
-	if (memcmp(original.regs, moved.regs, sizeof(original.regs)))
-		complain("other registers", sample);
+	expect_outcome(sample->name, &moved, original.regs, original.stack, BELOW);
 	if (original.ended != moved.ended)
-		complain("another end", sample);
-	if (memcmp(original.stack + end, moved.stack + end, STACK_SIZE - end))
-		complain("other memory", sample);
-	if (memcmp(original.stack, moved.stack, end - BELOW))
-		complain("memory far below the stack", sample);
+		complain("%s: another end", sample->name);
 }
 
 /* The lanes must be as they were, but for one more in one of them. */
@@ -251,7 +167,7 @@ static void check_lanes(const struct sample *sample, const unsigned long *cells,
 	for (i = 0; i < handlers; i++)
 		++*(u64 *)(lanes + (cells[i] - LANES) + lane);
 	if (memcmp(lanes, (void *)LANES, LANES_SIZE)) {
-		complain("not counted once in its lane", sample);
+		complain("%s: not counted once in its lane", sample->name);
 		memcpy(lanes, (void *)LANES, LANES_SIZE);
 	}
 	lanes_used |= 1UL << lane / UHOOK_LANE_SIZE;
@@ -267,12 +183,12 @@ static void check(const struct sample *sample, u32 which)
 	cells[1] = LANES + (random_next() % UHOOK_LANE_SIZE & ~7UL);
 	site = put_site(sample);
 	body = put_body(sample, site, cells, handlers);
-	make_regs(which);
+	make_regs(which, random_sp());
 
-	run(site, &original);
+	run(site, &original, jump_enter);
 	/* The instruction itself must not run any more, but its ends. */
 	memset((void *)site, 0xcc, sample->len);
-	run(body, &moved);
+	run(body, &moved, jump_enter);
 	check_state(sample);
 	check_lanes(sample, cells, handlers);
 	runs++;
@@ -300,22 +216,18 @@ static void check_condition(u8 condition, bool near)
 		ended[original.ended]++;
 	}
 	if (!ended[0] || !ended[1])
-		complain("never true, or never false", &sample);
+		complain("%s: never true, or never false", sample.name);
 }
 
 static void set_up(void)
 {
 	size_t i;
 
-	map_at(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
-	map_at(SITES, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	/* A body that does not end ends the test. */
+	run_set_up(300);
 	map_at(BODIES, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	map_at(LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
 	map_at(STUBS, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
-	((u64 *)END_POINTERS)[0] = (u64)jump_leave;
-	((u64 *)END_POINTERS)[1] = (u64)jump_leave_far;
-	for (i = 0; i < STACK_SIZE; i++)
-		stack[i] = random_next();
 	/* Counters of 64 bits: some are about to need the upper half. */
 	for (i = 0; i < LANES_SIZE; i++)
 		lanes[i] = i % 16 < 4 ? 0xff : random_next();
@@ -340,8 +252,6 @@ int main(int argc, char **argv)
 	random_seed(seed);
 	printf("seed %lu\n", seed);
 	set_up();
-	/* A body that does not end ends the test. */
-	alarm(300);
 
 	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < SAMPLES_COUNT; i++) {
@@ -354,7 +264,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (lanes_used != (1UL << UHOOK_LANES) - 1)
-		complain("not all lanes were used", samples);
+		complain("not all lanes were used");
 	printf("%lu bodies run\n", runs);
 	printf("%lu complaints\n", complaints);
 	return complaints ? 1 : 0;

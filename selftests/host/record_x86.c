@@ -23,15 +23,9 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "jump_x86.h"
 #include "record.h"
+#include "run_state_x86.h"
 
-#define PAGE		4096UL
-
-/* Behind the stack there is nothing. */
-#define STACK		0x10000000UL
-#define STACK_SIZE	0x10000UL
-#define SITES		0x20000000UL
 #define BODIES		0x21000000UL
 #define CODE		0x21800000UL	/* of threads */
 #define LANES		0x22000000UL
@@ -39,8 +33,7 @@
 #define COUNTERS	0x24000000UL
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 
-#define RED_ZONE	128
-/* What recorders may use below that. */
+/* What recorders may use below the red zone. */
 #define BELOW		64
 #define THREAD_CALLS	3000000
 /* One of so many recorders is stepped; prime to the number of flags. */
@@ -54,12 +47,6 @@ const struct record_arch record_arch = {
 	.reach = 0x80000000,
 	.ret = { 0xc3 },
 	.ret_len = 1,
-};
-
-struct outcome {
-	u64 regs[REGS];
-	u64 ended;
-	u8 stack[STACK_SIZE];
 };
 
 /* Instructions that see what a recorder could spoil. */
@@ -82,7 +69,6 @@ static const struct {
 #define SAMPLES_COUNT	(sizeof(samples) / sizeof(*samples))
 
 static struct record_model model;
-static u8 stack[STACK_SIZE];
 static struct outcome original, outcome;
 static unsigned long runs, kinds[2], partial;
 
@@ -108,18 +94,6 @@ int record_make(u8 *code, size_t size, unsigned long at,
 	return uhook_record_code(code, size, at, recorder);
 }
 
-/* Where the ends are, at a multiple of 8: a flag asks for that. */
-#define END_POINTERS	(SITES + PAGE - 2 * sizeof(u64))
-
-static void put_end(unsigned long at, unsigned int which)
-{
-	static const u8 jump[] = { 0xff, 0x25 };	/* jmp *pointer(%rip) */
-	const s32 displacement = END_POINTERS + which * sizeof(u64) - (at + 6);
-
-	memcpy((void *)at, jump, sizeof(jump));
-	memcpy((void *)at + 2, &displacement, sizeof(displacement));
-}
-
 static void choose(struct uhook_recorder *recorder)
 {
 	const u64 random = random_next();
@@ -139,7 +113,7 @@ static void choose(struct uhook_recorder *recorder)
 }
 
 /* Anywhere, but in steps of 8 when others fault. */
-static u64 random_sp(void)
+static u64 random_sp_at_edges(void)
 {
 	const u64 random = random_next();
 
@@ -153,28 +127,6 @@ static u64 random_sp(void)
 	}
 }
 
-static void make_regs(u32 which)
-{
-	size_t i;
-
-	for (i = 0; i < RFLAGS; i++)
-		jump_wanted[i] = random_next();
-	jump_wanted[RFLAGS] = jump_flags(which);
-	jump_wanted[RSP] = random_sp();
-	if (jump_wanted[RFLAGS] & FLAG_AC)
-		jump_wanted[RSP] &= ~7UL;
-}
-
-static void run(unsigned long start, struct outcome *out)
-{
-	memcpy((void *)STACK, stack, STACK_SIZE);
-	jump_start = start;
-	jump_enter();
-	memcpy(out->regs, jump_outcome, sizeof(jump_outcome));
-	out->ended = jump_ended;
-	memcpy(out->stack, (void *)STACK, STACK_SIZE);
-}
-
 static void expect_hit(const struct uhook_recorder *recorder, struct record_hit *hit)
 {
 	unsigned int i, words = 0;
@@ -185,28 +137,10 @@ static void expect_hit(const struct uhook_recorder *recorder, struct record_hit 
 	for (i = 0; i < UHOOK_RECORD_STACK; i++) {
 		if (!record_has_word(hit->sp, i))
 			continue;
-		memcpy(&hit->stack[i], stack + (hit->sp - STACK) + i * sizeof(u64), sizeof(u64));
+		memcpy(&hit->stack[i], run_stack + (hit->sp - STACK) + i * sizeof(u64), sizeof(u64));
 		words++;
 	}
 	partial += recorder->stack && words < UHOOK_RECORD_STACK;
-}
-
-static void check_state(const char *what, const struct outcome *is, const u64 *regs,
-			const u8 *memory)
-{
-	const size_t end = jump_wanted[RSP] - RED_ZONE - STACK;
-	unsigned int i;
-
-	for (i = 0; i < REGS; i++) {
-		if (is->regs[i] != regs[i])
-			complain("%s: register %u is %lx and not %lx", what, i,
-				 (long)is->regs[i], (long)regs[i]);
-	}
-	if (memcmp(is->stack + end, memory + end, STACK_SIZE - end))
-		complain("%s: other memory, rsp %lx", what, (long)jump_wanted[RSP]);
-	if (memcmp(is->stack, memory, end - BELOW))
-		complain("%s: memory far below the stack, rsp %lx", what,
-			 (long)jump_wanted[RSP]);
 }
 
 static int put_recorder(unsigned long at, const struct uhook_recorder *recorder)
@@ -258,7 +192,7 @@ static void step(const struct uhook_recorder *recorder, unsigned long at, unsign
 	stepped.steps = 1 + random_next() % most;
 	jump_wanted[RFLAGS] &= ~FLAG_AC;
 	jump_wanted[RFLAGS] |= FLAG_TF;
-	run(at, &outcome);
+	run(at, &outcome, jump_enter);
 	jump_wanted[RFLAGS] &= ~FLAG_TF;
 }
 
@@ -284,17 +218,17 @@ static void check_recorder(u32 which)
 	choose(&recorder);
 	len = put_recorder(at, &recorder);
 	put_end(at + len, 0);
-	make_regs(which);
+	make_regs(which, random_sp_at_edges());
 	expect_hit(&recorder, &hit);
 	kinds[record_prepare(&model, &recorder)]++;
 
 	hit.before = record_stamp();
 	if (which % STEPPED)
-		run(at, &outcome);
+		run(at, &outcome, jump_enter);
 	else
 		step(&recorder, at, at + len);
 	hit.after = record_stamp();
-	check_state("a recorder", &outcome, jump_wanted, stack);
+	expect_outcome("a recorder", &outcome, jump_wanted, run_stack, BELOW);
 	record_check(&model, &recorder, &hit);
 	runs++;
 }
@@ -322,17 +256,17 @@ static void check_body(unsigned int sample, u32 which)
 		exit(1);
 	}
 	memcpy((void *)at, copy.bytes, copy.len);
-	make_regs(which);
+	make_regs(which, random_sp_at_edges());
 	expect_hit(&recorder, &hit);
 	kinds[record_prepare(&model, &recorder)]++;
-	run(site, &original);
+	run(site, &original, jump_enter);
 
 	memset((void *)site, 0xcc, samples[sample].len);
 	memset((void *)LANES, 0, LANES_SIZE);
 	hit.before = record_stamp();
-	run(body, &outcome);
+	run(body, &outcome, jump_enter);
 	hit.after = record_stamp();
-	check_state(samples[sample].name, &outcome, original.regs, original.stack);
+	expect_outcome(samples[sample].name, &outcome, original.regs, original.stack, BELOW);
 	if (original.ended != outcome.ended)
 		complain("%s: another end", samples[sample].name);
 	record_check(&model, &recorder, &hit);
@@ -345,20 +279,16 @@ static void check_body(unsigned int sample, u32 which)
 static void set_up(void)
 {
 	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
-	size_t i;
 
-	map_at(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
+	/* A recorder that does not end ends the test. */
+	run_set_up(300);
+	/* Behind the stack there is nothing. */
 	map_at(STACK + STACK_SIZE, PAGE, PROT_NONE);
-	map_at(SITES, PAGE, all);
 	map_at(BODIES, 2 * PAGE, all);
 	map_at(CODE, PAGE, all);
 	map_at(LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
 	model.ring = map_at(RING, RING_SIZE, PROT_READ | PROT_WRITE);
 	model.counters = map_at(COUNTERS, COUNTERS_SIZE, PROT_READ | PROT_WRITE);
-	((u64 *)END_POINTERS)[0] = (u64)jump_leave;
-	((u64 *)END_POINTERS)[1] = (u64)jump_leave_far;
-	for (i = 0; i < STACK_SIZE; i++)
-		stack[i] = random_next();
 	record_fill(&model);
 	set_handler();
 }
@@ -425,8 +355,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	printf("seed %lu\n", seed);
-	/* A recorder that does not end ends the test. */
-	alarm(300);
 	run_all(rounds);
 	printf("%lu complaints\n", complaints);
 	return complaints ? 1 : 0;
