@@ -18,8 +18,10 @@
  * Sites are replaced and freed after a grace period of RCU tasks trace, which
  * is one of RCU as well. Changes are made with uhook_mm::lock held.
  */
+#include <linux/dcache.h>
+#include <linux/fs.h>
 #include <linux/hash.h>
-#include <linux/mm_types.h>
+#include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/rcupdate_trace.h>
 #include <linux/rhashtable.h>
@@ -444,22 +446,59 @@ static const char * const bars[UHOOK_BARS] = {
 };
 
 /* How it is hit is for whoever looks at the text, and may change any time. */
-static void show_site(struct seq_file *m, const struct uhook_site *site)
+static void show_way(struct seq_file *m, const struct uhook_site *site)
 {
 	unsigned long body = READ_ONCE(site->body);
 	enum uhook_verdict verdict = READ_ONCE(site->body_verdict);
 	enum uhook_bar bar = READ_ONCE(site->bar);
 
 	if (body && bar)
-		seq_printf(m, "body 0x%lx, breakpoint: %s\n", body, bars[bar]);
+		seq_printf(m, "body 0x%lx, breakpoint: %s", body, bars[bar]);
 	else if (body)
-		seq_printf(m, "body 0x%lx, jump\n", body);
+		seq_printf(m, "body 0x%lx, jump", body);
 	else if (no_body[verdict])
-		seq_printf(m, "handled in the kernel: %s\n", no_body[verdict]);
+		seq_printf(m, "handled in the kernel: %s", no_body[verdict]);
 	else if (site->slot)
-		seq_printf(m, "slot 0x%lx\n", site->slot);
+		seq_printf(m, "slot 0x%lx", site->slot);
 	else
-		seq_printf(m, "%s\n", verdicts[READ_ONCE(site->verdict)]);
+		seq_puts(m, verdicts[READ_ONCE(site->verdict)]);
+}
+
+/*
+ * A process goes on in a file that was deleted, or whose name another file has by now.
+ * Events that are defined on the new file do not hit it.
+ */
+static bool has_gone_file(const struct uhook_mm *um, const struct uhook_site *site)
+{
+	struct vm_area_struct *vma;
+
+	mmap_assert_locked(um->mm);
+	vma = vma_lookup(um->mm, site->vaddr);
+	return vma && vma->vm_file && d_unlinked(file_user_path(vma->vm_file)->dentry);
+}
+
+static void show_site(struct seq_file *m, const struct uhook_mm *um,
+		      const struct uhook_site *site)
+{
+	seq_printf(m, " 0x%lx ", site->vaddr);
+	show_way(m, site);
+	if (has_gone_file(um, site))
+		seq_puts(m, " # the file was deleted or replaced");
+	seq_putc(m, '\n');
+}
+
+static void begin_showing(struct uhook_mm *um, struct rhashtable_iter *iter)
+	__acquires(RCU)
+{
+	mmap_read_lock(um->mm);
+	rhashtable_walk_start(iter);
+}
+
+static void end_showing(struct uhook_mm *um, struct rhashtable_iter *iter)
+	__releases(RCU)
+{
+	rhashtable_walk_stop(iter);
+	mmap_read_unlock(um->mm);
 }
 
 /**
@@ -468,6 +507,8 @@ static void show_site(struct seq_file *m, const struct uhook_site *site)
  * @um: the process's; somebody holds the address space
  * @pid: its number
  * @comm: its name
+ *
+ * Context: task; takes @um->lock and, for some lines at a time, the mmap lock.
  */
 void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const char *comm)
 {
@@ -477,7 +518,7 @@ void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const 
 
 	mutex_lock(&um->lock);
 	rhashtable_walk_enter(&um->sites, &iter);
-	rhashtable_walk_start(&iter);
+	begin_showing(um, &iter);
 	while ((site = rhashtable_walk_next(&iter))) {
 		/* The table has grown: what follows may have been shown already. */
 		if (IS_ERR(site))
@@ -485,17 +526,16 @@ void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const 
 
 		seq_printf(m, "%d ", pid);
 		seq_escape(m, comm, "\n\\ ");
-		seq_printf(m, " 0x%lx ", site->vaddr);
-		show_site(m, site);
+		show_site(m, um, site);
 
-		/* The walk goes on where it was: sites change with the lock held. */
+		/* The walk goes on where it was: sites change with um->lock held. */
 		if (!(++shown % SHOWN_AT_ONCE)) {
-			rhashtable_walk_stop(&iter);
+			end_showing(um, &iter);
 			cond_resched();
-			rhashtable_walk_start(&iter);
+			begin_showing(um, &iter);
 		}
 	}
-	rhashtable_walk_stop(&iter);
+	end_showing(um, &iter);
 	rhashtable_walk_exit(&iter);
 	mutex_unlock(&um->lock);
 }
