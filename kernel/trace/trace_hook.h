@@ -65,6 +65,8 @@ static inline int trace_hook_word(const struct trace_hook_words *words, int i)
 	return words->first + (i < words->meta ? i : max(i - words->grown, words->meta));
 }
 
+int trace_hook_attach(const struct trace_hook_type *type, struct trace_probe *event);
+void trace_hook_detach(const struct trace_hook_type *type, struct trace_probe *event);
 int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_call *call,
 		      struct trace_event_file *file);
 int trace_hook_disable(const struct trace_hook_type *type, struct trace_event_call *call,

@@ -36,8 +36,16 @@ int trace_hook_check_arg(const char *arg)
 	return 0;
 }
 
-/* All probes of the event, or none. */
-static int attach_event(const struct trace_hook_type *type, struct trace_probe *event)
+/**
+ * trace_hook_attach() - register the hooks of an event
+ * @type: its type
+ * @event: one of its probes
+ *
+ * Under event_mutex.
+ *
+ * Return: 0, or a negative error, and none of them is registered.
+ */
+int trace_hook_attach(const struct trace_hook_type *type, struct trace_probe *event)
 {
 	struct trace_probe *tp;
 	int ret;
@@ -55,7 +63,14 @@ undo:
 	return ret;
 }
 
-static void detach_event(const struct trace_hook_type *type, struct trace_probe *event)
+/**
+ * trace_hook_detach() - unregister the hooks of an event
+ * @type: its type
+ * @event: one of its probes
+ *
+ * Under event_mutex.
+ */
+void trace_hook_detach(const struct trace_hook_type *type, struct trace_probe *event)
 {
 	struct trace_probe *tp;
 
@@ -87,7 +102,7 @@ int trace_hook_disable(const struct trace_hook_type *type, struct trace_event_ca
 		return -ENOENT;
 
 	if (!trace_probe_is_enabled(tp))
-		detach_event(type, tp);
+		trace_hook_detach(type, tp);
 	return 0;
 }
 
@@ -122,7 +137,7 @@ int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_cal
 	if (attached)
 		return 0;
 
-	ret = attach_event(type, tp);
+	ret = trace_hook_attach(type, tp);
 	if (!ret)
 		return 0;
 	if (file) {

@@ -7,9 +7,8 @@
  * There are two sorts of events. Those that record, in the kernel or in the
  * program, are registered with uhook while they are enabled, like other events.
  * Those that count, or call a function of the program, do so from their definition
- * to their removal; there is nothing to enable, and their directory in events/ has
- * no file for it. What works in the
- * program is not for perf, which gets -EOPNOTSUPP.
+ * on, unless their own file "enable" has stopped them; trace instances have nothing to do
+ * with it. What works in the program is not for perf, which gets -EOPNOTSUPP.
  *
  * Locks are as in trace_hook.h; under event_mutex, uhook's own are taken.
  */

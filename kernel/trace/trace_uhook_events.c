@@ -3,7 +3,8 @@
  * uhook events: how an event is registered with uhook, for whom, and its hits.
  *
  * trace_hook_events.c says when: while an event is enabled. What works in
- * the program is not enabled, and registered as long as it exists.
+ * the program and records nothing is registered with its definition, and until its own
+ * file "enable" or its removal says otherwise.
  *
  * An event that only perf uses is registered for the address spaces of the tasks
  * that perf looks at, as uprobe events are. When those change, or a trace
@@ -15,11 +16,14 @@
  */
 #define pr_fmt(fmt)	"trace_uhook: " fmt
 
+#include <linux/fs.h>
 #include <linux/init.h>
+#include <linux/kstrtox.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/trace_events.h>
+#include <linux/uaccess.h>
 
 #include "trace_uhook.h"
 
@@ -262,6 +266,65 @@ static const struct trace_hook_type trace_uhook_type = {
 };
 
 /**
+/*
+ * What has no records is not enabled in trace instances: it works from its definition on,
+ * whoever traces. Its file "enable", the same in all instances, stops it and lets it go on.
+ */
+static bool is_at_work(struct trace_probe *event)
+{
+	return uhook_of_probe(event)->ops.attachment;
+}
+
+static ssize_t work_read(struct file *file, char __user *ubuf, size_t count, loff_t *ppos)
+{
+	struct trace_event_file *event_file;
+	bool on = false;
+
+	scoped_guard(mutex, &event_mutex) {
+		event_file = event_file_file(file);
+		if (event_file)
+			on = is_at_work(trace_probe_primary_from_call(event_file->event_call));
+	}
+	if (!event_file)
+		return -ENODEV;
+	return simple_read_from_buffer(ubuf, count, ppos, on ? "1\n" : "0\n", 2);
+}
+
+static int set_work(struct trace_probe *event, bool on)
+{
+	if (on == is_at_work(event))
+		return 0;
+	if (on)
+		return trace_hook_attach(&trace_uhook_type, event);
+	trace_hook_detach(&trace_uhook_type, event);
+	return 0;
+}
+
+static ssize_t work_write(struct file *file, const char __user *ubuf, size_t count, loff_t *ppos)
+{
+	struct trace_event_file *event_file;
+	bool on;
+	int ret;
+
+	ret = kstrtobool_from_user(ubuf, count, &on);
+	if (ret)
+		return ret;
+
+	guard(mutex)(&event_mutex);
+	event_file = event_file_file(file);
+	if (!event_file)
+		return -ENODEV;
+	return set_work(trace_probe_primary_from_call(event_file->event_call), on) ?: count;
+}
+
+static const struct file_operations work_fops = {
+	.open		= tracing_open_file_tr,
+	.read		= work_read,
+	.write		= work_write,
+	.release	= tracing_release_file_tr,
+	.llseek		= default_llseek,
+};
+
  * trace_uhook_init() - set up the hook and the event of a new probe
  * @tuh: the probe; its place and its event exist
  */
@@ -274,9 +337,11 @@ void trace_uhook_init(struct trace_uhook *tuh)
 	call->class->reg = reg_event;
 	/* Of their own programs, they show users nothing new. */
 	call->flags = TRACE_EVENT_FL_CAP_ANY;
-	if (!trace_uhook_records(tuh))
+	if (!trace_uhook_records(tuh)) {
 		call->flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
 }
+		call->class->enable_fops = &work_fops;
+	}
 
 /**
  * trace_uhook_is_busy() - does somebody use the event?
@@ -290,27 +355,6 @@ bool trace_uhook_is_busy(struct dyn_event *ev)
 }
 
 /**
- * trace_uhook_add() - make a probe known, as a new event or as part of one
- * @tuh: the probe
- * @words: where its arguments come from, for the caret
- *
- * Return: 0, or a negative error: -EEXIST with the reason in error_log.
- */
-int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *words)
-{
-	int ret;
-
-	guard(mutex)(&event_mutex);
-
-	ret = trace_hook_add(&trace_uhook_type, &tuh->devent, words);
-	if (ret || trace_uhook_records(tuh))
-		return ret;
-	ret = attach(&tuh->tp);
-	if (ret && !WARN_ON_ONCE(trace_hook_remove(&tuh->devent, &tuh->tp)))
-		return ret;
-	return 0;
-}
-
 /* Another probe of the same event, or NULL */
 static struct trace_uhook *other_probe(struct trace_uhook *tuh)
 {
@@ -322,6 +366,31 @@ static struct trace_uhook *other_probe(struct trace_uhook *tuh)
 		if (tp != &tuh->tp)
 			return uhook_of_probe(tp);
 	return NULL;
+}
+
+ * trace_uhook_add() - make a probe known, as a new event or as part of one
+ * @tuh: the probe
+ * @words: where its arguments come from, for the caret
+ *
+ * Return: 0, or a negative error: -EEXIST with the reason in error_log.
+ */
+int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *words)
+{
+	int ret;
+	struct trace_uhook *other;
+
+	guard(mutex)(&event_mutex);
+
+	ret = trace_hook_add(&trace_uhook_type, &tuh->devent, words);
+	if (ret || trace_uhook_records(tuh))
+		return ret;
+	ret = attach(&tuh->tp);
+	other = other_probe(tuh);
+	if (other && !is_at_work(&other->tp))
+		return 0;
+	if (ret && !WARN_ON_ONCE(trace_hook_remove(&tuh->devent, &tuh->tp)))
+		return ret;
+	return 0;
 }
 
 /**
