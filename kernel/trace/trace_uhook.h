@@ -29,6 +29,8 @@ struct seq_file;
 
 /* The field of what a program records that no argument may be named like */
 #define FIELD_STRING_TIME	"time"
+/* And that which has the stack of the program */
+#define FIELD_STRING_USTACK	"ustacktrace"
 
 /**
  * struct trace_uhook_place - an instruction of a file, or the return of a function
@@ -55,6 +57,7 @@ struct trace_uhook_place {
  * @place: where; never changes
  * @function: what is called there, with UHOOK_USER_FUNCTION; never changes
  * @pid: the process that it is for, held, or NULL; never changes
+ * @ustack: whether a record has the stack of the program; never changes
  * @for_all: it is meant for all processes (or all that @pid says), and not
  *	only for those that perf looks at; changes under event_mutex
  * @past: the hits of registrations that are gone, under the lock that uhook_hold_hits()
@@ -74,6 +77,7 @@ struct trace_uhook {
 	struct trace_uhook_place	place;
 	struct trace_uhook_place	function;
 	struct pid			*pid;
+	bool				ustack;
 	bool				for_all;
 	struct uhook_hits		past;
 	unsigned long			disabled;

@@ -227,6 +227,7 @@ static struct trace_probe *probe_of(struct dyn_event *ev)
 static bool is_same_kind(struct trace_probe *a, struct trace_probe *b)
 {
 	return uhook_of_probe(a)->ops.user == uhook_of_probe(b)->ops.user &&
+	       uhook_of_probe(a)->ustack == uhook_of_probe(b)->ustack &&
 	       uhook_of_probe(a)->place.is_return == uhook_of_probe(b)->place.is_return;
 }
 
@@ -265,7 +266,6 @@ static const struct trace_hook_type trace_uhook_type = {
 	.detach		= detach,
 };
 
-/**
 /*
  * What has no records is not enabled in trace instances: it works from its definition on,
  * whoever traces. Its file "enable", the same in all instances, stops it and lets it go on.
@@ -325,6 +325,7 @@ static const struct file_operations work_fops = {
 	.llseek		= default_llseek,
 };
 
+/**
  * trace_uhook_init() - set up the hook and the event of a new probe
  * @tuh: the probe; its place and its event exist
  */
@@ -339,9 +340,9 @@ void trace_uhook_init(struct trace_uhook *tuh)
 	call->flags = TRACE_EVENT_FL_CAP_ANY;
 	if (!trace_uhook_records(tuh)) {
 		call->flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
-}
 		call->class->enable_fops = &work_fops;
 	}
+}
 
 /**
  * trace_uhook_is_busy() - does somebody use the event?
@@ -354,7 +355,6 @@ bool trace_uhook_is_busy(struct dyn_event *ev)
 	return trace_hook_is_busy(probe_of(ev));
 }
 
-/**
 /* Another probe of the same event, or NULL */
 static struct trace_uhook *other_probe(struct trace_uhook *tuh)
 {
@@ -368,6 +368,7 @@ static struct trace_uhook *other_probe(struct trace_uhook *tuh)
 	return NULL;
 }
 
+/**
  * trace_uhook_add() - make a probe known, as a new event or as part of one
  * @tuh: the probe
  * @words: where its arguments come from, for the caret
@@ -376,18 +377,18 @@ static struct trace_uhook *other_probe(struct trace_uhook *tuh)
  */
 int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *words)
 {
-	int ret;
 	struct trace_uhook *other;
+	int ret;
 
 	guard(mutex)(&event_mutex);
 
 	ret = trace_hook_add(&trace_uhook_type, &tuh->devent, words);
 	if (ret || trace_uhook_records(tuh))
 		return ret;
-	ret = attach(&tuh->tp);
 	other = other_probe(tuh);
 	if (other && !is_at_work(&other->tp))
 		return 0;
+	ret = attach(&tuh->tp);
 	if (ret && !WARN_ON_ONCE(trace_hook_remove(&tuh->devent, &tuh->tp)))
 		return ret;
 	return 0;

@@ -9,6 +9,7 @@
  *	user=PATH:OFFSET
  *			call a function of a file that the program has mapped
  *	vectors=0	that function leaves vector registers alone
+ *	stack=user	record the stack of the program as well
  *	pid=N		only in the process N, as the one who writes sees it; its
  *			children are not meant
  *	FETCHARGS	those of uprobe events: trace_probe.c parses them
@@ -44,6 +45,7 @@ struct uhook_def {
 	struct trace_uhook_place function;
 	enum uhook_user		user;
 	bool			no_vectors;
+	bool			ustack;
 	struct pid		*pid;
 	char			group_buf[MAX_EVENT_NAME_LEN];
 	char			event_buf[MAX_EVENT_NAME_LEN];
@@ -173,6 +175,16 @@ static int parse_vectors(struct uhook_def *def, const char *value, int pos)
 	return 0;
 }
 
+static int parse_stack(struct uhook_def *def, const char *value, int pos)
+{
+	if (strcmp(value, "user")) {
+		trace_probe_log_err(0, UHOOK_STACK);
+		return -EINVAL;
+	}
+	def->ustack = true;
+	return 0;
+}
+
 /* Words with which something is said that is no argument */
 static const struct {
 	const char	*prefix;
@@ -181,6 +193,7 @@ static const struct {
 	{ "user=", parse_user },
 	{ "pid=", parse_pid },
 	{ "vectors=", parse_vectors },
+	{ "stack=", parse_stack },
 };
 
 /* Which of them this is, or how many there are */
@@ -194,11 +207,27 @@ static unsigned int find_option(const char *word)
 	return i;
 }
 
+/* Words that do not go together: @vectors and @stack are where these are, or 0 */
+static int check_options(const struct uhook_def *def, int vectors, int stack)
+{
+	if (vectors && def->user != UHOOK_USER_FUNCTION) {
+		trace_probe_log_set_index(vectors);
+		trace_probe_log_err(0, UHOOK_VECTORS);
+		return -EINVAL;
+	}
+	if (stack && def->user != UHOOK_USER_NONE) {
+		trace_probe_log_set_index(stack);
+		trace_probe_log_err(0, UHOOK_STACK);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* Returns the position of the first word behind them. */
 static int parse_options(struct uhook_def *def, int argc, const char *argv[])
 {
+	int i, ret, vectors = 0, stack = 0;
 	unsigned int which;
-	int i, ret, vectors = 0;
 	size_t len;
 
 	for (i = WORD_OPTIONS; i < argc; i++) {
@@ -212,12 +241,12 @@ static int parse_options(struct uhook_def *def, int argc, const char *argv[])
 			return ret;
 		if (def->no_vectors && !vectors)
 			vectors = i;
+		if (def->ustack && !stack)
+			stack = i;
 	}
-	if (vectors && def->user != UHOOK_USER_FUNCTION) {
-		trace_probe_log_set_index(vectors);
-		trace_probe_log_err(0, UHOOK_VECTORS);
-		return -EINVAL;
-	}
+	ret = check_options(def, vectors, stack);
+	if (ret)
+		return ret;
 	if (i < argc && def->user != UHOOK_USER_NONE && def->user != UHOOK_USER_RECORD) {
 		trace_probe_log_set_index(i);
 		trace_probe_log_err(0, UHOOK_USER_ARGS);
@@ -284,6 +313,7 @@ static struct trace_uhook *alloc_probe(struct uhook_def *def, int nargs)
 	tuh->pid = def->pid;
 	tuh->ops.user = def->user;
 	tuh->ops.no_vectors = def->no_vectors;
+	tuh->ustack = def->ustack;
 	def->place = (struct trace_uhook_place){};
 	def->function = (struct trace_uhook_place){};
 	def->pid = NULL;
@@ -345,6 +375,13 @@ static int choose_registers(struct trace_uhook *tuh, int arg)
 	return code->op == FETCH_OP_REG ? add_register(&tuh->ops, code->param) : 0;
 }
 
+/* Records have a field of this name, besides those that trace_probe knows. */
+static bool has_field(const struct trace_uhook *tuh, const char *name)
+{
+	return (tuh->ops.user == UHOOK_USER_RECORD && !strcmp(name, FIELD_STRING_TIME)) ||
+	       (tuh->ustack && !strcmp(name, FIELD_STRING_USTACK));
+}
+
 static int parse_fetch_arg(struct trace_uhook *tuh, int i, const char *arg)
 {
 	struct traceprobe_parse_context ctx = {
@@ -363,14 +400,13 @@ static int parse_fetch_arg(struct trace_uhook *tuh, int i, const char *arg)
 	}
 	ret = traceprobe_parse_probe_arg(&tuh->tp, i, arg, &ctx);
 	traceprobe_finish_parse(&ctx);
-	if (ret || tuh->ops.user != UHOOK_USER_RECORD)
+	if (ret)
 		return ret;
-	/* Records have a field of this name. */
-	if (!strcmp(tuh->tp.args[i].name, FIELD_STRING_TIME)) {
+	if (has_field(tuh, tuh->tp.args[i].name)) {
 		trace_probe_log_err(0, USED_ARG_NAME);
 		return -EINVAL;
 	}
-	return choose_registers(tuh, i);
+	return tuh->ops.user == UHOOK_USER_RECORD ? choose_registers(tuh, i) : 0;
 }
 
 static enum probe_print_type print_type(const struct trace_uhook *tuh)
@@ -515,6 +551,8 @@ static int trace_uhook_show(struct seq_file *m, struct dyn_event *ev)
 		seq_printf(m, " user=%s", user_name(tuh));
 	if (tuh->ops.no_vectors)
 		seq_puts(m, " vectors=0");
+	if (tuh->ustack)
+		seq_puts(m, " stack=user");
 	if (tuh->pid)
 		seq_printf(m, " pid=%d", pid_vnr(tuh->pid));
 	for (i = 0; i < tp->nr_args; i++)
@@ -548,6 +586,8 @@ static bool match_option(const struct trace_uhook *tuh, const char *word)
 		return tuh->ops.user != UHOOK_USER_NONE && !strcmp(value, user_name(tuh));
 	if (str_has_prefix(word, "vectors="))
 		return tuh->ops.no_vectors;
+	if (str_has_prefix(word, "stack="))
+		return tuh->ustack && !strcmp(value, "user");
 	return tuh->pid && !kstrtoint(value, 10, &nr) && nr == pid_vnr(tuh->pid);
 }
 

@@ -16,6 +16,7 @@
  * are under RCU; the probe lives until uhook_unregister() has waited for hits.
  */
 #include <linux/slab.h>
+#include <linux/stacktrace.h>
 #include <linux/trace_events.h>
 #include <linux/uhook.h>
 #include <asm/uhook.h>
@@ -33,12 +34,30 @@
 #define STACK_ARGS_SIZE	256
 
 /**
+ * struct user_stack - the stack of the program in a record, between its head and its arguments
+ * @loc: where @nr is in the record and how long it and @entries are, as a dynamic array has it
+ * @unused: not used
+ * @nr: how many addresses there are
+ * @entries: the addresses, that of the hit first
+ *
+ * Of a fixed size, so that arguments are at the same place in all records. Histograms have
+ * stacks of this form, and of this depth, as keys.
+ */
+struct user_stack {
+	u32		loc;
+	u32		unused;
+	unsigned long	nr;
+	unsigned long	entries[HIST_STACKTRACE_DEPTH];
+};
+
+/**
  * struct hit - what there is to record
  * @tuh: the probe
  * @regs: the registers of the program
  * @func: the function that returned, of events at the return
  * @file_start: the address of the beginning of the file, if all of it is mapped
  * @record: what the program has recorded, or NULL
+ * @stack: the stack of the program, if the probe records that
  * @args: the arguments, fetched
  * @args_size: how long they are, in bytes
  */
@@ -48,6 +67,7 @@ struct hit {
 	unsigned long		func;
 	unsigned long		file_start;
 	const struct uhook_record *record;
+	struct user_stack	stack;
 	void			*args;
 	int			args_size;
 };
@@ -90,13 +110,33 @@ static bool is_recorded(const struct trace_uhook *tuh)
 	return tuh->ops.user == UHOOK_USER_RECORD;
 }
 
-static size_t head_size(const struct trace_uhook *tuh)
+/* What comes before the stack */
+static size_t top_size(const struct trace_uhook *tuh)
 {
 	if (is_recorded(tuh))
 		return sizeof(struct recorded_entry_head);
 
 	return tuh->place.is_return ? sizeof(struct fexit_trace_entry_head) :
 				      sizeof(struct fentry_trace_entry_head);
+}
+
+static size_t head_size(const struct trace_uhook *tuh)
+{
+	return top_size(tuh) + (tuh->ustack ? sizeof(struct user_stack) : 0);
+}
+
+static_assert(sizeof(struct fexit_trace_entry_head) % sizeof(u64) == 0);
+static_assert(sizeof(struct fentry_trace_entry_head) % sizeof(u64) == 0);
+
+/* The walk ends where a page of the program's stack is not in memory. */
+static void take_stack(struct hit *hit)
+{
+	struct user_stack *stack = &hit->stack;
+	size_t at = top_size(hit->tuh) + offsetof(struct user_stack, nr);
+
+	memset(stack, 0, sizeof(*stack));
+	stack->loc = at | (sizeof(*stack) - offsetof(struct user_stack, nr)) << 16;
+	stack->nr = stack_trace_save_user(stack->entries, ARRAY_SIZE(stack->entries));
 }
 
 static void fill_record(void *record, const struct hit *hit)
@@ -115,6 +155,8 @@ static void fill_record(void *record, const struct hit *hit)
 	} else {
 		entry->ip = instruction_pointer(hit->regs);
 	}
+	if (hit->tuh->ustack)
+		memcpy(record + top_size(hit->tuh), &hit->stack, sizeof(hit->stack));
 	memcpy(record + head_size(hit->tuh), hit->args, hit->args_size);
 }
 
@@ -194,6 +236,8 @@ static int record_hit(struct hit *hit)
 		hit->args = memory;
 	}
 
+	if (hit->tuh->ustack)
+		take_stack(hit);
 	/* What cannot be fetched reads as 0, and not as what was there before. */
 	memset(hit->args, 0, hit->args_size);
 	store_trace_args(hit->args, tp, hit, NULL, head_size(hit->tuh),
@@ -277,6 +321,14 @@ static void print_where(struct trace_seq *s, const struct trace_uhook *tuh, cons
 	}
 }
 
+static void print_stack(struct trace_seq *s, const struct user_stack *stack)
+{
+	unsigned long i;
+
+	for (i = 0; i < min(stack->nr, ARRAY_SIZE(stack->entries)); i++)
+		trace_seq_printf(s, " => <%016lx>\n", stack->entries[i]);
+}
+
 static enum print_line_t print_hit(struct trace_iterator *iter, int flags,
 				   struct trace_event *event)
 {
@@ -296,6 +348,8 @@ static enum print_line_t print_hit(struct trace_iterator *iter, int flags,
 	print_where(s, tuh, record);
 	if (!trace_probe_print_args(s, tp->args, tp->nr_args, record + head_size(tuh), record))
 		trace_seq_putc(s, '\n');
+	if (tuh->ustack)
+		print_stack(s, record + top_size(tuh));
 	return trace_handle_return(s);
 }
 
@@ -339,6 +393,16 @@ static int define_head(struct trace_event_call *call, const struct trace_uhook *
 	return tuh->place.is_return ? define_return(call) : define_entry(call);
 }
 
+static int define_stack(struct trace_event_call *call, const struct trace_uhook *tuh)
+{
+	if (!tuh->ustack)
+		return 0;
+
+	return trace_define_field(call, "__data_loc unsigned long[]", FIELD_STRING_USTACK,
+				  top_size(tuh) + offsetof(struct user_stack, loc),
+				  sizeof_field(struct user_stack, loc), 0, FILTER_STACKTRACE);
+}
+
 static int define_fields(struct trace_event_call *call)
 {
 	struct trace_probe *tp = trace_probe_primary_from_call(call);
@@ -348,7 +412,7 @@ static int define_fields(struct trace_event_call *call)
 		return -ENOENT;
 
 	tuh = uhook_of_probe(tp);
-	return define_head(call, tuh) ?:
+	return define_head(call, tuh) ?: define_stack(call, tuh) ?:
 	       traceprobe_define_arg_fields(call, head_size(tuh), tp);
 }
 
