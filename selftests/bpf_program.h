@@ -69,11 +69,13 @@ static inline void bpf_read_map(int map, void *value)
 }
 
 /* One for probes; what the verifier does not like it says on the standard error. */
-static inline int bpf_make_probe(const struct bpf_insn *insns, unsigned int nr)
+static inline int bpf_make_probe_for(enum bpf_attach_type type, const struct bpf_insn *insns,
+				     unsigned int nr)
 {
 	static char log[8192];
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.expected_attach_type = type,
 		.insns = (uintptr_t)insns,
 		.insn_cnt = nr,
 		.license = (uintptr_t)"GPL",
@@ -89,6 +91,11 @@ static inline int bpf_make_probe(const struct bpf_insn *insns, unsigned int nr)
 	}
 
 	return fd;
+}
+
+static inline int bpf_make_probe(const struct bpf_insn *insns, unsigned int nr)
+{
+	return bpf_make_probe_for(0, insns, nr);
 }
 
 #endif /* _FHOOK_BPF_PROGRAM_H */
