@@ -33,6 +33,7 @@
 #define MANY		2000
 #define SIGNALS		40
 #define ALLOCATIONS	1000	/* of a fork, by far */
+#define PREFORKED	36	/* more than a process may have areas */
 #define NAME		"/proc/self/exe"
 
 UHOOK_LABEL(children_sites);
@@ -73,6 +74,15 @@ static void hit(int n)
 	ret = ((function *)site)(1000);
 	check(ret == 1001 + n, "site %d has returned %ld", n, ret);
 	counted[n]++;
+}
+
+/* The first site, where the sites are mapped once more */
+static void hit_at(const char *sites)
+{
+	long ret = ((function *)sites)(1000);
+
+	check(ret == 1001, "the first site at %p has returned %ld", sites, ret);
+	counted[0]++;
 }
 
 static void hit_range(int from, int to)
@@ -391,6 +401,50 @@ static void scenario_server(void)
 	hit_range(0, SITES);
 }
 
+/*
+ * A server of whose children each stays, and keeps the areas of bodies that there are: what
+ * the server comes to next needs another one, until there may be no more. "end" has the
+ * children gone; "hit" has the server come to all of it again.
+ */
+static void scenario_prefork(void)
+{
+	const size_t page = getpagesize();
+	const char *texts[PREFORKED];
+	int done[2], i, fd = open(NAME, O_RDONLY);
+	char line[16], c;
+
+	check(fd >= 0 && !pipe(done), "pipe: %s", strerror(errno));
+	for (i = 0; i < PREFORKED; i++) {
+		pid_t pid;
+
+		texts[i] = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+				(children_sites - __executable_start) & -page);
+		check(texts[i] != MAP_FAILED, "mmap: %s", strerror(errno));
+		texts[i] += (unsigned long)children_sites & (page - 1);
+		hit_at(texts[i]);
+		pid = fork();
+		check(pid >= 0, "fork: %s", strerror(errno));
+		if (!pid) {
+			close(done[1]);
+			check(!read(done[0], &c, 1), "read");
+			_exit(0);
+		}
+	}
+	printf("held %d 0\n", getpid());
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (!strcmp(line, "end\n")) {
+			close(done[1]);
+			for (i = 0; i < PREFORKED; i++)
+				wait_for(-1);
+		}
+		for (i = 0; i < PREFORKED; i++)
+			hit_at(texts[i]);
+		puts("done");
+		fflush(stdout);
+	}
+}
+
 /* Who reads the output waits for the child, too. */
 static void scenario_orphan(void)
 {
@@ -500,6 +554,7 @@ static const struct {
 	{ "threads", scenario_threads },
 	{ "many", scenario_many },
 	{ "server", scenario_server },
+	{ "prefork", scenario_prefork },
 	{ "orphan", scenario_orphan },
 	{ "failing-forks", scenario_failing_forks },
 	{ "failing-hits", scenario_failing_hits },
