@@ -5,6 +5,10 @@
  *	uhook_ring offsets		the probe points: rec, cnt
  *	uhook_ring forge N		N rings full of made up records, and it ends
  *	uhook_ring attack N		N rings, filled again whenever they are read
+ *	uhook_ring spin N		N rings, and it looks at them all the time
+ *	uhook_ring forks N		another process, which runs cnt, and forks N times;
+ *					prints how long that took and the longest of them
+ *					did, in nanoseconds
  *	uhook_ring bystander N FILE...	another process, which runs cnt, and forks until N
  *					records have come, as the files say: each is a
  *					per_cpu/cpuN/stats; prints how many came during
@@ -17,11 +21,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "uhook_test.h"
 
@@ -131,8 +137,8 @@ static void make_rings(int n)
 	usleep(300000);
 }
 
-/* Until it is killed. */
-static int attack(int n)
+/* Until it is killed. Without forging, it only spins. */
+static int attack(int n, bool forging)
 {
 	int i;
 
@@ -141,7 +147,7 @@ static int attack(int n)
 	fflush(stdout);
 	for (;;) {
 		for (i = 0; i < n; i++) {
-			if (rings[i]->head != rings[i]->tail)
+			if (rings[i]->head != rings[i]->tail || !forging)
 				continue;
 			forge(rings[i]);
 			rings[i]->head = rings[i]->tail + ENTRIES;
@@ -181,21 +187,64 @@ static long records(char **stats)
 	return sum;
 }
 
-static int bystander(long enough, char **stats)
+static void hit_count(void)
 {
-	long first = records(stats), before, all, worst = 0, forks = 0;
-	pid_t child;
 	int i;
 
 	for (i = 0; i < 3; i++)
 		((long (*)(long))count_site)(i);
+}
 
+static pid_t make_child(void)
+{
+	pid_t child = fork();
+
+	check(child >= 0, "fork: %s", strerror(errno));
+	if (!child)
+		_exit(0);
+
+	return child;
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+static int forks(long nr)
+{
+	uint64_t all = 0, longest = 0;
+	long i;
+
+	hit_count();
+	for (i = 0; i < nr; i++) {
+		uint64_t took = now();
+		pid_t child = make_child();
+
+		took = now() - took;
+		all += took;
+		if (took > longest)
+			longest = took;
+		waitpid(child, NULL, 0);
+	}
+	printf("%lu %lu\n", all, longest);
+
+	return 0;
+}
+
+static int bystander(long enough, char **stats)
+{
+	long first = records(stats), before, all, worst = 0, forks = 0;
+	pid_t child;
+
+	hit_count();
 	do {
 		before = records(stats);
-		child = fork();
-		check(child >= 0, "fork: %s", strerror(errno));
-		if (!child)
-			_exit(0);
+		child = make_child();
 		all = records(stats);
 		if (all - before > worst)
 			worst = all - before;
@@ -207,7 +256,7 @@ static int bystander(long enough, char **stats)
 	return 0;
 }
 
-static const char usage[] = "offsets | forge N | attack N | bystander N FILE...";
+static const char usage[] = "offsets | {forge | attack | spin | forks} N | bystander N FILE...";
 
 int main(int argc, char **argv)
 {
@@ -221,8 +270,10 @@ int main(int argc, char **argv)
 	}
 	if (argc > 3 && !strcmp(argv[1], "bystander"))
 		return bystander(atol(argv[2]), argv + 3);
-	if (argc == 3 && !strcmp(argv[1], "attack"))
-		return attack(atoi(argv[2]));
+	if (argc == 3 && (!strcmp(argv[1], "attack") || !strcmp(argv[1], "spin")))
+		return attack(atoi(argv[2]), !strcmp(argv[1], "attack"));
+	if (argc == 3 && !strcmp(argv[1], "forks"))
+		return forks(atol(argv[2]));
 	check(argc == 3 && !strcmp(argv[1], "forge"), "usage: %s %s", argv[0], usage);
 	n = atoi(argv[2]);
 	make_rings(n);
