@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh disable=SC2154
 #
-# Programs for guests, with what they need, at the paths that they have here: sourced.
-# They are put into $root, from $sys, the root of a foreign architecture, or from here.
+# Copy programs for guests, with their dependencies, to the same paths in $root, from
+# $sys, the root of a foreign architecture, or from this machine.  To be sourced.
 
 # pack DIR: its contents as a cpio that belongs to root.
 pack()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh disable=SC2034
 #
-# What every script here shares: where things are, how to fail, how git is
-# called.  Sourced, never run; the caller has set -eu.
+# Common functions of the scripts: paths, errors, calls of git.  To be sourced, not
+# run; the caller has set -eu.
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 me=${0##*/}

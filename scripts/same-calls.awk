@@ -2,9 +2,9 @@
 #
 # Usage: awk -v begin=TASK -f same-calls.awk DECODED TRACER
 #
-# DECODED has lines "TASK entry FUNCTION" and "TASK gap WHY", TRACER "TASK FUNCTION".
-# Of tasks above BEGIN, what TRACER has must be what DECODED begins with, and there may
-# be no gap.
+# Check that the decoder and a tracer saw the same calls.  DECODED has lines "TASK entry
+# FUNCTION" and "TASK gap WHY", TRACER has lines "TASK FUNCTION".  For tasks above BEGIN,
+# DECODED must begin with all calls of TRACER, without a gap.
 
 # The next of what the tracer had earlier, if that is what was decoded now.
 function put_back(task, next_one)

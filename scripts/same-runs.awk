@@ -2,8 +2,9 @@
 #
 # Usage: awk -v runs=N -f same-runs.awk SEEN DECODED
 #
-# Both have lines "TASK KIND FUNCTION", by tasks, of threads of a program that always does
-# the same. It was run so often; SEEN has the first time. Each must have been decoded so.
+# Check the decoded calls of a program that ran N times and always makes the same calls.
+# Both files have lines "TASK KIND FUNCTION", sorted by task.  SEEN has the calls of the
+# first run; each run in DECODED must equal it.
 
 FILENAME == ARGV[1] {
 	threads += !($1 in seen)

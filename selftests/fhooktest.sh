@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tests of fhook are written for ftrace's runner and use its functions:
-# run that on them. Their modules are beside them, where modprobe does not
-# look, unless they have been installed: for those, another one comes first.
-# With FHOOK_LONG=y in the environment, storms and the like go on for longer.
+# Run fhook's tests with ftrace's runner, whose functions they use. Their modules are
+# in a directory next to them, where modprobe does not look unless they are installed:
+# a replacement for modprobe comes first in PATH. With FHOOK_LONG=y in the environment,
+# stress tests run for longer.
 
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(mktemp -d) || exit 1

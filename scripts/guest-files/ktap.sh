@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# KTAP of checks that are not ftracetest's, in the guest and beside it.  Sourced; the
-# caller says plan and then check.
+# KTAP output for checks outside of ftracetest, in the guest and on the host.  To be
+# sourced; the caller uses plan, then check.
 
 number=0
 

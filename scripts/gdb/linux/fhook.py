@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-fhook in gdb: what is hooked, by whom, and what is redirected.
+fhook in gdb: hooked functions, their hooks, and redirected functions.
 
-The same as tracefs' files of these names say, of a kernel that has been
-stopped, or of an image of its memory.  Nothing is locked: what is seen is what
-was there when the kernel stopped, a change that was under way included.
-Functions of modules have their names once lx-symbols has been run.
+The commands show the contents of the tracefs files with the same names, for a
+stopped kernel or an image of its memory.  They take no locks: the data are those
+of the moment when the kernel stopped, including a change in progress.  Functions
+of modules have names after lx-symbols has been run.
 """
 
 import gdb
