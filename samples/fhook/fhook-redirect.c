@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Replace a function of the running kernel by another one, and take that back.
+ * Redirect a function of the running kernel to another one, and restore it.
  *
  *	# cat /proc/cmdline
  *	console=ttyS0 panic=-1 oops=panic
@@ -13,14 +13,14 @@
  *	# cat /proc/cmdline
  *	console=ttyS0 panic=-1 oops=panic
  *
- * Removing the module does that, too, where it can be removed: on arm64, which has no
- * reliable stack traces, it stays loaded.
+ * Removing the module restores the function, too. On arm64, which has no reliable stack
+ * traces, the module cannot be removed.
  *
- * With consistent=1, nobody is in the function at the moment when it is replaced,
- * which makes no difference to this one. A table with more functions, whose old and
- * new versions do not go together, needs it; so far x86_64 can do it.
+ * With consistent=1, no task is inside the function at the moment of the redirect. This
+ * makes no difference for a single function, but a table of several functions needs it
+ * if old and new versions do not work together. Only x86_64 supports it so far.
  *
- * samples/livepatch/livepatch-sample.c does the same with a live patch.
+ * samples/livepatch/livepatch-sample.c does the same by a live patch.
  */
 #include <linux/fhook_redirect.h>
 #include <linux/delay.h>
@@ -63,7 +63,7 @@ static int on_set(const char *text, const struct kernel_param *kp)
 	int err;
 
 	err = kstrtobool(text, &want);
-	/* Before init, it is just noted. */
+	/* Before init, only keep the value. */
 	if (!err && ready && want != on)
 		err = want ? fhook_redirect(&patch) : fhook_restore(&patch);
 	if (!err)
@@ -98,7 +98,7 @@ static int __init redirect_init(void)
 static void __exit redirect_exit(void)
 {
 	kernel_param_lock(THIS_MODULE);
-	/* Its code goes: try until no task is in the way. */
+	/* The module's code will be freed: retry until no task is inside it. */
 	while (on && fhook_restore(&patch))
 		msleep(100);
 	ready = false;

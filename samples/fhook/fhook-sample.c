@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hook functions from a module, and say who calls them.
+ * Hook functions from a module, and log their callers.
  *
  *	# modprobe fhook-sample func=version_proc_show
  *	# cat /proc/version
@@ -14,9 +14,9 @@
  *	# dmesg -t | grep fhook_sample | tail -n 1
  *	fhook_sample: unhooked version_proc_show after 1 hits, 0 missed
  *
- * func= takes what fhook_events takes: a name, a glob ('vfs_*'), either with
- * ':mod:MODULE' behind it, or ':mod:MODULE' for a whole module; several with
- * spaces between them.
+ * func= accepts the same patterns as fhook_events: a name or a glob ('vfs_*'), optionally
+ * followed by ':mod:MODULE', or ':mod:MODULE' for a whole module. Several patterns are
+ * separated by spaces.
  */
 #define pr_fmt(fmt) "fhook_sample: " fmt
 
@@ -29,7 +29,7 @@ static char *func = "vfs_read";
 module_param(func, charp, 0444);
 MODULE_PARM_DESC(func, "the functions to hook (default: vfs_read)");
 
-/* Runs with preemption disabled: printing is all right, sleeping is not. */
+/* Runs with preemption disabled: may print, must not sleep. */
 static int sample_entry(struct fhook_ops *ops, unsigned long ip,
 			unsigned long parent_ip, struct fhook_regs *fregs,
 			void *data)

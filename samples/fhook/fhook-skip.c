@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Let a function return a value of your choice instead of running.
+ * Make a function return a given value instead of running.
  *
  *	# modprobe fhook-skip comm=hostname value=-5
  *	# hostname elsewhere
@@ -10,9 +10,9 @@
  *	# hostname
  *	elsewhere
  *
- * Whoever skips a function answers for all that it should have done. System
- * calls, of which this is one, and other functions that the kernel marks with
- * ALLOW_ERROR_INJECTION() are made to fail for tests; most functions are not.
+ * A module that skips a function is responsible for the effects that the function should
+ * have had. System calls, such as this one, and other functions that are marked by
+ * ALLOW_ERROR_INJECTION() are designed to fail for tests; most functions are not.
  */
 #define pr_fmt(fmt) "fhook_skip: " fmt
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long do calls of a function take? A histogram, in powers of two.
+ * Print a histogram of the duration of a function's calls, in powers of two.
  *
  *	# modprobe fhook-span func=vfs_read
  *	# cat /proc/uptime
@@ -11,9 +11,8 @@
  *	...
  *	# rmmod fhook-span
  *
- * Each line counts calls that took that long or longer, but less than the next
- * line says. The time of the entry travels with the call, in storage that the
- * ops asks for.
+ * Each line counts the calls that took at least that long, and less than the next line.
+ * The time of the entry is stored with the call, in data that the ops requests.
  */
 #define pr_fmt(fmt) "fhook_span: " fmt
 

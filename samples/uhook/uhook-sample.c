@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run code of a module in programs, where they come to an instruction.
+ * Run code of a module in programs whenever they reach an instruction.
  *
- * The code counts the hits and adds up the first argument of the function that
- * begins there: how much is asked of write() by those who use the C library, say,
- * without any exception but the first one of each process.
+ * The code counts the hits and adds up the first argument of the function that begins
+ * there, for example the sizes requested from malloc(). Only the first hit in each
+ * process takes an exception.
  *
  *	# readelf --dyn-syms -W /lib/x86_64-linux-gnu/libc.so.6 | grep -w malloc
  *	... 0000000000097440 ... malloc
@@ -17,10 +17,10 @@
  *	# dmesg -t | grep uhook_sample | tail -n 1
  *	uhook_sample: 163 calls, their arguments make 86124; 1 exceptions, 0 missed
  *
- * form= is one of the three forms of user trampolines: with 1 a handler in the
- * kernel is called at each hit, for a breakpoint at the instruction; with 2, for a
- * breakpoint in the trampoline, to which the instruction has become a jump; with 3,
- * the default, there is none. With code=0 the code above is left out.
+ * form= selects one of three forms of user trampolines. With 1, the instruction becomes a
+ * breakpoint, and each hit calls a handler in the kernel. With 2, the instruction becomes
+ * a jump to the trampoline, which has a breakpoint that calls the handler in the kernel.
+ * With 3, the default, there is no handler in the kernel. code=0 omits the code above.
  */
 #define pr_fmt(fmt) "uhook_sample: " fmt
 
@@ -47,8 +47,9 @@ module_param(code, bool, 0444);
 MODULE_PARM_DESC(code, "run code in the programs (default: yes)");
 
 /*
- * void handler(struct uhook_user_regs *regs, u64 *data): it is copied into the
- * processes, so it may use nothing of the module. Other threads are in it, too.
+ * void handler(struct uhook_user_regs *regs, u64 *data): this code is copied into the
+ * processes, so it must not refer to anything in the module. Several threads may run it
+ * at the same time.
  */
 extern const char sample_code[], sample_code_end[];
 
@@ -99,7 +100,7 @@ static int sample_handler(struct uhook_ops *ops, struct pt_regs *regs)
 	return 0;
 }
 
-/* What the code has counted in all processes: which of its words it is. */
+/* Read one of the words that the code has counted, summed over all processes. */
 static int get_word(char *buf, const struct kernel_param *kp)
 {
 	u64 words[UHOOK_DATA_WORDS];
