@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: transactions, which take many sites from one set of hooks to another,
- * wholly or not at all.
+ * fhook: transactions, which change the hook sets of many sites, all or none.
  *
- * First each change is planned: its new set is made, with its trampoline, and
- * room is reserved to remember it. Nothing that a running CPU could see has
- * happened until here, and anything may fail. Then, in one go under text_mutex,
- * every slot is compared with what it should hold, and only if all of them
- * agree are they patched; that cannot fail. A site that somebody else has
- * written to fails an attaching transaction; it is left as it is by a detaching
- * one, which must not fail, and is marked so that nobody touches it again.
+ * First each change is planned: its new set is made, with its trampoline, and memory
+ * to record it is reserved. Up to here nothing is visible to a running CPU, and
+ * anything may fail. Then, in one go under text_mutex, every slot is compared with
+ * its expected contents, and only if all of them agree are they patched; that cannot
+ * fail. If someone else has written to a site, an attaching transaction fails. A
+ * detaching transaction, which must not fail, leaves the site as it is and marks it,
+ * so that nobody touches it again.
  *
  * All under fhook_mutex.
  */
@@ -48,7 +47,7 @@ static struct fhook_change *next_change(struct fhook_txn *txn)
 	return &txn->changes[txn->num];
 }
 
-/* Make sure that remembering the new set of a site will not need memory. */
+/* Make sure that recording the new set of a site will not need memory. */
 static int reserve(struct fhook_txn *txn, struct fhook_change *change)
 {
 	int err;
@@ -77,7 +76,7 @@ static int fail_foreign(const struct fhook_table *table, u32 site,
 			  (void *)addr);
 }
 
-/* Somebody else's still, or have they put back what was there? */
+/* Does the slot still have someone else's bytes, or have they restored ours? */
 static bool is_lost(struct fhook_table *table, u32 site,
 		    const struct fhook_set *set)
 {
@@ -93,8 +92,8 @@ static bool is_lost(struct fhook_table *table, u32 site,
 }
 
 /*
- * The change before this one, if what it makes of the same set is right here, too:
- * neighbours mostly turn from the same into the same. One of the two may have kept a
+ * The previous change, if its result for the same set is right here, too:
+ * neighbouring sites mostly make the same change. One of the two may have kept a
  * redirect that the other one still has.
  */
 static const struct fhook_change *same_change(const struct fhook_txn *txn,
@@ -146,8 +145,8 @@ static int plan(struct fhook_txn *txn, struct fhook_table *table, u32 site,
  * fhook_txn_add() - plan to add a hook to a site
  * @txn: the transaction
  * @table: the table of the site
- * @site: its index
- * @hook: the hook; one transaction adds no two hooks
+ * @site: index of the site
+ * @hook: the hook; a transaction adds only one hook
  *
  * Return: 0 or an error, which the report of @txn describes.
  */
@@ -179,11 +178,11 @@ int fhook_txn_add(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 }
 
 /**
- * fhook_txn_del() - plan to take a hook from a site
+ * fhook_txn_del() - plan to remove a hook from a site
  * @txn: the transaction
  * @table: the table of the site
- * @site: its index
- * @hook: the hook; one transaction takes away no two hooks
+ * @site: index of the site
+ * @hook: the hook; a transaction removes only one hook
  *
  * Return: 0 or an error, which the report of @txn describes.
  */
@@ -198,7 +197,7 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 	if (!fhook_set_has(old, hook))
 		return 0;
 
-	/* A site that has come back can be left like any other. */
+	/* A site whose bytes have been restored is left like any other. */
 	is_lost(table, site, old);
 	same = same_change(txn, table, site, old);
 	if (same && (!same->new || fhook_arch_reaches(addr, same->new->dest)))
@@ -210,12 +209,12 @@ int fhook_txn_del(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 }
 
 /**
- * fhook_txn_redirect() - plan to let a function go on somewhere else
+ * fhook_txn_redirect() - plan to let a function continue elsewhere
  * @txn: the transaction
  * @table: the table of the site
- * @site: its index; one transaction redirects no function twice
- * @target: where to, 0 for the function itself
- * @gate: only while this is not 0, or NULL
+ * @site: index of the site; a transaction redirects each function only once
+ * @target: address to continue at, 0 for the function itself
+ * @gate: word that enables @target while it is not 0, or NULL
  *
  * Return: 0 or an error, which the report of @txn describes.
  */
@@ -242,7 +241,7 @@ int fhook_txn_redirect(struct fhook_txn *txn, struct fhook_table *table,
 					 txn->report));
 }
 
-/* Does the slot hold what fhook left there? */
+/* Does the slot have the bytes that fhook wrote? */
 static int verify(const struct fhook_change *c, struct fhook_report *report)
 {
 	unsigned long addr = fhook_site_addr(c->table, c->site);
@@ -268,7 +267,7 @@ static int verify_all(struct fhook_txn *txn)
 	int err;
 
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {
-		/* Once lost, it stays so, even if its bytes have come back. */
+		/* A lost site stays lost, even if its bytes have been restored. */
 		err = is_foreign(c) ? fail_foreign(c->table, c->site,
 						   txn->report) :
 				      verify(c, txn->report);
@@ -287,11 +286,11 @@ static int verify_all(struct fhook_txn *txn)
 }
 
 /**
- * fhook_table_clear() - make no-ops of the slots in use of a table
- * @table: the table; what its sites have is not touched
+ * fhook_table_clear() - write no-ops to the used slots of a table
+ * @table: the table; the sets of its sites are not changed
  *
- * Needs no memory and cannot fail. What somebody else has written to a slot
- * stays, and the site is marked.
+ * Needs no memory and cannot fail. If someone else has written to a slot, it is not
+ * changed, and the site is marked.
  *
  * Return: true if there was no such slot.
  */
@@ -335,15 +334,18 @@ static void patch_all(struct fhook_txn *txn)
 }
 
 /*
- * A foreign site has what it had, for its trampoline may be called for ever; but
- * of one that has no trampoline, and is to have nothing, nothing is left to keep.
+ * A foreign site keeps its set, because its trampoline may be called forever. Only if
+ * it has no trampoline, and is to have no set, nothing has to be kept.
  */
 static bool keeps_set(const struct fhook_change *c)
 {
 	return is_foreign(c) && c->old && (c->new || c->old->text);
 }
 
-/* No set is left before all are taken: one site may leave what another takes. */
+/*
+ * Drop sets only after all sites have taken theirs: a site may take the set that
+ * another leaves.
+ */
 static void remember_all(struct fhook_txn *txn)
 {
 	struct fhook_change *c;
@@ -382,8 +384,8 @@ static void txn_end(struct fhook_txn *txn)
 }
 
 /**
- * fhook_txn_commit() - let it happen
- * @txn: the transaction, which has ended in any case
+ * fhook_txn_commit() - make the planned changes
+ * @txn: the transaction; it has ended in any case
  *
  * Return: 0 or an error, in which case nothing has changed.
  */
@@ -410,8 +412,8 @@ int fhook_txn_commit(struct fhook_txn *txn)
 }
 
 /**
- * fhook_txn_abort() - forget what was planned
- * @txn: the transaction, which has ended
+ * fhook_txn_abort() - discard the planned changes
+ * @txn: the transaction; it has ended afterwards
  */
 void fhook_txn_abort(struct fhook_txn *txn)
 {
@@ -427,8 +429,8 @@ void fhook_txn_abort(struct fhook_txn *txn)
 
 /**
  * fhook_txn_reverse() - plan to undo another transaction
- * @txn: the transaction, empty
- * @other: the other one, planned and not committed
+ * @txn: an empty transaction
+ * @other: the transaction to undo, planned and not committed
  *
  * Return: 0, or -ENOMEM, which the report of @txn describes.
  */
@@ -457,12 +459,11 @@ int fhook_txn_reverse(struct fhook_txn *txn, const struct fhook_txn *other)
 }
 
 /**
- * fhook_txn_hold() - keep what was planned through other transactions
- * @txn: the transaction; it only detaches, and so cannot fail
+ * fhook_txn_hold() - keep planned changes while other transactions run
+ * @txn: the transaction, which only detaches and so cannot fail
  *
- * What it needs is there, so that it does not depend on memory later. It ends
- * by fhook_txn_commit_held() or fhook_txn_abort_held(), under the same hold of
- * fhook_mutex.
+ * All memory that it needs has been allocated. It ends by fhook_txn_commit_held() or
+ * fhook_txn_abort_held(), under the same hold of fhook_mutex.
  */
 void fhook_txn_hold(struct fhook_txn *txn)
 {
@@ -474,11 +475,12 @@ void fhook_txn_hold(struct fhook_txn *txn)
 }
 
 /**
- * fhook_txn_commit_held() - let it happen, from whatever its sites have by now
- * @txn: the transaction, which has ended
+ * fhook_txn_commit_held() - make the planned changes, starting from the present sets
+ * of the sites
+ * @txn: the transaction; it has ended afterwards
  *
- * Needs no memory: each of its sites either has a set or is to have none, or had none
- * when room was reserved.
+ * Needs no memory: each of its sites either has a set, or will have none, or had none
+ * when memory was reserved.
  */
 void fhook_txn_commit_held(struct fhook_txn *txn)
 {
@@ -501,8 +503,8 @@ void fhook_txn_commit_held(struct fhook_txn *txn)
 }
 
 /**
- * fhook_txn_abort_held() - forget what was planned
- * @txn: the transaction, which has ended
+ * fhook_txn_abort_held() - discard the planned changes
+ * @txn: the transaction; it has ended afterwards
  */
 void fhook_txn_abort_held(struct fhook_txn *txn)
 {

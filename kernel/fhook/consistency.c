@@ -3,21 +3,21 @@
  * fhook: switching a whole patch while no task is inside its functions.
  *
  * All CPUs are stopped, and the stack of every task is unwound. If no task is inside,
- * a word is written that trampolines look at, which switches all functions of a
- * patch at once. Otherwise the CPUs go on, and fhook looks again a little later.
+ * a gate is written, a word that trampolines check, which switches all functions of a
+ * patch at once. Otherwise the CPUs continue, and fhook tries again a little later.
  *
- * A stack that cannot be unwound reliably is in the way, as it is for livepatch: a
- * task can be inside a function without any word on its stack that says so, because
+ * As for livepatch, a stack that cannot be unwound reliably prevents the switch: a
+ * task can be inside a function without any word on its stack that shows it, because
  * a kprobe's slot or detour holds copies of the function's instructions. Preempted
- * tasks leave such places by themselves. What sleeps has called something, and calls
- * made by BPF code are unwound reliably (arch/x86/kernel/unwind_orc.c), so that no
- * sleeping task is in the way for ever.
+ * tasks leave such places by themselves. A sleeping task has called something, and
+ * calls made by BPF code are unwound reliably (arch/x86/kernel/unwind_orc.c), so no
+ * sleeping task prevents the switch forever without being inside.
  *
- * Not seen are NMIs that interrupt a stopped CPU, and tasks in do_exit() that are no
- * longer on the task list.
+ * Two cases are not detected: NMIs that interrupt a stopped CPU, and tasks in
+ * do_exit() that are no longer on the task list.
  *
- * klp_try_complete_transition() is the mainline counterpart, which switches task by
- * task, and needs both versions to be right meanwhile.
+ * The mainline counterpart is klp_try_complete_transition(), which switches task by
+ * task, and needs both versions to work at the same time.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -36,21 +36,23 @@
 #define TRIES		20
 #define WAIT_MS		25
 
-/* To wait without end, look less and less often, and say so now and then. */
+/*
+ * When waiting without a limit, check less and less often, and log it now and then.
+ */
 #define MAX_WAIT_MS	1000
 #define PATIENCE_MS	10000
 
 #define MAX_ENTRIES	256
 
 /**
- * struct attempt - what one stop of all CPUs is for
- * @ranges: functions that no task is to be in
- * @gate: what to write if none is, or NULL
- * @value: the value
- * @comm: of the task that is in the way
- * @pid: of that task
- * @addr: address inside a function, from its stack; 0 if that cannot be unwound
- *	reliably
+ * struct attempt - arguments and result of one stop of all CPUs
+ * @ranges: functions in which no task may be
+ * @gate: word to write if there is none, or NULL
+ * @value: value to write
+ * @comm: name of the task that is inside
+ * @pid: its process ID
+ * @addr: an address inside a function, from its stack; 0 if the stack cannot be
+ *	unwound reliably
  */
 struct attempt {
 	const struct fhook_ranges *ranges;
@@ -61,14 +63,14 @@ struct attempt {
 	unsigned long		addr;
 };
 
-/* Only used with all other CPUs stopped. */
+/* Only used while all other CPUs are stopped. */
 static unsigned long entries[MAX_ENTRIES];
 
 static bool in_the_way(struct attempt *attempt, struct task_struct *task)
 {
 	int i, num;
 
-	/* What stops the CPUs is in none of these functions. */
+	/* The code that stops the CPUs is in none of these functions. */
 	if (task_curr(task))
 		return false;
 
@@ -81,7 +83,7 @@ static bool in_the_way(struct attempt *attempt, struct task_struct *task)
 	if (num >= 0 && !attempt->addr)
 		return false;
 
-	/* Not get_task_comm(): a task that was stopped may have the lock. */
+	/* Not get_task_comm(): a stopped task may hold the lock. */
 	strscpy(attempt->comm, task->comm);
 	attempt->pid = task_pid_nr(task);
 
@@ -105,7 +107,7 @@ static bool anybody_in_the_way(struct attempt *attempt)
 	return false;
 }
 
-/* On one CPU, with all others stopped. */
+/* Runs on one CPU, with all others stopped. */
 static int stopped(void *data)
 {
 	struct attempt *attempt = data;
@@ -119,13 +121,13 @@ static int stopped(void *data)
 }
 
 /**
- * fhook_switch_consistently() - write a word when no task is in given functions
+ * fhook_switch_consistently() - write a gate when no task is in given functions
  * @ranges: the functions
- * @gate: the word
+ * @gate: the gate
  * @value: the value
- * @report: says what went wrong
+ * @report: report of the error
  *
- * Return: 0, or -EBUSY if there was always one.
+ * Return: 0, or -EBUSY if a task was inside at each try.
  */
 int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 value,
 			      struct fhook_report *report)
@@ -156,8 +158,8 @@ int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 
 
 /**
  * fhook_wait_until_left() - wait until no task is in given functions
- * @ranges: the functions, which nobody enters any more
- * @name: of what they belong to, for the log
+ * @ranges: the functions, which no task enters any more
+ * @name: name of the owner of the functions, for the log
  */
 void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 {

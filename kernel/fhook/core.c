@@ -21,10 +21,10 @@ LIST_HEAD(fhook_tallies);
 bool fhook_switched_off;
 
 /**
- * fhook_module_of() - the module that an address is in
+ * fhook_module_of() - find the module that contains an address
  * @addr: any address
  *
- * Return: the module, which nothing holds; NULL for the kernel.
+ * Return: the module, without a reference; NULL for the kernel.
  */
 struct module *fhook_module_of(const void *addr)
 {
@@ -48,11 +48,11 @@ void fhook_hook_put(struct fhook_hook *hook)
 }
 
 /**
- * fhook_hook_count() - how often a hook was hit
+ * fhook_hook_count() - count the hits of a hook
  * @hook: the hook
- * @hits: set to how often the callback was called
- * @missed: set to how often the recursion guard refused to, or there was no room
- *	for the return address
+ * @hits: set to the number of calls of the callback
+ * @missed: set to the number of calls that the recursion guard refused, or for which the return
+ *	address found no room
  */
 void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed)
 {

@@ -8,7 +8,7 @@
  *	core.c		the lock, the list of hooks, the life of a hook
  *	extension.c	parts that let slots lead to stubs of their own
  *	sites.c		tables of sites, and which set each site in use has
- *	retire.c	freeing memory that a CPU may still be running in
+ *	retire.c	freeing memory that a CPU may still be executing
  *	text.c		memory of trampolines, and their names
  *	frame.c		calls whose return is hooked
  *	stack.c		the shadow stacks of tasks

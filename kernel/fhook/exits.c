@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: what a set does when its functions return.
+ * fhook: the exits of a set, which describe the calls when its functions return.
  *
  * Frames refer to the exits of their set, and through them to its hooks. They
- * stay there for as long as the function does not return, which may be for ever,
- * and nobody is to wait for that. So the exits of a set outlive it: they count
- * their frames, on the CPU where one is made or goes. When the set has been freed
- * they are retired, and busy until the sum is zero. Hooks stay as long as exits refer
- * to them. What may go before is the ops: unregistering takes
- * its exit callback from the hook, and after a grace period nobody is in it.
+ * stay as long as the function does not return, which may be forever, and nothing
+ * may wait for that. So the exits of a set outlive it: they count their frames,
+ * on the CPU that pushes or pops a frame. When the set is freed, the exits are
+ * retired, and busy until the sum is zero. Hooks stay as long as exits refer to
+ * them. Only the ops may go earlier: unregistering removes its exit callback from
+ * the hook, and after a grace period no CPU is in the callback.
  *
- * After the grace period that a set waits for, its trampoline makes no frame any
- * more. From then on the count only falls: a sum of zero is the truth, however it
- * was read. Who made it zero may still be reading, for another grace period.
+ * After the grace period that a set waits for, its trampoline pushes no frame any
+ * more. From then on the sum only falls: a sum of zero is final, in whichever
+ * order the CPUs' counts were read. The CPU that made it zero may still read the
+ * exits, for another grace period.
  *
- * All under fhook_mutex, except what frame.c does.
+ * All under fhook_mutex, except the accesses by frame.c.
  */
 #include <linux/percpu.h>
 #include <linux/slab.h>
@@ -27,7 +28,7 @@
 #include "retire.h"
 #include "set.h"
 
-/* What a task's stack has room for, so that one call does not take it all. */
+/* A limit per call, so that one call does not take all room on a task's stack. */
 #define MAX_FRAME	(FHOOK_STACK_SIZE / 4)
 
 /* Bits in &fhook_frame.declined. */
@@ -81,9 +82,9 @@ static void exits_free(struct fhook_exits *exits)
 }
 
 /**
- * fhook_exits_make() - give a new set what its frames will need
+ * fhook_exits_make() - prepare what the frames of a new set need
  * @set: the set, with its hooks
- * @report: says what went wrong
+ * @report: report of the error
  *
  * Return: 0 or an error; &fhook_set.exits stays NULL if no hook wants exits.
  */
@@ -124,7 +125,7 @@ int fhook_exits_make(struct fhook_set *set, struct fhook_report *report)
 	return 0;
 }
 
-/* Some may be in another CPU's count: only the sum says something. */
+/* Some frames may be in another CPU's count: only the sum is meaningful. */
 static bool has_frames(struct fhook_retired *retired)
 {
 	const struct fhook_exits *exits = container_of(retired, struct fhook_exits,
@@ -148,7 +149,7 @@ static void free_retired(struct fhook_retired *retired)
 /**
  * fhook_exits_put() - a set is being freed
  * @exits: its exits, or NULL
- * @used: was there ever a site that had the set?
+ * @used: whether a site ever had the set
  */
 void fhook_exits_put(struct fhook_exits *exits, bool used)
 {

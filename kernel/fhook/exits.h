@@ -33,8 +33,8 @@ struct fhook_exit {
  * @size: of a frame with all data, in bytes
  * @all: &fhook_frame.declined if nobody wants the exit
  * @retired: once the set is gone
- * @num: how many hooks
- * @exits: them, in the order of the set
+ * @num: number of hooks
+ * @exits: the hooks with exit callbacks, in the order of the set
  */
 struct fhook_exits {
 	long __percpu		*pending;

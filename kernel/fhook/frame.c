@@ -3,23 +3,24 @@
  * fhook: frames of a task's shadow stack, one for each call whose return a hook
  * wants to see.
  *
- * The trampoline pushes a frame before it calls entry callbacks, which find
- * their data in it. If one of them wants the exit, the frame takes the return
- * address and the function gets the address of fhook_return instead, which
- * comes here, calls the exit callbacks, pops the frame and goes on where the
- * function was called. Pushing and taking the address are a few instructions of
- * the trampoline; size and key are written before the frame counts as taken, and
- * again behind that, because an interrupt may have pushed frames of its own there.
+ * The trampoline pushes a frame before it calls entry callbacks, which find their
+ * data in it. If one of them wants the exit, the return address is moved into the
+ * frame, and the function gets the address of fhook_return instead. fhook_return
+ * calls into this file, which calls the exit callbacks, pops the frame and
+ * continues in the caller. Pushing the frame and moving the address take a few
+ * instructions of the trampoline. Size and key are written before the frame counts
+ * as taken, and again afterwards, because an interrupt may have pushed frames of
+ * its own there.
  *
- * A stack belongs to its task: nobody else pushes and pops, and interrupts and
- * NMIs do so in between in pairs, so there is no lock. Two things make a frame
- * safe to find at any instruction: it counts as taken before it is filled, and
- * its return address is in it before the function loses it, and given back
- * before the frame is popped. What runs at a return takes no kprobe: what handles
- * that may have exits hooked, and return by way of here.
+ * A stack belongs to its task: no other task pushes or pops, and interrupts and
+ * NMIs do so in pairs, so there is no lock. Two rules make it safe to find a frame
+ * at any instruction: it counts as taken before it is filled, and the return
+ * address is in it before the function loses the address, and is given back before
+ * the frame is popped. The code that runs at a return takes no kprobe: the
+ * kprobe's handlers may have hooked exits, and would return through here.
  *
- * The mainline counterparts are fgraph.c and rethook.c. Of what a frame refers
- * to, see exits.c; of the stacks, stack.c.
+ * The mainline counterparts are fgraph.c and rethook.c. exits.c describes the
+ * lifetime of the objects that a frame refers to; stack.c manages the stacks.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -50,7 +51,7 @@ static_assert(offsetof(struct fhook_frame, exits) == FHOOK_FRAME_EXITS);
 static_assert(offsetof(struct fhook_frame, size) == FHOOK_FRAME_SIZE);
 static_assert(offsetof(struct fhook_frame, declined) == FHOOK_FRAME_DECLINED);
 static_assert(!IS_ENABLED(CONFIG_CPU_BIG_ENDIAN));
-/* That there is room is seen by the frame being behind the stack's own head. */
+/* There is room for a frame if it lies after the stack's own head. */
 static_assert(sizeof(struct fhook_stack) <= sizeof(u64));
 
 static bool is_return(unsigned long addr)
@@ -65,8 +66,8 @@ static struct fhook_frame *older(const struct fhook_frame *frame)
 }
 
 /**
- * fhook_frame_pop() - nobody wants the exit of a call
- * @frame: the frame, of the call that is being entered
+ * fhook_frame_pop() - remove the frame of a call that needs no exit
+ * @frame: frame of the call that is being entered
  *
  * Called by trampolines, in any context.
  */
@@ -78,8 +79,8 @@ void fhook_frame_pop(struct fhook_frame *frame)
 NOKPROBE_SYMBOL(fhook_frame_pop);
 
 /*
- * A function that was left without returning, as by a CPU that is suspended, has
- * its frame still there. Its callers have frames of their own below.
+ * If a function was left without returning, for example on a CPU that is
+ * suspended, its frame is still there. Its callers have frames of their own below.
  */
 static noinline struct fhook_frame *drop_until(struct fhook_stack *stack,
 					       unsigned long key)
@@ -99,25 +100,25 @@ static noinline struct fhook_frame *drop_until(struct fhook_stack *stack,
 			this_cpu_dec(*exits->pending);
 	}
 
-	/* There is nowhere to go on. */
+	/* There is no address to continue at. */
 	panic("fhook: a function has lost its return address (%#lx)", key);
 }
 
 NOKPROBE_SYMBOL(drop_until);
 
 /**
- * fhook_ret_addr() - the return address that a frame keeps
- * @task: whose stack is being unwound: current, or one that does not run
- * @cursor: NULL before the first call, then where that left off
- * @addr: a return address as found
- * @key: what fhook_regs_key() was at the entry of the function that it is of
+ * fhook_ret_addr() - look up a return address in the frames of a task
+ * @task: task whose stack is being unwound: current, or a task that does not run
+ * @cursor: NULL before the first call, then the state of the search
+ * @addr: return address as found on the stack
+ * @key: value of fhook_regs_key() at the entry of the function
  *
- * For unwinders, in any context. Of a task that runs all the same, what it says
- * may be wrong, but nothing is touched that is not there.
+ * For unwinders, in any context. If the task runs nevertheless, the result may be
+ * wrong, but no invalid memory is accessed.
  *
- * Return: @addr if it is none of fhook's, or if there is no such frame. What is
- * found is not fhook's again, as it would be after a tail call, but may be another
- * tracer's.
+ * Return: the original return address; @addr if it is not fhook's, or if there is
+ * no such frame. The result is never fhook's own address, even after a tail call,
+ * but may be that of another tracer.
  */
 unsigned long fhook_ret_addr(struct task_struct *task,
 			     struct fhook_frame **cursor, unsigned long addr,
@@ -148,10 +149,10 @@ unsigned long fhook_ret_addr(struct task_struct *task,
 }
 
 /**
- * struct return_search - how far each tracer's shadow stack has been searched
- * @frame: fhook's last frame looked at, or NULL
- * @node: the last one of kretprobes and rethooks, or NULL
- * @graph: index of the graph tracer's, or 0
+ * struct return_search - state of a search in each tracer's shadow stack
+ * @frame: the last frame of fhook that was examined, or NULL
+ * @node: the last node of kretprobes and rethooks that was examined, or NULL
+ * @graph: index in the graph tracer's stack, or 0
  */
 struct return_search {
 	struct fhook_frame	*frame;
@@ -206,7 +207,10 @@ static bool is_graph_return(unsigned long addr)
 }
 #endif
 
-/* Ask the tracer whose return hook @addr is what it keeps; @addr if nobody's. */
+/*
+ * Look up @addr in the shadow stack of its tracer; @addr if it is no return
+ * trampoline.
+ */
 static unsigned long next_ret_addr(struct return_search *search,
 				   unsigned long addr, unsigned long key)
 {
@@ -222,9 +226,9 @@ static unsigned long next_ret_addr(struct return_search *search,
 NOKPROBE_SYMBOL(next_ret_addr);
 
 /*
- * When several tracers have taken over one return, each but the first has found
- * the address of another's hook; and after tail calls one return address stands
- * for several functions. The unwinders search as this does.
+ * If several tracers have replaced one return address, each but the first has
+ * saved the address of another's trampoline; and after tail calls one return
+ * address belongs to several functions. The unwinders search in the same way.
  */
 static noinline unsigned long search_caller(struct return_search *search,
 					    unsigned long addr, unsigned long key)
@@ -246,7 +250,7 @@ static __always_inline bool is_return_hook(unsigned long addr)
 	return is_return(addr) || is_graph_return(addr) || is_probe_return(addr);
 }
 
-/* The caller of the call that @frame is of, and of which callbacks run. */
+/* The caller of the call of @frame, whose callbacks are running. */
 static __always_inline unsigned long frame_caller(struct fhook_frame *frame,
 						  unsigned long addr)
 {
@@ -259,15 +263,15 @@ static __always_inline unsigned long frame_caller(struct fhook_frame *frame,
 }
 
 /**
- * fhook_find_caller() - where a function really returns to
- * @addr: its return address as it was found, which may be a return hook's
- * @key: what fhook_regs_key() was at its entry
+ * fhook_find_caller() - find the real caller of a function
+ * @addr: return address as found, which may be that of a return trampoline
+ * @key: value of fhook_regs_key() at the function's entry
  * @node: the rethook or kretprobe that found @addr as its return address, or NULL
  *
- * For what other tracers record of the current task, in any context.
+ * For records of other tracers about the current task, in any context.
  *
- * Return: the address in the caller; of a return hook only if its owner does not
- * know better.
+ * Return: the address in the caller; the address of a return trampoline only if
+ * its owner does not know the caller.
  */
 unsigned long fhook_find_caller(unsigned long addr, unsigned long key,
 				struct llist_node *node)
@@ -283,12 +287,12 @@ unsigned long fhook_find_caller(unsigned long addr, unsigned long key,
 NOKPROBE_SYMBOL(fhook_find_caller);
 
 /**
- * fhook_regs_get_parent() - where the hooked function returns to
+ * fhook_regs_get_parent() - find the real caller of the hooked function
  * @fregs: the registers at a site, in a callback
  *
- * Return: the address in the caller at which it goes on, also where return
- * hooks of fhook, kretprobes, fprobes or the graph tracer have taken over the
- * return; in an exit callback what fhook_regs_set_ip() set, if it did.
+ * Return: the address in the caller at which the call continues, even if fhook,
+ * kretprobes, fprobes or the graph tracer have replaced the return address; in an
+ * exit callback the address set by fhook_regs_set_ip(), if any.
  */
 unsigned long fhook_regs_get_parent(const struct fhook_regs *fregs)
 {
@@ -302,7 +306,7 @@ unsigned long fhook_regs_get_parent(const struct fhook_regs *fregs)
 EXPORT_SYMBOL_GPL(fhook_regs_get_parent);
 NOKPROBE_SYMBOL(fhook_regs_get_parent);
 
-/* The bit of fhook_guard that stands for this context, as in fhook_caller. */
+/* The bit of fhook_guard for this context, as in fhook_caller. */
 static __always_inline unsigned int guard_bit(void)
 {
 	unsigned int count = preempt_count();
@@ -355,11 +359,14 @@ static __always_inline void handle_return(struct fhook_regs *fregs, bool full)
 		frame = drop_until(current->fhook_stack, fhook_regs_key(fregs));
 	fhook_regs_set_ip(fregs, frame->ret);
 
-	/* Who interrupts this gives back its bits, so they are what they were. */
+	/*
+	 * Interrupts release their bits before they return, so the value does not
+	 * change.
+	 */
 	held = __this_cpu_read(fhook_guard);
 	__this_cpu_write(fhook_guard, held | guard_bit());
 	caller = frame_caller(frame, frame->ret);
-	/* If there is only one, it has not declined, or there were no frame. */
+	/* A single hook has not declined, or there would be no frame. */
 	if (likely(frame->exits->num == 1))
 		call_exit(frame->exits->exits, frame, caller, fregs);
 	else
@@ -369,19 +376,20 @@ static __always_inline void handle_return(struct fhook_regs *fregs, bool full)
 	fhook_regs_unhijack(fregs, full);
 	this_cpu_dec(*frame->exits->pending);
 	barrier();
-	/* From here on, an interrupt may push frames of its own in its place. */
+	/*
+	 * From here on, an interrupt may push frames of its own over this frame.
+	 */
 	WRITE_ONCE(current->fhook_stack->top, older(frame));
 	preempt_enable_notrace();
 }
 
 /**
- * fhook_return_handler() - a function returns whose exit is hooked
- * @fregs: the registers that return values travel in; gets the address at which
- *	the caller goes on
+ * fhook_return_handler() - handle the return of a function with a hooked exit
+ * @fregs: the registers that hold return values; gets the address in the caller
  *
- * Called by fhook_return, in any context. Whoever is refused by the guard at
- * the entry has no frame, so the guard is not asked here, but taken: what exit
- * callbacks call is not hooked.
+ * Called by fhook_return, in any context. A call refused by the guard at the entry
+ * has no frame, so the guard is not checked here, but it is taken: functions
+ * called by exit callbacks are not hooked.
  */
 void fhook_return_handler(struct fhook_regs *fregs)
 {
@@ -391,8 +399,8 @@ void fhook_return_handler(struct fhook_regs *fregs)
 NOKPROBE_SYMBOL(fhook_return_handler);
 
 /**
- * fhook_regs_return_handler() - the same, with full registers
- * @fregs: the registers, wholly filled
+ * fhook_regs_return_handler() - handle a return with full registers
+ * @fregs: the full registers
  *
  * Called by fhook_regs_return.
  */
@@ -404,8 +412,8 @@ void fhook_regs_return_handler(struct fhook_regs *fregs)
 NOKPROBE_SYMBOL(fhook_regs_return_handler);
 
 /**
- * fhook_frames_drop() - forget the calls of a task that will not return
- * @stack: of a task that has ended, or that starts anew
+ * fhook_frames_drop() - drop the frames of a task that will not return
+ * @stack: stack of a task that has ended, or that restarts
  */
 void fhook_frames_drop(struct fhook_stack *stack)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: functions by name, for redirects: which one is meant, where its slot is,
- * and which addresses are its code.
+ * fhook: looking up functions by name, for redirects: the function, its slot, and
+ * the addresses of its code.
  *
- * A filter (pattern.c) takes all functions of a name, a redirect just one. The
- * answers hold as long as fhook_mutex is held: modules come and go under it.
+ * A filter (pattern.c) matches all functions of a name, a redirect just one. The
+ * results are valid as long as fhook_mutex is held, which loading and unloading of
+ * modules takes.
  */
 #include <linux/err.h>
 #include <linux/kallsyms.h>
@@ -20,10 +21,11 @@
 
 /**
  * struct finder - a search for the functions of a name
- * @name: the name
- * @pos: which of them, from 1; 0 if there is to be only one
- * @count: how many there are
- * @addr: address of the one that is meant
+ * @name: the name to look for
+ * @pos: number of the function among those of this name, from 1; 0 if the name must
+ *	be unique
+ * @count: number of functions with this name
+ * @addr: address of the selected function
  */
 struct finder {
 	char		name[KSYM_NAME_LEN];
@@ -49,7 +51,7 @@ static int count_same_name(void *data, const char *name, unsigned long addr)
 	return strcmp(name, finder->name) ? 0 : count_found(finder, addr);
 }
 
-/* In the order of kallsyms; @module is NULL for the kernel. */
+/* Count in the order of kallsyms; @module is NULL for the kernel. */
 static void count_named(const char *module, struct finder *finder)
 {
 	if (module)
@@ -59,7 +61,7 @@ static void count_named(const char *module, struct finder *finder)
 					      finder);
 }
 
-/* "name" or "name,2". */
+/* Parse "name" or "name,2". */
 static int parse_name(const char *func, struct finder *finder,
 		      struct fhook_report *report)
 {
@@ -118,7 +120,7 @@ static bool has_table(const char *module)
 	return false;
 }
 
-/* Loaded, with not one function that has a slot. */
+/* Is the module loaded, but without any function that has a slot? */
 static bool has_no_slots(const char *module)
 {
 	struct module *mod;
@@ -130,10 +132,10 @@ static bool has_no_slots(const char *module)
 }
 
 /**
- * fhook_redirect_find() - find the function that a redirect is about
- * @redirect: gets its site, unless it is in a module that is not there
- * @coming: a module that is coming, or NULL
- * @report: says what went wrong
+ * fhook_redirect_find() - find the function of a redirect
+ * @redirect: the redirect; gets the site, unless its module is not loaded
+ * @coming: a module that is being loaded, or NULL
+ * @report: report of the error
  *
  * Return: 0 or an error.
  */
@@ -177,10 +179,10 @@ int fhook_redirect_find(struct fhook_redirect *redirect,
 }
 
 /**
- * struct parts - a search for what belongs to a function
- * @ranges: what has been found
- * @name: its name, and a full stop
- * @len: of @name
+ * struct parts - a search for the parts of a function
+ * @ranges: the ranges found so far
+ * @name: name of the function, and a full stop
+ * @len: length of @name
  */
 struct parts {
 	struct fhook_ranges	*ranges;
@@ -283,7 +285,10 @@ static int add_part(void *data, const char *name, unsigned long addr)
 							add_code(parts, addr);
 }
 
-/* A function, and what the compiler has put aside of it: NAME.cold, NAME.part.0. */
+/*
+ * Add a function and its parts that the compiler has placed elsewhere (NAME.cold,
+ * NAME.part.0).
+ */
 static int add_function_code(struct parts *parts, unsigned long addr)
 {
 	char *module = NULL;
@@ -302,12 +307,12 @@ static int add_function_code(struct parts *parts, unsigned long addr)
 }
 
 /**
- * fhook_patch_ranges() - where the functions of a patch have their code
+ * fhook_patch_ranges() - find the code of the functions of a patch
  * @patch: the patch
- * @functions: what is replaced; these ranges leave nothing out, and may go on
- *	to the next function with a slot
- * @replacements: what replaces it
- * @report: says what went wrong
+ * @functions: include the redirected functions; a range may extend to the next
+ *	function with a slot
+ * @replacements: include the replacements
+ * @report: report of the error
  *
  * Return: the ranges, to be freed by kfree(), or an ERR_PTR.
  */
@@ -315,7 +320,7 @@ struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
 					bool functions, bool replacements,
 					struct fhook_report *report)
 {
-	/* Under fhook_mutex; it is large for a stack. */
+	/* Protected by fhook_mutex; too large for the stack. */
 	static struct parts parts;
 	const struct fhook_redirect *r = patch->redirects;
 	int err;

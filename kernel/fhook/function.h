@@ -13,8 +13,8 @@ struct module;
 
 /**
  * struct fhook_range - the code of a function
- * @start: its first byte
- * @end: behind its last
+ * @start: address of its first byte
+ * @end: address after its last byte
  */
 struct fhook_range {
 	unsigned long		start;
@@ -23,8 +23,8 @@ struct fhook_range {
 
 /**
  * struct fhook_ranges - functions that no task is to be in
- * @num: how many
- * @range: them
+ * @num: number of ranges
+ * @range: the ranges
  */
 struct fhook_ranges {
 	unsigned int		num;

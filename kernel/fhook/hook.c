@@ -2,15 +2,15 @@
 /*
  * fhook: registering hooks.
  *
- * Registering resolves what the user means into sites, plans the change of
- * each of them and lets it happen, wholly or not at all. Unregistering takes
- * the hook from its sites, at once, and hands it to retire.c; the ops may be
- * freed when nothing can be running in its callback any more. It cannot fail:
- * a site that cannot leave its set keeps it, with the call taken out.
+ * Registering resolves the filters of a user into sites, plans the change of each site and
+ * commits all changes, or none. Unregistering takes the hook from its sites, at once, and hands
+ * it to retire.c; the ops may be freed after no CPU can be running in its callback any more.
+ * Unregistering cannot fail: a site that cannot leave its set keeps it, with the call removed
+ * from the trampoline.
  *
- * A hook is in fhook_hooks exactly while it is registered. Its memory stays
- * until the last set with it is gone, since trampolines count in it.
- * Counterparts in mainline: fprobe.c and register_ftrace_function().
+ * A hook is in fhook_hooks exactly while it is registered. Its memory stays until the last set
+ * with it is gone, since trampolines count in it. Counterparts in mainline: fprobe.c and
+ * register_ftrace_function().
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -70,7 +70,7 @@ static int check_ops(const struct fhook_ops *ops, struct fhook_report *report)
 	if (ops->hook)
 		return fhook_fail(report, FHOOK_ERR_BUSY, -EBUSY, 0,
 				  "the ops is registered already, or is being retired");
-	/* fhook_module_going() may have been there already. */
+	/* fhook_module_going() may have run already. */
 	owner = owner_of(ops);
 	if (owner && owner->state == MODULE_STATE_GOING)
 		return fhook_fail(report, FHOOK_ERR_OPS, -ENODEV, 0,
@@ -141,7 +141,7 @@ static int parse_filters(const char *filter, const char *notfilter,
 	return 0;
 }
 
-/* What the filters of a hook mean now, for an ops. */
+/* Resolve the filters of a hook again, for an ops. */
 static int select_spans(struct fhook_hook *hook, const struct fhook_ops *ops,
 			struct list_head *spans, struct fhook_report *report)
 {
@@ -153,7 +153,7 @@ static int select_spans(struct fhook_hook *hook, const struct fhook_ops *ops,
 	return fhook_filter_check(hook->filter, report);
 }
 
-/* Take a new hook to its spans. */
+/* Attach a new hook to its spans. */
 static int hook_attach(struct fhook_hook *hook, struct fhook_report *report)
 {
 	struct fhook_txn txn = { .report = report };
@@ -176,11 +176,11 @@ static int hook_attach(struct fhook_hook *hook, struct fhook_report *report)
 }
 
 /**
- * struct request - what one of the ways to register asks for
- * @filter: which functions, or NULL
- * @notfilter: which of them not, or NULL
- * @addrs: addresses, if @filter is NULL
- * @num: how many
+ * struct request - arguments of one of the ways to register
+ * @filter: functions to hook, or NULL
+ * @notfilter: functions among them not to hook, or NULL
+ * @addrs: addresses of the functions, if @filter is NULL
+ * @num: number of addresses
  */
 struct request {
 	const char		*filter;
@@ -245,24 +245,21 @@ out:
 /**
  * fhook_register() - hook the functions that match a filter
  * @ops: the hook
- * @filter: patterns, separated by white space: NAME, a glob, or either followed
- *	by ":mod:MODULE" or " [MODULE]", or ":mod:MODULE" alone. They stay in
- *	force for modules that are loaded later, and are applied before their
- *	init runs. A pattern that matches nothing is an error, unless it names a
- *	module that is not there yet.
+ * @filter: patterns, separated by white space: NAME, a glob, or either followed by ":mod:MODULE"
+ *	or " [MODULE]", or ":mod:MODULE" alone. They also apply to modules that are loaded later,
+ *	before their init runs. A pattern that matches nothing is an error, unless it names a
+ *	module that is not loaded yet.
  * @notfilter: patterns of functions not to hook, or NULL
  *
- * Happens wholly or not at all: on error no function is hooked, and
- * &fhook_ops.report or the log says what failed and where. Callbacks may run
- * before this returns. May sleep.
+ * All or nothing: on error no function is hooked, and &fhook_ops.report or the log says what
+ * failed and where. Callbacks may run before this returns. May sleep.
  *
  * The counterpart in mainline is register_fprobe().
  *
- * Return: 0; -EINVAL for a bad ops or pattern; -ENOENT if there is no such
- * function; -EOPNOTSUPP if it has no slot; -EBUSY if the ops is registered or
- * still being retired; -EFAULT if a slot does not hold what it should; -ENODEV
- * if fhook is switched off, or the module of the callbacks goes; -ENOMEM or
- * -ENOSPC.
+ * Return: 0; -EINVAL for a bad ops or pattern; -ENOENT if there is no such function; -EOPNOTSUPP
+ * if it has no slot; -EBUSY if the ops is registered or still being retired; -EFAULT if a slot
+ * does not have the expected contents; -ENODEV if fhook is switched off, or the module of the
+ * callbacks is being unloaded; -ENOMEM or -ENOSPC.
  */
 int fhook_register(struct fhook_ops *ops, const char *filter,
 		   const char *notfilter)
@@ -280,13 +277,13 @@ EXPORT_SYMBOL_GPL(fhook_register);
  * fhook_register_ips() - hook functions by address
  * @ops: the hook
  * @addrs: addresses of the functions, or of their slots
- * @num: how many
+ * @num: number of addresses
  *
- * As fhook_register(), but for these functions only: those of a module are not
- * hooked again when it comes back. The counterpart is register_fprobe_ips().
+ * As fhook_register(), but for these functions only: functions of a module are not hooked again
+ * when the module is loaded again. The counterpart is register_fprobe_ips().
  *
- * Return: as fhook_register(); -ENOENT if an address has no slot, -EINVAL if
- * there are no addresses.
+ * Return: as fhook_register(); -ENOENT if an address has no slot, -EINVAL if there are no
+ * addresses.
  */
 int fhook_register_ips(struct fhook_ops *ops, const unsigned long *addrs,
 		       unsigned int num)
@@ -309,7 +306,7 @@ static int check_name(const char *name, struct fhook_report *report)
 			  "'%s' is not the name of one function", name);
 }
 
-/* Names as a filter, to be freed. */
+/* Join names into a filter, which the caller frees. */
 static char *filter_of(const char *const *syms, unsigned int num,
 		       struct fhook_report *report)
 {
@@ -342,11 +339,10 @@ static char *filter_of(const char *const *syms, unsigned int num,
 /**
  * fhook_register_syms() - hook functions by name
  * @ops: the hook
- * @syms: names; no globs
- * @num: how many
+ * @syms: names of functions, without globs
+ * @num: number of names
  *
- * As fhook_register() with these names as the filter. The counterpart is
- * register_fprobe_syms().
+ * As fhook_register() with these names as the filter. The counterpart is register_fprobe_syms().
  *
  * Return: as fhook_register().
  */
@@ -400,7 +396,7 @@ static int retarget(struct fhook_hook *hook, const char *filter,
 		err = fhook_spans_change(&txn, hook, &hook->spans, &spans);
 
 	if (!err) {
-		/* Either may be empty, which list_swap() cannot do. */
+		/* Either list may be empty, which list_swap() does not support. */
 		list_splice_init(&hook->spans, &old);
 		list_splice_init(&spans, &hook->spans);
 		swap(hook->filter, new.filter);
@@ -415,13 +411,13 @@ static int retarget(struct fhook_hook *hook, const char *filter,
 }
 
 /**
- * fhook_retarget() - let a hook have other functions
+ * fhook_retarget() - change the functions of a hook
  * @ops: the hook, registered
  * @filter: as for fhook_register()
  * @notfilter: as for fhook_register()
  *
- * Functions that both the old and the new filters mean stay hooked all the
- * time. Happens wholly or not at all. May sleep.
+ * Functions that match both the old and the new filters stay hooked all the time. All or nothing.
+ * May sleep.
  *
  * Return: as fhook_register(); -EINVAL if the ops is not registered.
  */
@@ -444,9 +440,9 @@ int fhook_retarget(struct fhook_ops *ops, const char *filter,
 EXPORT_SYMBOL_GPL(fhook_retarget);
 
 /**
- * fhook_check_filter() - would this filter find something?
+ * fhook_check_filter() - check whether a filter would match functions
  * @filter: as for fhook_register()
- * @report: says what is wrong with it
+ * @report: report of the error in the filter
  *
  * Return: 0, or as fhook_register().
  */
@@ -468,7 +464,7 @@ int fhook_check_filter(const char *filter, struct fhook_report *report)
 }
 EXPORT_SYMBOL_GPL(fhook_check_filter);
 
-/* After the grace period: the ops is the user's again. */
+/* After the grace period: the user may free or reuse the ops. */
 static void hook_done(struct fhook_retired *retired)
 {
 	struct fhook_hook *hook = container_of(retired, struct fhook_hook,
@@ -487,7 +483,7 @@ static void hook_done(struct fhook_retired *retired)
 	module_put(owner);
 }
 
-/* The counts of a hook that goes; what is counted from here on is lost. */
+/* Save the counts of a hook that is being removed; later hits are not counted. */
 static void keep_counts(const struct fhook_hook *hook)
 {
 	struct fhook_tally *tally = hook->ops->tally;
@@ -503,7 +499,7 @@ static void keep_counts(const struct fhook_hook *hook)
 }
 
 /**
- * fhook_hook_detach() - take a hook from all its sites, for good
+ * fhook_hook_detach() - take a hook from all its sites permanently
  * @hook: the hook, registered
  *
  * Cannot fail. The grace period begins here.
@@ -523,7 +519,7 @@ void fhook_hook_detach(struct fhook_hook *hook)
 	if (err || txn.foreign)
 		fhook_set_kill(hook);
 
-	/* Functions that return from now on find nothing to call. */
+	/* Functions that return from now on find no callback. */
 	WRITE_ONCE(hook->exit, NULL);
 	list_del(&hook->list);
 	keep_counts(hook);
@@ -533,15 +529,15 @@ void fhook_hook_detach(struct fhook_hook *hook)
 }
 
 /**
- * fhook_unregister_async() - unhook, without waiting
+ * fhook_unregister_async() - unregister a hook without waiting
  * @ops: the hook
  * @done: called when the ops may be freed or registered again, or NULL
  *
- * When this returns, no slot leads to the callback any more, but who was in a
- * trampoline may still call it, however long that takes; that is over when
- * @done is called, or fhook_barrier() returns, and no other grace period tells.
- * The module that the callback is in stays pinned until then. A module that is being removed calls
- * fhook_barrier() before it goes. May sleep.
+ * When this returns, no slot leads to the callback any more, but a task that was in a trampoline
+ * may still call it, possibly much later. No task can call it after @done has been called or
+ * fhook_barrier() has returned; no other grace period guarantees this. The module of the callback
+ * stays pinned until then. A module that is being removed must call fhook_barrier() first. May
+ * sleep.
  *
  * Return: 0, or -EINVAL if the ops is not registered.
  */
@@ -565,13 +561,13 @@ int fhook_unregister_async(struct fhook_ops *ops, fhook_done_t done)
 EXPORT_SYMBOL_GPL(fhook_unregister_async);
 
 /**
- * fhook_unregister() - unhook
+ * fhook_unregister() - unregister a hook
  * @ops: the hook
  *
- * When this returns, the callback is not running and will not run again, and
- * the ops may be freed or registered again. Waits for a grace period, which
- * takes a while; to unregister many, use fhook_unregister_async() and one
- * fhook_barrier(). Not to be called from a &fhook_done_t. May sleep.
+ * When this returns, the callback is not running and will not run again, and the ops may be freed
+ * or registered again. Waits for a grace period, which takes a while; to unregister many, use
+ * fhook_unregister_async() and one fhook_barrier(). Not to be called from a &fhook_done_t. May
+ * sleep.
  *
  * The counterpart in mainline is unregister_fprobe().
  *
@@ -589,7 +585,7 @@ int fhook_unregister(struct fhook_ops *ops)
 EXPORT_SYMBOL_GPL(fhook_unregister);
 
 /**
- * fhook_is_registered() - is this ops registered?
+ * fhook_is_registered() - check whether an ops is registered
  * @ops: the ops
  *
  * Return: true from when fhook_register() succeeded until it is unregistered.
@@ -605,11 +601,11 @@ bool fhook_is_registered(const struct fhook_ops *ops)
 EXPORT_SYMBOL_GPL(fhook_is_registered);
 
 /**
- * fhook_count() - how often a hook was hit
- * @ops: the hook; if it is not registered, both are 0
- * @hits: set to how often the callback was called
- * @missed: set to how often the recursion guard refused to, or there was no room
- *	for the return address
+ * fhook_count() - count the hits of a hook
+ * @ops: the hook; both counts are 0 if it is not registered
+ * @hits: set to the number of calls of the callback
+ * @missed: set to the number of calls that the recursion guard refused, or for which the return
+ *	address found no room
  */
 void fhook_count(const struct fhook_ops *ops, u64 *hits, u64 *missed)
 {
@@ -626,7 +622,7 @@ EXPORT_SYMBOL_GPL(fhook_count);
 
 /**
  * fhook_tally_add() - keep the counts of an ops while it is not registered
- * @tally: where; its name is set, all else zero
+ * @tally: the storage of the counts; its name is set, the rest is zero
  *
  * An ops with this tally may be registered already. May sleep.
  */
@@ -638,8 +634,8 @@ void fhook_tally_add(struct fhook_tally *tally)
 EXPORT_SYMBOL_GPL(fhook_tally_add);
 
 /**
- * fhook_tally_remove() - forget the counts
- * @tally: no ops that has it is registered; may be freed afterwards
+ * fhook_tally_remove() - discard the counts
+ * @tally: the storage; no ops that refers to it is registered; may be freed afterwards
  *
  * May sleep.
  */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: modules that come and go, and init text that goes.
+ * fhook: loading and unloading of modules, and freeing of init text.
  *
- * The module loader calls in here at the same places where it calls ftrace, in
- * an order that notifiers could not give: the table is made before the module
+ * The module loader calls this file at the same places where it calls ftrace, in
+ * an order that notifiers could not provide: the table is made before the module
  * is formed, hooks are attached before any of its code runs, and the sites are
- * forgotten before its text is freed. Sites in init text, which nothing runs
- * any more, are not even patched.
+ * forgotten before its text is freed. Sites in init text that is about to be freed
+ * are not even patched, because no task runs there any more.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -44,7 +44,7 @@ static struct fhook_table *table_alloc(struct module *mod)
 
 /**
  * fhook_module_init() - make the table of a module
- * @mod: the module, not formed, so that its data and text can be written
+ * @mod: the module, not yet formed, so that its data and text can be written
  *
  * Without memory the module has no sites, and the log says so.
  */
@@ -68,7 +68,7 @@ void fhook_module_init(struct module *mod)
 	}
 }
 
-/* Attach one hook to what it means in a module. */
+/* Attach one hook to the matching functions of a module. */
 static int attach(struct fhook_hook *hook, struct fhook_table *table,
 		  struct fhook_report *report)
 {
@@ -93,12 +93,13 @@ static int attach(struct fhook_hook *hook, struct fhook_table *table,
 }
 
 /**
- * fhook_module_coming() - hook what filters in force mean in a new module
- * @mod: the module, formed, of which nothing has run yet
+ * fhook_module_coming() - hook the functions of a new module that match registered
+ * filters
+ * @mod: the module, formed, before any of its code has run
  *
- * A hook that cannot be attached is left out of this module, and the log says
- * why; the module is loaded all the same. It is not if one of its functions cannot
- * be redirected: who replaces a function wants it never to run.
+ * A hook that cannot be attached is left out of this module, and the log says why;
+ * the module is loaded all the same. It is not loaded if one of its functions
+ * cannot be redirected: a redirected function must never run.
  *
  * Return: 0 or an error.
  */
@@ -127,7 +128,7 @@ int fhook_module_coming(struct module *mod)
 	return err;
 }
 
-/* Take sites [first, last) of a table from a span. */
+/* Remove sites [first, last) of a table from a span. */
 static void span_forget(struct fhook_span *span, u32 first, u32 last)
 {
 	unsigned int i, num = 0;
@@ -139,7 +140,7 @@ static void span_forget(struct fhook_span *span, u32 first, u32 last)
 	span->num = num;
 }
 
-/* Forget sites [first, last) of a table, whose text is going away. */
+/* Forget sites [first, last) of a table whose text is going away. */
 static void forget(struct fhook_table *table, u32 first, u32 last, bool init)
 {
 	struct fhook_hook *hook;
@@ -179,8 +180,8 @@ static void forget_init(struct fhook_table *table)
 }
 
 /**
- * fhook_free_init() - init text is about to be freed
- * @mod: the module whose, NULL for vmlinux
+ * fhook_free_init() - handle init text that is about to be freed
+ * @mod: the module of the init text, NULL for vmlinux
  */
 void fhook_free_init(struct module *mod)
 {
@@ -196,7 +197,7 @@ void fhook_free_init(struct module *mod)
 	mutex_unlock(&fhook_mutex);
 }
 
-/* A module that leaves hooks behind would leave callbacks to nowhere. */
+/* A module that left its hooks registered would leave dangling callbacks. */
 static void detach_hooks_of(struct module *mod)
 {
 	struct fhook_hook *hook, *tmp;
@@ -211,13 +212,13 @@ static void detach_hooks_of(struct module *mod)
 }
 
 /**
- * fhook_module_going() - a module is about to be freed
+ * fhook_module_going() - handle a module that is about to be freed
  * @mod: the module
  *
  * Its exit function has returned, but not all of its code has run for the last
  * time: parameters can be read and written until their files are gone, and
- * asynchronous functions are waited for later. So the slots become no-ops
- * before their trampolines go.
+ * asynchronous functions are waited for later. So the slots become no-ops before
+ * their trampolines go.
  */
 void fhook_module_going(struct module *mod)
 {
@@ -231,7 +232,10 @@ void fhook_module_going(struct module *mod)
 	if (table) {
 		WRITE_ONCE(mod->fhook_table, NULL);
 		if (!list_empty(&table->list)) {
-			/* What others wrote there goes with the text. */
+			/*
+			 * If others have written to a slot, their bytes go away
+			 * with the text.
+			 */
 			fhook_table_clear(table);
 			forget(table, 0, table->num, false);
 			list_del(&table->list);
@@ -242,6 +246,9 @@ void fhook_module_going(struct module *mod)
 	}
 	mutex_unlock(&fhook_mutex);
 
-	/* Callbacks of the module may be running, or its ops being retired. */
+	/*
+	 * A callback of the module may be running, or its ops may be being
+	 * retired.
+	 */
 	fhook_barrier();
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: filters, which say what functions a user means.
+ * fhook: filters, by which users select functions.
  *
- * A filter is a list of patterns, separated by white space: NAME, a glob,
- * either of them followed by ":mod:MODULE" or, as listings have it, by
- * " [MODULE]", or ":mod:MODULE" alone. Names and prefixes are looked up in
- * kallsyms' sorted index, so that they cost what they match; other globs walk
- * all symbols.
+ * A filter is a list of patterns, separated by white space: NAME or a glob, either
+ * of them optionally followed by ":mod:MODULE" or, as in listings, by " [MODULE]";
+ * or ":mod:MODULE" alone. Names and prefixes are looked up in kallsyms' sorted
+ * index, so that their cost depends on the number of matches; other globs walk all
+ * symbols.
  *
- * A filter belongs to who parsed it, and its counters to who is resolving it.
- * Callers hold fhook_mutex.
+ * A filter belongs to the code that parsed it, and its counters to the code that is
+ * resolving it. Callers hold fhook_mutex.
  */
 #include <linux/bitmap.h>
 #include <linux/ctype.h>
@@ -88,7 +88,7 @@ static int parse_pattern(struct fhook_pattern *p, char *word,
 	return parse_func(p, word, report);
 }
 
-/* "[MODULE]", behind the name of a function, as %ps writes it. */
+/* "[MODULE]" after the name of a function, as printed by %ps. */
 static bool is_listed_module(const char *word)
 {
 	size_t len = strlen(word);
@@ -97,7 +97,7 @@ static bool is_listed_module(const char *word)
 	       !strpbrk(word + 1, ":*?[");
 }
 
-/* Cut a word off, and return it or NULL. */
+/* Cut off a word, and return it or NULL. */
 static char *next_word(char **pos)
 {
 	char *word = skip_spaces(*pos);
@@ -152,7 +152,7 @@ static int parse_words(struct fhook_filter *filter, struct fhook_report *report)
 	return 0;
 }
 
-/* Names come first, by the alphabet. */
+/* Names come first, in alphabetical order. */
 static int compare_patterns(const void *a, const void *b)
 {
 	const struct fhook_pattern *pa = a, *pb = b;
@@ -176,9 +176,9 @@ static void sort_patterns(struct fhook_filter *filter)
 }
 
 /**
- * fhook_filter_parse() - make a filter of what a user wrote
+ * fhook_filter_parse() - parse a filter
  * @text: patterns, separated by white space
- * @report: says what is wrong, and at which offset of @text
+ * @report: report of the error, with its offset in @text
  *
  * Return: the filter, or an ERR_PTR.
  */
@@ -229,7 +229,7 @@ void fhook_filter_free(struct fhook_filter *filter)
 }
 
 /**
- * fhook_filter_reset() - before resolving a filter in all tables
+ * fhook_filter_reset() - reset a filter before resolving it in all tables
  * @filter: the filter, or NULL
  */
 void fhook_filter_reset(struct fhook_filter *filter)
@@ -242,7 +242,7 @@ void fhook_filter_reset(struct fhook_filter *filter)
 	}
 }
 
-/* What is being selected: by one pattern, or in a module by all of them. */
+/* A selection in progress: by one pattern, or in a module by all of them. */
 struct selection {
 	struct fhook_filter	*filter;
 	struct fhook_pattern	*pattern;
@@ -266,7 +266,9 @@ static bool name_matches(const struct fhook_pattern *p, const char *name)
 	return false;
 }
 
-/* The padding in front of a function has a name too, which is not its own. */
+/*
+ * The padding in front of a function has its own symbol, which is not a function.
+ */
 static bool is_function_name(const char *name)
 {
 	return strncmp(name, "__pfx_", 6) && strncmp(name, "__cfi_", 6);
@@ -334,7 +336,7 @@ static bool means_module(const struct fhook_pattern *p,
 	return !p->mod || !strcmp(p->mod, mod->name);
 }
 
-/* The first of the names that is not before @name, or how many there are. */
+/* The index of the first name that is not before @name, or the number of names. */
 static unsigned int first_name(const struct fhook_filter *filter,
 			       const char *name)
 {
@@ -358,7 +360,7 @@ static void select_by(struct selection *s, unsigned int nr, unsigned long addr)
 		select_addr(s, addr);
 }
 
-/* A symbol of a module, for all patterns: walks must not multiply by them. */
+/* Match a symbol of a module against all patterns in a single walk. */
 static int select_module_symbol(void *data, const char *name,
 				unsigned long addr)
 {
@@ -366,7 +368,7 @@ static int select_module_symbol(void *data, const char *name,
 	const struct fhook_pattern *p = s->filter->patterns;
 	unsigned int i;
 
-	/* Modules have many symbols, and filters may have many patterns. */
+	/* Modules may have many symbols, and filters many patterns. */
 	cond_resched();
 	if (!is_function_name(name))
 		return 0;
@@ -406,7 +408,7 @@ static void select_module(struct selection *s)
 }
 
 /**
- * fhook_filter_select() - add what a filter means in one table
+ * fhook_filter_select() - add the sites of a table that match a filter
  * @filter: the filter
  * @table: the table
  * @sites: bitmap over the table's sites; bits are set, never cleared
@@ -435,8 +437,8 @@ void fhook_filter_select(struct fhook_filter *filter,
 }
 
 /*
- * A pattern that names a module waits for it, as long as its table is not
- * there: it may be just coming or going. Other patterns have to match now.
+ * A pattern that names a module waits for it as long as the module has no table: it
+ * may be being loaded or unloaded. Other patterns must match now.
  */
 static bool is_waiting(const struct fhook_pattern *p)
 {
@@ -457,7 +459,7 @@ static bool is_waiting(const struct fhook_pattern *p)
 	return !mod || mod->state != MODULE_STATE_LIVE;
 }
 
-/* The pattern that found nothing, and the clone of its function that was found */
+/* A pattern without a match, and a clone of its function that was found */
 struct clone_search {
 	const struct fhook_pattern	*pattern;
 	char				name[KSYM_NAME_LEN];
@@ -537,12 +539,12 @@ static int fail_pattern(const struct fhook_pattern *p,
 }
 
 /**
- * fhook_filter_check() - did each pattern find something?
+ * fhook_filter_check() - check that each pattern has matched
  * @filter: the filter, after fhook_filter_select() on all tables
- * @report: says which pattern did not, the first if there are more
+ * @report: report of the first pattern without a match
  *
- * Return: 0, -ENOENT if there is no such function, or -EOPNOTSUPP if there is
- * but it has no slot.
+ * Return: 0, -ENOENT if there is no such function, or -EOPNOTSUPP if there is but
+ * it has no slot.
  */
 int fhook_filter_check(struct fhook_filter *filter, struct fhook_report *report)
 {

@@ -40,7 +40,7 @@ struct fhook_pattern {
  * @text: copy of what the user wrote, cut into pieces
  * @names: how many patterns are plain names; they come first, sorted
  * @num: how many patterns
- * @patterns: them
+ * @patterns: the patterns, plain names first
  */
 struct fhook_filter {
 	char			*text;

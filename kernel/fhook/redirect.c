@@ -2,20 +2,20 @@
 /*
  * fhook: redirecting functions.
  *
- * A patch is put in force as a transaction of its sites: each gets a set that has
- * the hooks it had, and goes on in the replacement. At most one patch has a site.
- * Functions of modules that are not loaded wait for them. A patch with the flag for
- * it takes two steps more: first its sites get sets that look at a word which says
- * whether to go on in the replacement, then that word is written at a moment when
- * no task is in the way, and then the sets that no longer need to look take over.
+ * A patch is enabled as a transaction of its sites: each gets a set that has the hooks it
+ * had, and continues in the replacement. A site belongs to at most one patch. Redirects of
+ * functions in modules that are not loaded wait for them. A consistent patch takes two more
+ * steps: first its sites get sets that check a gate, a word that says whether to continue
+ * in the replacement; then the word is written at a moment when no task is inside; then
+ * sets that do not check the gate replace these sets.
  *
- * A replacement may be left when nobody is on the way to it, which a grace period
- * tells, and no task is inside, which their stacks tell where that is sure. Elsewhere
- * modules with replacements stay loaded. A module's own text is looked at once more
- * before it is freed (module.c).
+ * A replacement may be freed when no task is on the way to it, which a grace period
+ * ensures, and no task is inside, which stack traces show if they are reliable. Without
+ * reliable stack traces, modules with replacements stay loaded. The text of a module is
+ * checked again before it is freed (module.c).
  *
- * A patch is in fhook_patches exactly while it is in force. It is its owner's
- * memory. All under fhook_mutex.
+ * A patch is in fhook_patches exactly while it is enabled. Its owner provides its memory.
+ * All under fhook_mutex.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -62,7 +62,7 @@ find_in(const struct fhook_patch *patch, const struct fhook_redirect *end,
 }
 
 /**
- * fhook_patch_of() - who replaces a function
+ * fhook_patch_of() - find the patch that redirects a function
  * @table: the table of its site
  * @site: the index of its site
  *
@@ -83,9 +83,9 @@ const struct fhook_patch *fhook_patch_of(const struct fhook_table *table,
 }
 
 /*
- * What replaces the function that begins here: in patches that are in force, and
- * in what has been checked of this one, which is all before @end. So there is no
- * circle in what is followed, other than one that @end closes.
+ * The replacement of the function that begins at an address, in enabled patches and in the
+ * part of this patch that has been checked, which is everything before @end. So following
+ * replacements cannot run into a circle, except one that @end closes.
  */
 static const void *replacement_of(const struct fhook_patch *patch,
 				  const struct fhook_redirect *end,
@@ -108,7 +108,7 @@ static const void *replacement_of(const struct fhook_patch *patch,
 	return r && (r < end || r->in_force) ? r->replacement : NULL;
 }
 
-/* Two that wait for the same function of a module that is not there? */
+/* Do both wait for the same function of a module that is not loaded? */
 static bool wait_alike(const struct fhook_redirect *a,
 		       const struct fhook_redirect *b)
 {
@@ -173,7 +173,7 @@ static int check_taken(const struct fhook_patch *patch,
 	return 0;
 }
 
-/* Text that stays, and the first byte of a function there. */
+/* Is this the first byte of a function in text that is not freed after init? */
 static bool is_function(void *addr)
 {
 	unsigned long size, offset;
@@ -224,7 +224,7 @@ static int check_circle(const struct fhook_patch *patch,
 			  "what replaces %ps leads back to it", (void *)func);
 }
 
-/* Was the table of this one found by the call that is being made? */
+/* Was the table of this redirect found by the current call? */
 static bool is_new(const struct fhook_redirect *r)
 {
 	return r->table && !r->in_force;
@@ -301,10 +301,10 @@ static int change_all(struct fhook_patch *patch, bool redirect,
 }
 
 /**
- * struct consistent - a consistent switch, planned whole
- * @gated: lets the functions look at the gate
- * @done: what follows if no task was inside
- * @undo: what follows if one always was
+ * struct consistent - a consistent switch with all its transactions
+ * @gated: lets the functions check the gate
+ * @done: follows if no task was inside
+ * @undo: follows if a task was inside at each try
  */
 struct consistent {
 	struct fhook_txn	gated;
@@ -312,7 +312,7 @@ struct consistent {
 	struct fhook_txn	undo;
 };
 
-/* All memory that it can need is allocated here: a gate is not left half open. */
+/* Allocate all memory that the switch can need: a gate must not be left half open. */
 static int plan_consistent(struct consistent *c, struct fhook_patch *patch,
 			   bool redirect, const u32 *gate,
 			   struct fhook_report *report)
@@ -343,9 +343,8 @@ static int plan_consistent(struct consistent *c, struct fhook_patch *patch,
 }
 
 /*
- * The gate has the value that holds until the switch. On the way back, a task that
- * is in a trampoline, and so in the function, may have been sent to the replacement
- * already.
+ * The gate has the value that is valid until the switch. On the way back, a task that is in
+ * a trampoline, and so in the function, may have been sent to the replacement already.
  */
 static int switch_planned(struct consistent *c, const struct fhook_ranges *ranges,
 			  u32 *gate, bool redirect, struct fhook_report *report)
@@ -353,7 +352,7 @@ static int switch_planned(struct consistent *c, const struct fhook_ranges *range
 	struct fhook_report later;
 	int err = fhook_txn_commit(&c->gated);
 
-	/* What these find in a slot is not why the switch failed. */
+	/* Errors that these find in a slot are not the reason of the failure. */
 	c->done.report = &later;
 	c->undo.report = &later;
 	if (err) {
@@ -420,7 +419,7 @@ static void forget_new(struct fhook_patch *patch)
 	}
 }
 
-/* Modules with replacements, other than the patch's own, are to stay. */
+/* Hold the modules with replacements, except the patch's own. */
 static int hold_modules(struct fhook_patch *patch, struct fhook_report *report)
 {
 	struct fhook_redirect *r;
@@ -471,7 +470,7 @@ static int check_patch(const struct fhook_patch *patch,
 	    !IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
 		return fhook_fail(report, FHOOK_ERR_OPS, -EOPNOTSUPP, 0,
 				  "no stack can be unwound without doubt on this architecture, so that nobody can tell when no task is inside a function");
-	/* fhook_module_going() may have been there already. */
+	/* fhook_module_going() may have run already. */
 	if (patch->owner && patch->owner->state == MODULE_STATE_GOING)
 		return fhook_fail(report, FHOOK_ERR_OPS, -ENODEV, 0,
 				  "the module %s is being removed",
@@ -525,7 +524,7 @@ static int put_in_force(struct fhook_patch *patch, struct fhook_report *report)
 	return 0;
 }
 
-/* Every task that was on the way to a replacement has arrived. */
+/* Wait until every task that was on the way to a replacement has arrived. */
 static void wait_on_the_way(void)
 {
 	synchronize_rcu_tasks_rude();
@@ -540,26 +539,24 @@ static void report_patch(const struct fhook_patch *patch,
 }
 
 /**
- * fhook_redirect() - replace functions
- * @patch: which, by which
+ * fhook_redirect() - redirect functions
+ * @patch: the functions and their replacements
  *
- * Happens wholly or not at all: on error no function is replaced, and
- * &fhook_patch.report or the log says what failed and where. Without
- * %FHOOK_PATCH_CONSISTENT, functions are replaced one after the other, and who is
- * inside one goes on there. May sleep; with that flag, fhook looks for a task in the
- * way up to 20 times, 25 ms apart, with the lock of fhook held, and waits for no grace
- * period if that fails.
+ * All or nothing: on error no function is redirected, and &fhook_patch.report or the log
+ * says what failed and where. Without %FHOOK_PATCH_CONSISTENT, functions are redirected one
+ * after the other, and a task inside one of them continues there. May sleep; with that
+ * flag, fhook checks up to 20 times, 25 ms apart, that no task is inside, with fhook_mutex
+ * held, and waits for no grace period if that fails.
  *
  * On an architecture without reliable stack traces, such as arm64, modules with
- * replacements stay loaded for ever once this has returned 0. As with
- * klp_enable_patch(), the counterpart in mainline, the init function of such a module
- * must not fail after that.
+ * replacements stay loaded forever once this has returned 0. As with klp_enable_patch(),
+ * the counterpart in mainline, the init function of such a module must not fail after that.
  *
- * Return: 0; -EINVAL for a patch or a redirect that makes no sense, -ELOOP if it
- * leads back; -ENOENT if there is no such function; -EOPNOTSUPP if it has no slot,
- * or if no moment can be found on this architecture; -EBUSY if somebody else
- * replaces the function, or a task is always in the way; -EFAULT if a slot does
- * not hold what it should; -ENODEV if fhook is switched off; -ENOMEM or -ENOSPC.
+ * Return: 0; -EINVAL for a patch or a redirect that makes no sense, -ELOOP if it leads
+ * back; -ENOENT if there is no such function; -EOPNOTSUPP if it has no slot, or if this
+ * architecture does not support consistent patches; -EBUSY if someone else has redirected
+ * the function, or a task was inside at each try; -EFAULT if a slot does not have the
+ * expected contents; -ENODEV if fhook is switched off; -ENOMEM or -ENOSPC.
  */
 int fhook_redirect(struct fhook_patch *patch)
 {
@@ -592,7 +589,7 @@ static bool is_in_force(const struct fhook_patch *patch)
 	return false;
 }
 
-/* Nobody is on the way to a replacement any more: see that none is inside. */
+/* No task is on the way to a replacement any more: wait until none is inside. */
 static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
 {
 	wait_on_the_way();
@@ -603,20 +600,20 @@ static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
 }
 
 /**
- * fhook_restore() - let functions be themselves again
- * @patch: what replaced them
+ * fhook_restore() - restore redirected functions
+ * @patch: the patch that redirected them
  *
- * When this returns, no task is in a replacement, and the patch and the module
- * that has it may be freed. So it may take as long as a call of a replacement, and is
- * not to be called from one. May sleep. On an architecture without reliable stack
- * traces, such as arm64, a task may still sleep in a replacement: modules with
- * replacements stay loaded there from the first fhook_redirect() on.
+ * When this returns, no task is in a replacement, and the patch and its module may be
+ * freed. So it may take as long as a call of a replacement, and must not be called from
+ * one. May sleep. On an architecture without reliable stack traces, such as arm64, a task
+ * may still sleep in a replacement: modules with replacements stay loaded there from the
+ * first fhook_redirect() on.
  *
  * The counterpart in mainline is writing to a live patch's file "enabled".
  *
- * Return: 0; or, with all functions still replaced, -EINVAL if the patch is not in
- * force; -EBUSY if it has %FHOOK_PATCH_CONSISTENT and a task is always in the way;
- * -ENOMEM or -ENOSPC.
+ * Return: 0; or, with all functions still redirected, -EINVAL if the patch is not enabled;
+ * -EBUSY if it has %FHOOK_PATCH_CONSISTENT and a task was inside at each try; -ENOMEM or
+ * -ENOSPC.
  */
 int fhook_restore(struct fhook_patch *patch)
 {
@@ -649,12 +646,12 @@ int fhook_restore(struct fhook_patch *patch)
 EXPORT_SYMBOL_GPL(fhook_restore);
 
 /**
- * fhook_refuse_livepatch() - may this function be live-patched?
- * @func: its address
+ * fhook_refuse_livepatch() - check whether a function may be live-patched
+ * @func: address of the function
  *
- * For livepatch, which would take the function away from who redirected it. It
- * calls this when klp_replacement() already tells of its patch, so that of two
- * who come at the same time at least one sees the other.
+ * For livepatch, which would silently disable a redirect of the function. It calls this
+ * after klp_replacement() already reports its patch, so that if both sides come at the same
+ * time, at least one of them sees the other.
  *
  * Return: 0, or -EBUSY, which the log explains.
  */
@@ -678,10 +675,9 @@ int fhook_refuse_livepatch(unsigned long func)
 }
 
 /**
- * fhook_patches_attach() - redirect what was not there before
- * @mod: in this module, which is coming; NULL for everything, when fhook is
- *	switched on
- * @report: says what went wrong
+ * fhook_patches_attach() - redirect functions that were not present before
+ * @mod: a module that is being loaded; NULL for all functions, when fhook is switched on
+ * @report: report of the error
  *
  * Return: 0 or an error.
  */
@@ -717,11 +713,11 @@ static bool is_of(const struct fhook_redirect *r,
 }
 
 /**
- * fhook_patches_forget() - sites are going away
- * @table: their table
- * @first: the first of them
- * @last: behind the last
- * @init: they are in init text, and the others of the table stay
+ * fhook_patches_forget() - forget sites that are going away
+ * @table: the table of the sites
+ * @first: index of the first site
+ * @last: index after the last site
+ * @init: the sites are in init text, and the rest of the table stays
  */
 void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last,
 			  bool init)
@@ -732,7 +728,7 @@ void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last,
 	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(patch, &fhook_patches, list) {
 		for (r = patch->redirects; r < end_of(patch); r++) {
-			/* Nobody is to look for it until the module is back. */
+			/* Do not look for it until the module is loaded again. */
 			if (!init && is_of(r, table))
 				r->gone = false;
 			if (r->table != table || r->site < first ||
@@ -757,7 +753,7 @@ static struct fhook_patch *patch_owned_by(const struct module *mod)
 	return NULL;
 }
 
-/* Under fhook_mutex; the patch stays in force if there is no memory. */
+/* Under fhook_mutex; if there is no memory, the patch stays enabled. */
 static int restore_going(struct fhook_patch *patch, struct fhook_ranges **ranges,
 			 struct fhook_report *report)
 {
@@ -778,11 +774,11 @@ static int restore_going(struct fhook_patch *patch, struct fhook_ranges **ranges
 }
 
 /**
- * fhook_patches_of_going() - a module goes that may have patches in force
+ * fhook_patches_of_going() - restore the enabled patches of a module that is being unloaded
  * @mod: the module
  *
- * It cannot fail. Without memory it tries again, and lets others have the lock between
- * the tries, because they may be needed to give memory back.
+ * Cannot fail. Without memory it tries again, and releases the lock between the tries,
+ * because other tasks may need it to free memory.
  */
 void fhook_patches_of_going(struct module *mod)
 {

@@ -25,7 +25,7 @@
  * struct replacer - a module with replacements of functions
  * @list: link in replacers
  * @mod: the module
- * @pinned: the module holds a reference to itself, for ever
+ * @pinned: the module holds a reference to itself forever
  */
 struct replacer {
 	struct list_head	list;
@@ -33,7 +33,7 @@ struct replacer {
 	bool			pinned;
 };
 
-/* Under fhook_mutex. */
+/* Protected by fhook_mutex. */
 static LIST_HEAD(replacers);
 
 static struct replacer *replacer_of(const struct module *mod)
@@ -62,7 +62,7 @@ static int replacer_add(struct module *mod)
 	return 0;
 }
 
-/* The module of a replacement: nobody can remove it now. */
+/* The module of a replacement, which cannot be unloaded now. */
 static struct module *module_of(const struct fhook_redirect *redirect)
 {
 	guard(preempt)();
@@ -71,11 +71,11 @@ static struct module *module_of(const struct fhook_redirect *redirect)
 }
 
 /**
- * fhook_replacers_add() - note the modules whose functions will replace others
- * @patch: the patch, whose modules are held, or call
- * @report: says what went wrong
+ * fhook_replacers_add() - record the modules with replacements of a patch
+ * @patch: the patch; its modules are held, or are the callers
+ * @report: report of the error
  *
- * The notes stay until the modules go.
+ * The records stay until the modules are unloaded.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -98,12 +98,12 @@ int fhook_replacers_add(const struct fhook_patch *patch,
 }
 
 /**
- * fhook_replacers_pin() - keep modules loaded whose functions replace others
+ * fhook_replacers_pin() - keep modules with replacements loaded
  * @patch: the patch, which has just been enabled
  *
- * Without reliable stack traces, nothing tells whether a task sleeps in a
- * replacement, so that its text can never be freed. Live patches that have been
- * forced are kept in the same way (klp_force_transition()).
+ * Without reliable stack traces, fhook cannot tell whether a task sleeps in a
+ * replacement, so the text can never be freed. Forced live patches are kept in the
+ * same way (klp_force_transition()).
  */
 void fhook_replacers_pin(const struct fhook_patch *patch)
 {

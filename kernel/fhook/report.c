@@ -15,12 +15,12 @@
 #include "report.h"
 
 /**
- * fhook_fail() - say what went wrong
- * @report: is filled
- * @error: what, for a program
- * @err: a negative errno
- * @addr: the site or function that it is about, or 0
- * @fmt: the sentence
+ * fhook_fail() - describe an error
+ * @report: the report to fill
+ * @error: the kind of error, for programs
+ * @err: the negative errno
+ * @addr: address of the site or function concerned, or 0
+ * @fmt: format of the error sentence
  *
  * Return: @err.
  */
@@ -40,8 +40,8 @@ int fhook_fail(struct fhook_report *report, enum fhook_error error, int err,
 }
 
 /**
- * fhook_fail_at() - and say which function it was about
- * @report: filled, about no function yet
+ * fhook_fail_at() - add the function concerned to a report
+ * @report: a filled report without a function
  * @func: address of the function
  */
 void fhook_fail_at(struct fhook_report *report, unsigned long func)
@@ -54,10 +54,10 @@ void fhook_fail_at(struct fhook_report *report, unsigned long func)
 }
 
 /**
- * fhook_report_out() - tell the user
- * @to: where the user wants to have it, NULL for the log
- * @name: of what failed, or NULL
- * @report: what went wrong
+ * fhook_report_out() - deliver a report to the user
+ * @to: report of the user to fill, or NULL for the log
+ * @name: name of the hook or patch that failed, or NULL
+ * @report: the report
  */
 void fhook_report_out(struct fhook_report *to, const char *name,
 		      const struct fhook_report *report)

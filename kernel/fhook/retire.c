@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: freeing what a CPU may still be running in.
+ * fhook: freeing memory that a CPU may still be executing.
  *
- * A task can be in a trampoline that no slot calls any more, preempted, or in
- * a place where RCU is not watching. So what is retired waits for both flavours
- * of RCU tasks: rude for the CPUs that are in a trampoline right now, whatever
- * RCU thinks of them, then tasks for those that were preempted there. One grace
- * period serves all that was retired before it began. It is waited for in a
- * work item, because the callbacks of RCU tasks run with bottom halves off,
- * where executable memory cannot be freed. ftrace_shutdown() is the mainline
- * counterpart, which waits in the caller.
+ * A task can be in a trampoline that no slot calls any more, preempted, or in a
+ * place where RCU is not watching. So retired objects wait for both flavours of
+ * RCU tasks: rude for the CPUs that are in a trampoline right now, regardless
+ * of RCU's view of them, then tasks for the tasks that were preempted there.
+ * One grace period serves all objects that were retired before it began. A work
+ * item waits for it, because the callbacks of RCU tasks run with bottom halves
+ * off, where executable memory cannot be freed. The mainline counterpart is
+ * ftrace_shutdown(), which waits in the caller.
  *
  * retired_lock guards the lists; no other lock is taken inside.
  */
@@ -24,7 +24,7 @@
 static DEFINE_SPINLOCK(retired_lock);
 static LIST_HEAD(retired_queue);
 
-/* Waits until it is no longer busy, before it waits for a grace period. */
+/* Objects that are busy; they do not wait for a grace period yet. */
 static LIST_HEAD(busy_list);
 
 static bool is_busy(struct fhook_retired *retired)
@@ -32,7 +32,7 @@ static bool is_busy(struct fhook_retired *retired)
 	return retired->busy && retired->busy(retired);
 }
 
-/* Something may be idle now that was busy before. */
+/* Let objects that are no longer busy wait for a grace period. */
 static bool queue_idle(void)
 {
 	struct fhook_retired *retired, *tmp;
@@ -74,14 +74,15 @@ static void retire_workfn(struct work_struct *work)
 static DECLARE_WORK(retire_work, retire_workfn);
 
 /**
- * fhook_retire() - free something when nothing can be running in it
- * @retired: names it; what was retired first is freed first, unless it is busy
- * @busy: whether a caller of another kind still needs it, or NULL; called with a
- *	spinlock held, and once it has returned false it always does
+ * fhook_retire() - free an object when no CPU can be running in it
+ * @retired: the object's queue entry; objects are freed in the order of their
+ *	retirement, or of becoming idle
+ * @busy: whether the object is still needed for another reason, or NULL; called with
+ *	a spinlock held; after it has returned false, it must not return true again
  * @free: called from a work item, without locks
  *
- * Something busy is looked at again after the grace periods of others: it may stay
- * for ever, and nobody waits for it.
+ * A busy object is checked again after each grace period for other objects. It may
+ * stay busy forever, and nothing waits for it.
  */
 void fhook_retire(struct fhook_retired *retired,
 		  bool (*busy)(struct fhook_retired *retired),
@@ -98,7 +99,7 @@ void fhook_retire(struct fhook_retired *retired,
 }
 
 /**
- * fhook_retired_busy() - how many retired objects are busy
+ * fhook_retired_busy() - count the retired objects that are busy
  *
  * For tests.
  *
@@ -116,7 +117,7 @@ unsigned int fhook_retired_busy(void)
  *
  * When it returns, the callbacks of every fhook_unregister_async() that was
  * called before have run, and their trampolines are free. A module that
- * unregisters asynchronously calls this before it goes, as it would call
+ * unregisters asynchronously calls this before it is unloaded, as it would call
  * rcu_barrier(). May sleep; not to be called from such a callback.
  */
 void fhook_barrier(void)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * fhook: sets of hooks, each with the trampoline that calls exactly them, and
- * goes on in the function or in what replaces it.
+ * continues in the function or in its replacement.
  *
- * Sites with equal hooks, in equal order, and with the same replacement, with the
- * slot at the same distance from the function and within reach of the trampoline
- * share a set: it is found by hashing these. A site that is replaced and has no
- * hooks needs no trampoline: it jumps, if the jump reaches. A set is made before the
- * first site uses it and never changes. Its users are the sites that have it; when
- * the last one leaves, it is retired: a task may still be running in its trampoline,
- * so that it is freed after a grace period. One that no site ever had can be freed at
- * once.
+ * Sites share a set if their hooks are equal and in equal order, their replacement is
+ * the same, their slot is at the same distance from the function, and the trampoline
+ * is within their reach; a hash table finds the set. A redirected site without hooks
+ * needs no trampoline: it jumps to the replacement if the jump reaches it. A set is
+ * made before the first site uses it and never changes. Sites that have the set count
+ * as its users; when the last one leaves, the set is retired and freed after a grace
+ * period, because a task may still be running in its trampoline. A set that no site
+ * ever had is freed at once.
  *
  * All under fhook_mutex, except fhook_set_free(), which takes it.
  */
@@ -31,7 +31,7 @@
 
 #define SET_HASH_BITS	9
 
-/* What perf can be told of, and offsets in a trampoline can say. */
+/* The limit of what perf accepts, and of offsets in a trampoline. */
 #define MAX_TRAMPOLINE	SZ_32K
 
 static DEFINE_HASHTABLE(fhook_sets, SET_HASH_BITS);
@@ -42,9 +42,9 @@ static LIST_HEAD(unused_sets);
 static unsigned int last_id;
 
 /**
- * struct gate - a word that trampolines read, as long as any of them exists
+ * struct gate - a word that trampolines check, alive as long as any of them
  * @value: 0 to continue in the function, 1 in the replacement
- * @users: sets with it, and the switch that is being made
+ * @users: number of sets with this gate, plus one for a switch in progress
  */
 struct gate {
 	u32		value;
@@ -52,13 +52,13 @@ struct gate {
 };
 
 /**
- * fhook_gate_alloc() - make a gate, for the sets of one switch
- * @value: its first value
+ * fhook_gate_alloc() - allocate the gate of one switch
+ * @value: its initial value
  *
- * It is no part of the patch: a task can be in a trampoline that is about to read it
- * when the patch has been freed, after a switch that failed.
+ * The gate is not part of the patch: after a switch that failed, the patch may be
+ * freed while a task is in a trampoline that is about to read the gate.
  *
- * Return: the word, to be given up by fhook_gate_put(), or NULL.
+ * Return: the word, to be released by fhook_gate_put(), or NULL.
  */
 u32 *fhook_gate_alloc(u32 value)
 {
@@ -81,7 +81,7 @@ static void gate_get(const u32 *word)
 }
 
 /**
- * fhook_gate_put() - give up a gate
+ * fhook_gate_put() - release a gate
  * @word: its word, or NULL
  */
 void fhook_gate_put(const u32 *word)
@@ -92,13 +92,14 @@ void fhook_gate_put(const u32 *word)
 }
 
 /**
- * struct spec - what a site wants
+ * struct spec - the set that a site needs
  * @hooks: its hooks, in the order in which they run
- * @num: how many
- * @target: the function that runs instead, or 0
- * @gate: only while this is not 0, or NULL
+ * @num: number of hooks
+ * @target: address of the function that runs instead, or 0
+ * @gate: word that enables @target while it is not 0, or NULL
  * @site: address of the slot
- * @func_offset: from the function to where the slot's call returns to, bytes
+ * @func_offset: distance from the function to the return address of the slot's call,
+ *	in bytes
  */
 struct spec {
 	struct fhook_hook	**hooks;
@@ -148,7 +149,7 @@ static struct fhook_set *set_find(const struct spec *spec, u32 key)
 	return NULL;
 }
 
-/* Full registers if one hook wants them; no guard if none wants it. */
+/* Full registers if any hook wants them; no guard if none wants it. */
 static unsigned int set_flags(struct fhook_hook *const *hooks, unsigned int num)
 {
 	unsigned int i, flags = FHOOK_FL_UNGUARDED;
@@ -231,7 +232,7 @@ static struct fhook_set *set_alloc(const struct spec *spec, u32 key,
 	return set;
 }
 
-/* The set that does this, which may be a new one; NULL if it is nothing. */
+/* Find or make the set for a spec; NULL if the spec is empty. */
 static struct fhook_set *set_get(const struct spec *spec,
 				 struct fhook_report *report)
 {
@@ -277,7 +278,7 @@ static bool runs_before(const struct fhook_hook *a, const struct fhook_hook *b)
 	return a->seq < b->seq;
 }
 
-/* Room for the hooks of a set and one more. */
+/* Allocate a list with room for the hooks of a set and one more. */
 static struct fhook_hook **hook_list(unsigned int num,
 				     struct fhook_report *report)
 {
@@ -292,16 +293,16 @@ static struct fhook_hook **hook_list(unsigned int num,
 }
 
 /**
- * fhook_set_with() - a set and one hook more
+ * fhook_set_with() - find or make a set with one more hook
  * @old: the set, or NULL for no hooks
- * @redirected: does its redirect, if it has one, still hold?
+ * @redirected: whether the redirect of @old, if any, is still valid
  * @hook: the hook, which is not in @old
- * @site: address of the slot that is to reach its trampoline
- * @func_offset: what the site needs
- * @report: says what went wrong
+ * @site: address of the slot, which must reach the trampoline
+ * @func_offset: as in struct spec
+ * @report: report of the error
  *
- * Return: the set, or an ERR_PTR. A new one is dropped by
- * fhook_set_drop_unused() unless a site takes it first.
+ * Return: the set, or an ERR_PTR. A new one is dropped by fhook_set_drop_unused()
+ * unless a site takes it first.
  */
 struct fhook_set *fhook_set_with(struct fhook_set *old, bool redirected,
 				 struct fhook_hook *hook, unsigned long site, u8 func_offset,
@@ -342,7 +343,7 @@ struct fhook_set *fhook_set_with(struct fhook_set *old, bool redirected,
 	return set;
 }
 
-/* What is asked for, with the hooks of a set but one. */
+/* Find or make the set for a spec with the hooks of a set except one. */
 static struct fhook_set *set_variant(struct spec *spec, struct fhook_set *old,
 				     const struct fhook_hook *without,
 				     struct fhook_report *report)
@@ -350,7 +351,7 @@ static struct fhook_set *set_variant(struct spec *spec, struct fhook_set *old,
 	unsigned int i, old_num = old ? old->num : 0;
 	struct fhook_set *set;
 
-	/* Leaving a site for good is not to depend on memory. */
+	/* Leaving a site for good must not depend on memory. */
 	if (!spec->target && (!old_num || (old_num == 1 && without)))
 		return NULL;
 
@@ -370,15 +371,15 @@ static struct fhook_set *set_variant(struct spec *spec, struct fhook_set *old,
 }
 
 /**
- * fhook_set_redirected() - a set that goes on somewhere else
+ * fhook_set_redirected() - find or make a set that continues elsewhere
  * @old: the set, or NULL for no hooks
- * @target: where it is to go on, 0 for the function itself
- * @gate: only while this is not 0, or NULL
- * @site: address of the slot that is to reach it
- * @func_offset: what the site needs
- * @report: says what went wrong
+ * @target: address to continue at, 0 for the function itself
+ * @gate: word that enables @target while it is not 0, or NULL
+ * @site: address of the slot, which must reach the trampoline
+ * @func_offset: as in struct spec
+ * @report: report of the error
  *
- * Return: the set, NULL if it would do nothing, or an ERR_PTR.
+ * Return: the set, NULL if it would be empty, or an ERR_PTR.
  */
 struct fhook_set *fhook_set_redirected(struct fhook_set *old,
 				       unsigned long target, const u32 *gate,
@@ -397,12 +398,12 @@ struct fhook_set *fhook_set_redirected(struct fhook_set *old,
 }
 
 /**
- * fhook_set_without() - a set and one hook less
+ * fhook_set_without() - find or make a set with one hook less
  * @old: the set
- * @redirected: does its redirect, if it has one, still hold?
+ * @redirected: whether the redirect of @old, if any, is still valid
  * @hook: a hook in it
- * @site: address of the slot that is to reach its trampoline
- * @report: says what went wrong
+ * @site: address of the slot, which must reach the trampoline
+ * @report: report of the error
  *
  * Return: the set, NULL if nothing is left, or an ERR_PTR.
  */
@@ -423,7 +424,7 @@ struct fhook_set *fhook_set_without(struct fhook_set *old, bool redirected,
 }
 
 /**
- * fhook_set_has() - is this hook in this set?
+ * fhook_set_has() - check whether a set has a hook
  * @set: the set, or NULL for no hooks
  * @hook: the hook
  */
@@ -440,7 +441,7 @@ bool fhook_set_has(const struct fhook_set *set, const struct fhook_hook *hook)
 }
 
 /**
- * fhook_set_get() - a site takes a set
+ * fhook_set_get() - count a site as a user of a set
  * @set: the set, or NULL
  */
 void fhook_set_get(struct fhook_set *set)
@@ -463,7 +464,7 @@ static void set_free(struct fhook_set *set, bool used)
 	kfree_rcu(set, rcu);
 }
 
-/* The end of a set, from a work item. */
+/* Free a set, from a work item. */
 static void fhook_set_free(struct fhook_retired *retired)
 {
 	mutex_lock(&fhook_mutex);
@@ -472,7 +473,7 @@ static void fhook_set_free(struct fhook_retired *retired)
 }
 
 /**
- * fhook_set_put() - a site leaves a set
+ * fhook_set_put() - remove a site from the users of a set
  * @set: the set, or NULL
  */
 void fhook_set_put(struct fhook_set *set)
@@ -486,7 +487,7 @@ void fhook_set_put(struct fhook_set *set)
 }
 
 /**
- * fhook_set_drop_unused() - free the sets that no site took
+ * fhook_set_drop_unused() - free the sets that no site has taken
  *
  * Ends a transaction, whether it succeeded or not.
  */
@@ -503,12 +504,12 @@ void fhook_set_drop_unused(void)
 }
 
 /**
- * fhook_set_kill() - let no trampoline call a hook any more
- * @hook: the hook, which no site is to have any more
+ * fhook_set_kill() - make all trampolines skip a hook
+ * @hook: the hook, which no site should have any more
  *
- * For sites that could not leave their set, because there was no memory for
- * another one or because somebody else has changed the slot: unregistering
- * must not fail. Allocates nothing.
+ * For sites that could not leave their set, because there was no memory for another
+ * one or because someone else has changed the slot: unregistering must not fail.
+ * Allocates nothing.
  */
 void fhook_set_kill(struct fhook_hook *hook)
 {

@@ -63,7 +63,7 @@ enum fhook_state {
  * @retired: for the grace period
  * @rcu: for look-ups by address
  * @num: how many hooks, 0 for a function that is only redirected
- * @members: them, in the order in which they run
+ * @members: the hooks, in the order in which they run
  */
 struct fhook_set {
 	struct hlist_node	node;

@@ -2,12 +2,13 @@
 /*
  * fhook: the tables of sites.
  *
- * vmlinux has a read-only table of 4 bytes a site (mainline's counterpart is
- * the dyn_ftrace array, 16 bytes a site), which the architecture builds or makes
- * at boot. A module's is in its own data, sorted when it is loaded. A table says
- * where slots are and, in an XArray, which set those in use have; for the others
- * nothing is kept. A module that overrides a weak function of its own keeps the
- * slot of the function that is never called.
+ * vmlinux has a read-only table of 4 bytes per site (the mainline counterpart is
+ * the dyn_ftrace array, 16 bytes per site), which is built with the kernel or
+ * made by the architecture at boot. A module's table is in its own data, and is
+ * sorted when the module is loaded. A table has the addresses of the slots and,
+ * in an XArray, the sets of sites in use; there is no state for other sites. A
+ * module that overrides a weak function of its own keeps the slot of the
+ * function that is never called.
  *
  * Callers hold fhook_mutex, unless a function says otherwise.
  */
@@ -54,7 +55,7 @@ unsigned long fhook_site_func(const struct fhook_table *table, u32 site)
 }
 
 /**
- * fhook_site_gone() - was this a site in init text that has been freed?
+ * fhook_site_gone() - check whether a site was in init text that has been freed
  * @table: the table
  * @site: index in it
  */
@@ -67,24 +68,24 @@ bool fhook_site_gone(const struct fhook_table *table, u32 site)
 }
 
 /**
- * fhook_site_stale() - has it kept a redirect that nobody wants any more?
+ * fhook_site_stale() - check whether a site has kept a stale redirect
  * @table: the table
  * @site: index in it
  *
- * It is that of a slot which somebody else has overwritten, and whose bytes may
- * come back.
+ * Such a redirect remains if someone else has overwritten the slot, because they
+ * may restore the previous bytes.
  */
 bool fhook_site_stale(const struct fhook_table *table, u32 site)
 {
 	struct xarray *used = (struct xarray *)&table->used;
 
-	/* Mostly there is none, and all functions may be looked at. */
+	/* Mostly there is none, and callers may check all functions. */
 	return xa_marked(used, FHOOK_SITE_STALE) &&
 	       xa_get_mark(used, site, FHOOK_SITE_STALE);
 }
 
 /**
- * fhook_table_first() - the first site at or behind an address
+ * fhook_table_first() - find the first site at or after an address
  * @table: the table
  * @addr: the address
  *
@@ -107,7 +108,7 @@ unsigned int fhook_table_first(const struct fhook_table *table,
 }
 
 /**
- * fhook_table_find() - the site of a function
+ * fhook_table_find() - find the site of a function
  * @table: the table
  * @func: address of the function, or of the slot itself
  *
@@ -126,7 +127,7 @@ int fhook_table_find(const struct fhook_table *table, unsigned long func)
 }
 
 /**
- * fhook_table_of() - the table that an address belongs to
+ * fhook_table_of() - find the table for an address
  * @addr: an address in kernel or module text
  *
  * Return: the table, NULL if it is in a module without one.
@@ -147,8 +148,8 @@ struct fhook_table *fhook_table_of(unsigned long addr)
 }
 
 /*
- * The table that an address belongs to, for callers without fhook_mutex, which
- * have preemption disabled as long as they use it.
+ * The table for an address, for callers without fhook_mutex, which must keep
+ * preemption disabled as long as they use it.
  */
 static const struct fhook_table *table_of_any(unsigned long addr)
 {
@@ -163,7 +164,7 @@ static const struct fhook_table *table_of_any(unsigned long addr)
 }
 
 /**
- * fhook_text_reserved() - does a range touch a slot, or text that an extension patches?
+ * fhook_text_reserved() - check whether a range includes a slot or patched text
  * @start: address of the first byte
  * @end: address of the last byte
  *
@@ -192,9 +193,10 @@ bool fhook_text_reserved(const void *start, const void *end)
  * fhook_slot_end() - skip a slot
  * @addr: an address in text
  *
- * For kprobes, which with no ftrace at hand go behind fhook's slot. Any context.
+ * For kprobes, which without ftrace go after fhook's slot. Any context.
  *
- * Return: the address behind the slot that begins at @addr, or @addr.
+ * Return: the address after the slot that begins at @addr; @addr if there is
+ * none.
  */
 unsigned long fhook_slot_end(unsigned long addr)
 {
@@ -214,10 +216,10 @@ unsigned long fhook_slot_end(unsigned long addr)
 }
 
 /**
- * fhook_slot_start() - the other way round
+ * fhook_slot_start() - find the slot before an address
  * @addr: an address in text
  *
- * Return: the address of the slot that ends before @addr, or @addr.
+ * Return: the address of the slot that ends at @addr; @addr if there is none.
  */
 unsigned long fhook_slot_start(unsigned long addr)
 {
@@ -232,15 +234,15 @@ static int compare_offsets(const void *a, const void *b)
 }
 
 /**
- * fhook_sites_sort() - put the offsets of a table in order
+ * fhook_sites_sort() - sort the offsets of a table
  * @sites: the offsets
- * @num: how many
+ * @num: number of offsets
  */
 void fhook_sites_sort(s32 *sites, unsigned int num)
 {
 	unsigned int i;
 
-	/* Linkers put records of functions where they put the functions. */
+	/* Linkers place the records in the order of the functions. */
 	for (i = 1; i < num; i++) {
 		if (sites[i - 1] >= sites[i])
 			break;
@@ -252,8 +254,8 @@ void fhook_sites_sort(s32 *sites, unsigned int num)
 /**
  * fhook_init() - make the table of vmlinux
  *
- * From start_kernel(): no other CPU is running, no task but this, and no
- * interrupt comes, so that the architecture may prepare the slots, too.
+ * Called from start_kernel(): no other CPU and no other task is running, and
+ * interrupts are disabled, so the architecture may also prepare the slots.
  */
 void __init fhook_init(void)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: spans, which say what sites a hook has, table by table.
+ * fhook: spans, which list the sites of a hook, table by table.
  *
- * Resolving a filter gives a bitmap a table, which sorts and merges what the
- * patterns found and takes away what the second filter excludes; what is kept
- * is an array of indices. A span belongs to its hook, and goes with its table.
+ * Resolving a filter gives a bitmap per table, which sorts and merges the
+ * matches of the patterns and drops those that the second filter excludes; a
+ * span keeps an array of indices. A span belongs to its hook, and is freed with
+ * its table.
  *
  * All under fhook_mutex.
  */
@@ -51,9 +52,9 @@ static struct fhook_span *span_from_bits(struct fhook_table *table,
  * fhook_span_select() - resolve the filters of a hook in one table
  * @hook: the hook
  * @table: the table
- * @report: says what went wrong
+ * @report: report of the error
  *
- * Return: the span, NULL if nothing is meant, or an ERR_PTR.
+ * Return: the span, NULL if no site matches, or an ERR_PTR.
  */
 struct fhook_span *fhook_span_select(struct fhook_hook *hook,
 				     struct fhook_table *table,
@@ -84,7 +85,7 @@ struct fhook_span *fhook_span_select(struct fhook_hook *hook,
 	return span;
 }
 
-/* Of a table, if it has one. On error there are no spans. */
+/* Add the span of a table, if there is one. On error, free all spans. */
 static int add_span(struct list_head *spans, struct fhook_span *span)
 {
 	if (IS_ERR(span)) {
@@ -100,8 +101,8 @@ static int add_span(struct list_head *spans, struct fhook_span *span)
 /**
  * fhook_spans_select() - resolve the filters of a hook in all tables
  * @hook: the hook
- * @spans: list that they are added to
- * @report: says what went wrong
+ * @spans: list to add the spans to
+ * @report: report of the error
  *
  * Return: 0, or an error, with @spans empty.
  */
@@ -125,11 +126,11 @@ int fhook_spans_select(struct fhook_hook *hook, struct list_head *spans,
 }
 
 /**
- * fhook_spans_by_addr() - the sites of these addresses
- * @spans: list that they are added to
+ * fhook_spans_by_addr() - look up the sites of addresses
+ * @spans: list to add the spans to
  * @addrs: addresses of functions or of their slots
- * @num: how many
- * @report: says what went wrong
+ * @num: number of addresses
+ * @report: report of the error
  *
  * Return: 0, or an error, with @spans empty.
  */
@@ -174,8 +175,8 @@ int fhook_spans_by_addr(struct list_head *spans, const unsigned long *addrs,
 }
 
 /**
- * fhook_spans_free() - forget spans
- * @spans: list of them, empty afterwards
+ * fhook_spans_free() - free spans
+ * @spans: list of spans, empty afterwards
  */
 void fhook_spans_free(struct list_head *spans)
 {
@@ -207,7 +208,7 @@ struct fhook_span *fhook_span_find(struct list_head *spans,
 	return NULL;
 }
 
-/* Plan for the sites that are in one of two spans of a table only. */
+/* Plan changes for the sites that are in only one of two spans of a table. */
 static int span_diff(struct fhook_txn *txn, struct fhook_hook *hook,
 		     struct fhook_table *table, const struct fhook_span *old,
 		     const struct fhook_span *new)
@@ -233,11 +234,11 @@ static int span_diff(struct fhook_txn *txn, struct fhook_hook *hook,
 }
 
 /**
- * fhook_spans_change() - take a hook from some sites to others
- * @txn: the transaction, empty, which ends here
+ * fhook_spans_change() - move a hook from its sites to others
+ * @txn: an empty transaction; it has ended afterwards
  * @hook: the hook
- * @old: list of the spans that it has
- * @new: list of the spans that it is to have
+ * @old: list of the hook's spans
+ * @new: list of its new spans
  *
  * Return: 0 or an error, which the report of @txn describes; then nothing has
  * changed.

@@ -2,14 +2,14 @@
 /*
  * fhook: the shadow stacks of tasks.
  *
- * No task has one until the first exit is registered. Then each gets one, and
- * from then on each new one when it is forked; a stack goes with its task. That
- * a task has none, because memory was short, is no error: its calls count as
- * missed.
+ * No task has a stack until the first exit is registered. Then each existing task gets
+ * one, and from then on each new task when it is forked; a stack is freed with its
+ * task. It is not an error if a task has no stack for lack of memory: its calls count
+ * as missed.
  *
- * A task gets its stack once, by cmpxchg: it may be found by the first
- * registration, and look for one itself, when it is being forked at that moment.
- * It does not run before it has looked.
+ * A task gets its stack once, by cmpxchg: the first registration may find the task at
+ * the same moment as the task, during its fork, allocates a stack itself. The task does
+ * not run before it has checked.
  */
 #include <linux/cpumask.h>
 #include <linux/sched.h>
@@ -21,12 +21,12 @@
 #include "frame.h"
 #include "report.h"
 
-/* Written under fhook_mutex, before the tasks are looked at. */
+/* Written under fhook_mutex, before the list of tasks is walked. */
 static bool stacks_wanted;
-/* A task was forked for whose stack there was no memory. */
+/* A task was forked and got no stack for lack of memory. */
 static bool stacks_short;
 
-/* Allocated ahead, for tasks are looked at where nobody may sleep. */
+/* Allocated in advance, because the walk over the tasks must not sleep. */
 #define BATCH	32
 
 static struct fhook_stack *stack_alloc(gfp_t gfp)
@@ -59,14 +59,14 @@ static unsigned int alloc_batch(struct fhook_stack **stacks)
 	return num;
 }
 
-/* Return: was it needed? */
+/* Return: whether the stack was needed. */
 static bool stack_give(struct task_struct *task, struct fhook_stack *stack)
 {
 	return !READ_ONCE(task->fhook_stack) &&
 	       !cmpxchg(&task->fhook_stack, NULL, stack);
 }
 
-/* Return: how many of @stacks are left. */
+/* Return: the number of stacks that are left in @stacks. */
 static unsigned int give_to_tasks(struct fhook_stack **stacks, unsigned int num)
 {
 	struct task_struct *leader, *task;
@@ -99,13 +99,13 @@ static unsigned int give_to_idle_tasks(struct fhook_stack **stacks,
 }
 
 /**
- * fhook_stacks_want() - see to it that each task has a shadow stack
- * @report: says what went wrong
+ * fhook_stacks_want() - allocate a shadow stack for each task
+ * @report: report of the error
  *
- * Under fhook_mutex. A task that is being forked meanwhile sees to it itself; one that
- * could not is given a stack when one is wanted the next time.
+ * Under fhook_mutex. A task that is being forked at the same time allocates its own; if
+ * that failed, the next call allocates it.
  *
- * Return: 0, or -ENOMEM; the stacks that could be had stay.
+ * Return: 0, or -ENOMEM; the stacks allocated so far stay.
  */
 int fhook_stacks_want(struct fhook_report *report)
 {
@@ -120,14 +120,14 @@ int fhook_stacks_want(struct fhook_report *report)
 
 	WRITE_ONCE(stacks_short, false);
 	WRITE_ONCE(stacks_wanted, true);
-	/* Pairs with that in fhook_fork(). */
+	/* Pairs with the barrier in fhook_fork(). */
 	smp_mb();
 
 	do {
 		num = alloc_batch(stacks);
 		left = give_to_tasks(stacks, num);
 		left = give_to_idle_tasks(stacks, left);
-		/* If some are left over, nobody lacks one. */
+		/* If stacks are left over, no task lacks one. */
 		enough = left;
 		while (left)
 			kfree(stacks[--left]);
@@ -136,7 +136,10 @@ int fhook_stacks_want(struct fhook_report *report)
 	if (enough)
 		return 0;
 
-	/* Those who have it already may do without some tasks, and so may this one. */
+	/*
+	 * Earlier users already accept that some tasks have no stack, so this one may,
+	 * too.
+	 */
 	if (!first) {
 		WRITE_ONCE(stacks_short, true);
 		return 0;
@@ -148,14 +151,17 @@ int fhook_stacks_want(struct fhook_report *report)
 }
 
 /**
- * fhook_fork() - a task has been forked, and does not run yet
- * @task: the task, which the process list has
+ * fhook_fork() - allocate the shadow stack of a new task
+ * @task: a forked task, which is on the process list and does not run yet
  */
 void fhook_fork(struct task_struct *task)
 {
 	struct fhook_stack *stack;
 
-	/* Either it is found by who wants stacks, or it finds that out. */
+	/*
+	 * Either the walk over the tasks finds this one, or this one sees
+	 * stacks_wanted.
+	 */
 	smp_mb();
 	if (!READ_ONCE(stacks_wanted))
 		return;
@@ -168,12 +174,12 @@ void fhook_fork(struct task_struct *task)
 }
 
 /**
- * fhook_task_restart() - an idle task begins at its beginning again
- * @task: current, on a CPU that comes back
+ * fhook_task_restart() - reset the shadow stack of an idle task that restarts
+ * @task: current, on a CPU that comes online
  *
- * What it was in when the CPU went away is forgotten by the CPU itself, before it calls
- * anything that can be hooked: the others learn that it goes while it still returns
- * from there.
+ * The CPU itself drops the frames from the time when it went offline, before it calls
+ * any function that can be hooked. Other CPUs cannot do this, because they learn that
+ * the CPU goes offline while it still returns from these functions.
  */
 void fhook_task_restart(struct task_struct *task)
 {
@@ -182,7 +188,7 @@ void fhook_task_restart(struct task_struct *task)
 }
 
 /**
- * fhook_task_free() - a task is being freed
+ * fhook_task_free() - free the shadow stack of a task
  * @task: the task
  */
 void fhook_task_free(struct task_struct *task)

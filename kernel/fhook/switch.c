@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: switching everything off, and on again.
+ * fhook: the off switch.
  *
- * Off takes every hook and every redirect from every site, at once and without
- * memory, and calls that are under way return without telling anybody; hooks keep
- * their spans, and patches their sites, so that on gives them back, in their order.
- * While it is off nothing can be registered, but unregistered; modules that are
- * loaded meanwhile get their hooks when it is switched on. Call tracing ends, and
- * does not begin again by itself. Mainline has ftrace_enabled for this.
+ * Switching off removes every hook and every redirect from every site, at once and
+ * without allocating memory, and calls in progress return without exit callbacks.
+ * Hooks keep their spans, and patches their sites, so that switching on restores
+ * them, in their order. While fhook is off, nothing can be registered, but hooks
+ * can be unregistered; modules loaded in this state get their hooks when fhook is
+ * switched on. Extensions end their work, and do not restart it by themselves. The
+ * mainline counterpart is ftrace_enabled.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -36,7 +37,7 @@ static int __init fhook_param(char *str)
 }
 __setup("fhook=", fhook_param);
 
-/* Needs no memory, so that it works when it is needed most. */
+/* Allocates nothing, so that it works when it is needed most. */
 static void switch_off(void)
 {
 	struct fhook_table *table;
@@ -56,7 +57,7 @@ static void switch_off(void)
 	list_for_each_entry(table, &fhook_tables, list) {
 		xa_for_each(&table->used, site, set) {
 			if (xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN)) {
-				/* Nobody will take it back from there. */
+				/* No one else will remove it from there. */
 				if (fhook_set_is_stub(set))
 					xa_set_mark(&table->used, site, FHOOK_SITE_STALE);
 				continue;
@@ -68,7 +69,7 @@ static void switch_off(void)
 	fhook_extensions_off();
 }
 
-/* What the filters mean now, which modules may have changed meanwhile. */
+/* Resolve the filters again, because modules may have been loaded or unloaded. */
 static int renew(struct fhook_hook *hook, struct fhook_report *report)
 {
 	struct fhook_txn txn = { .report = report, .skip_foreign = true };
@@ -99,7 +100,7 @@ static int switch_on(struct fhook_report *report)
 	int err = 0;
 
 	list_for_each_entry(hook, &fhook_hooks, list) {
-		/* First, or there would be entries whose exit is missing. */
+		/* First, or there would be entries without exits. */
 		WRITE_ONCE(hook->exit, hook->ops->exit);
 		err = renew(hook, report);
 		if (err)
@@ -111,9 +112,10 @@ static int switch_on(struct fhook_report *report)
 
 /**
  * fhook_switch() - switch fhook off or on
- * @on: what it is to be
+ * @on: the new state
  *
- * Return: 0; switching on may fail, which the log describes; then it is off.
+ * Return: 0 or an error. Only switching on can fail; fhook then stays off, and the
+ * log has the reason.
  */
 int fhook_switch(bool on)
 {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: memory that trampolines run in, and what the rest of the kernel
- * learns of them.
+ * fhook: memory for trampolines, and look-ups of addresses in them.
  *
- * Trampolines share chunks of read-only executable memory, handed out in units
- * and written through the patching alias. Where a branch does not reach all of
- * the kernel, each distant group of sites has chunks of its own. Allocating and
- * freeing is done under fhook_mutex. Looking up which set an address belongs to
- * is done from anywhere, NMI included, with preemption disabled: chunks are on
- * an RCU list, and neither a chunk nor the set that owns a unit is freed without
- * a grace period in between: that of RCU tasks for chunks, which unwinders also
- * walk where RCU is not watching; a set is only looked at if the address is in
- * its trampoline, and then it is not being freed, since a CPU is in there.
- * Mainline's counterpart is the trampoline list in ftrace.c.
+ * Trampolines share chunks of read-only executable memory, which are divided
+ * into units and written through the patching alias. If a branch does not reach
+ * all of the kernel, each distant group of sites has chunks of its own.
+ * Allocation and freeing happen under fhook_mutex. The set of an address can be
+ * looked up in any context, NMI included, with preemption disabled: chunks are
+ * on an RCU list, and neither a chunk nor the set that owns a unit is freed
+ * without a grace period. For chunks it is one of RCU tasks, because unwinders
+ * walk the list where RCU is not watching. A set is only accessed if the address
+ * is in its trampoline, and then it is not being freed, because a CPU is in
+ * there. The mainline counterpart is the trampoline list in ftrace.c.
  */
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
@@ -35,17 +34,19 @@
 #define UNIT_SIZE	64
 #define CHUNK_SIZE	SZ_16K
 
-/* What /proc/kallsyms names as the module, as ftrace and kprobes do. */
+/*
+ * The module name shown by /proc/kallsyms, in the style of ftrace and kprobes.
+ */
 #define TEXT_MODULE	"__builtin__fhook"
 
 /**
- * struct text_chunk - some trampolines
- * @list: in text_chunks
- * @retired: for look-ups by address
- * @base: its memory
- * @num: how many units it has
- * @free: how many of them are free
- * @owners: the set that each unit belongs to, or NULL
+ * struct text_chunk - a chunk of memory for trampolines
+ * @list: link in text_chunks
+ * @retired: queue entry for the grace period of look-ups by address
+ * @base: address of the memory
+ * @num: number of units
+ * @free: number of free units
+ * @owners: set that each unit belongs to, or NULL
  */
 struct text_chunk {
 	struct list_head	list;
@@ -87,7 +88,7 @@ static struct text_chunk *chunk_alloc(unsigned long site, unsigned int size)
 	return chunk;
 }
 
-/* First unit of a run of free ones, or chunk->num. */
+/* The first unit of a free run, or chunk->num. */
 static unsigned int find_run(const struct text_chunk *chunk, unsigned int units)
 {
 	unsigned int i, run = 0;
@@ -125,13 +126,13 @@ static bool chunk_in_reach(const struct text_chunk *chunk, unsigned long site)
 }
 
 /**
- * fhook_text_alloc() - a place for the trampoline of a set
- * @set: the set; nobody finds it by address before fhook_text_write()
- * @site: address of a slot that is to reach it
- * @size: in bytes
+ * fhook_text_alloc() - allocate memory for the trampoline of a set
+ * @set: the set; look-ups by address do not find it before fhook_text_write()
+ * @site: address of a slot that must reach the trampoline
+ * @size: size in bytes
  *
- * Return: the place, or NULL. The set's text and size say so too; the size is
- * that of the place, which may be larger.
+ * Return: the address, or NULL. Also sets the set's text and size; the size is
+ * that of the allocation, which may be larger.
  */
 void *fhook_text_alloc(struct fhook_set *set, unsigned long site,
 		       unsigned int size)
@@ -167,7 +168,7 @@ static void text_name(const struct fhook_set *set, char *name, size_t size)
 	snprintf(name, size, "fhook_trampoline_%u", set->id);
 }
 
-/* Tell perf, which decodes traces with it, what is where. */
+/* Notify perf, which needs the code to decode traces. */
 static void announce(const struct fhook_set *set, bool gone)
 {
 	char name[KSYM_NAME_LEN];
@@ -182,8 +183,8 @@ static void announce(const struct fhook_set *set, bool gone)
 }
 
 /**
- * fhook_text_write() - put a trampoline in its place
- * @set: the set, with its place
+ * fhook_text_write() - write a trampoline to its memory
+ * @set: the set, with its memory
  * @code: the trampoline
  * @size: its length in bytes
  */
@@ -215,7 +216,7 @@ static void chunk_free(struct fhook_retired *retired)
 }
 
 /**
- * fhook_text_free() - give a place back
+ * fhook_text_free() - free the memory of a trampoline
  * @set: the set; nothing may be running in its trampoline
  *
  * The set itself must outlive an RCU grace period from here.
@@ -231,7 +232,7 @@ void fhook_text_free(struct fhook_set *set)
 	fhook_arch_text_clear(set->text, units * UNIT_SIZE);
 	take_units(chunk, (set->text - chunk->base) / UNIT_SIZE, units, NULL);
 
-	/* The first chunk stays: the next hook is never far. */
+	/* The first chunk stays: another hook is likely. */
 	if (chunk->free < chunk->num ||
 	    list_is_first(&chunk->list, &text_chunks))
 		return;
@@ -242,11 +243,10 @@ void fhook_text_free(struct fhook_set *set)
 }
 
 /**
- * fhook_text_find() - the set whose trampoline an address is in
+ * fhook_text_find() - find the set whose trampoline contains an address
  * @addr: any address
  *
- * May be called from any context with preemption disabled, or under
- * fhook_mutex.
+ * May be called from any context with preemption disabled, or under fhook_mutex.
  *
  * Return: the set, NULL if there is none.
  */
@@ -262,7 +262,7 @@ const struct fhook_set *fhook_text_find(unsigned long addr)
 }
 
 /**
- * is_fhook_trampoline() - is this address in a trampoline, or in a stub?
+ * is_fhook_trampoline() - check whether an address is in a trampoline or a stub
  * @addr: any address
  *
  * For __kernel_text_address(), like is_ftrace_trampoline(). Any context.
@@ -275,11 +275,11 @@ bool is_fhook_trampoline(unsigned long addr)
 }
 
 /**
- * fhook_address_lookup() - name an address in a trampoline, or in a stub
+ * fhook_address_lookup() - find the name of an address in a trampoline or a stub
  * @addr: any address
  * @size: set to the length of the trampoline in bytes
- * @offset: set to where in it the address is
- * @modname: set to what stands for its module
+ * @offset: set to the offset of @addr in it
+ * @modname: set to the name shown as its module
  * @name: set to its name, buffer of KSYM_NAME_LEN bytes
  *
  * For kallsyms, like ftrace_mod_address_lookup(). Any context.
@@ -308,12 +308,12 @@ int fhook_address_lookup(unsigned long addr, unsigned long *size,
 }
 
 /**
- * fhook_get_kallsym() - trampolines and blocks of stubs, one after the other
- * @num: which, from 0
+ * fhook_get_kallsym() - list trampolines and blocks of stubs
+ * @num: index, from 0
  * @value: set to its address
- * @type: set to the type that nm would give it
+ * @type: set to the symbol type that nm would print
  * @name: set to its name, buffer of KSYM_NAME_LEN bytes
- * @module_name: set to what stands for its module, MODULE_NAME_LEN bytes
+ * @module_name: set to the name shown as its module, MODULE_NAME_LEN bytes
  * @exported: set to 0
  *
  * For /proc/kallsyms, like ftrace_mod_get_kallsym().

@@ -30,7 +30,7 @@
 #include "span.h"
 #include "switch.h"
 
-/* The table that a position is in, counting all sites of all tables. */
+/* The table of a position, which counts all sites of all tables. */
 static struct fhook_table *table_at(loff_t pos, u32 *site)
 {
 	struct fhook_table *table;
@@ -47,7 +47,7 @@ static struct fhook_table *table_at(loff_t pos, u32 *site)
 }
 
 /**
- * struct walk - where a listing is
+ * struct walk - the position of a listing
  * @table: the table
  * @site: index in it
  */
@@ -108,7 +108,7 @@ static const struct seq_operations available_ops = {
 	.show	= available_show,
 };
 
-/* Move on to the first site in use at or behind a position. */
+/* Advance to the first site in use at or after a position. */
 static void *enabled_at(struct seq_file *m, loff_t *pos)
 {
 	struct walk *walk = walk_at(m, *pos);
@@ -143,7 +143,10 @@ static void *enabled_next(struct seq_file *m, void *v, loff_t *pos)
 	return enabled_at(m, pos);
 }
 
-/* A live patch leaves through ftrace's slot, and ours is never reached. */
+/*
+ * Calls of a live-patched function leave through ftrace's slot, and never reach
+ * ours.
+ */
 static void *bypassed_by(const struct fhook_table *table, u32 site)
 {
 	return klp_replacement(fhook_site_func(table, site));
@@ -242,7 +245,7 @@ static const struct file_operations enabled_fops = {
 	.release	= seq_release_private,
 };
 
-/* Hooks that are registered, and after them the tallies of others. */
+/* Registered hooks come first, then the tallies of other hooks. */
 static struct list_head *stat_first(struct seq_file *m)
 {
 	m->private = &fhook_hooks;
@@ -292,7 +295,7 @@ static unsigned int count_sites(const struct fhook_hook *hook)
 	return num;
 }
 
-/* Say why a hook may be hit less often than its functions are called. */
+/* Explain why a hook may have fewer hits than its functions have calls. */
 static void show_bypassed(struct seq_file *m, const struct fhook_hook *hook)
 {
 	struct fhook_span *span;
@@ -320,7 +323,7 @@ static void show_counts(struct seq_file *m, const char *name, unsigned int sites
 
 static int show_tally(struct seq_file *m, const struct fhook_tally *tally)
 {
-	/* The hook has been shown, with these counts. */
+	/* The hook has been shown, including these counts. */
 	if (tally->hooks)
 		return SEQ_SKIP;
 

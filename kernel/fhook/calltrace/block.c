@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calltrace: the trace block, memory that holds nothing but stubs.
+ * calltrace: the trace block, memory that holds only stubs.
  *
  * A block begins at a multiple of 64 KiB, and the stubs of a function lie in one
- * window of that size, so that what a processor writes about them is short. Where a
- * branch does not reach all of the kernel there are several blocks. They are filled
- * before anything leads there, made read-only and executable, and never written
- * again; they are freed when nobody can be running in them, see retire.c.
+ * window of that size, which keeps the processor's packets short. If a branch does not
+ * reach all of the kernel, there are several blocks. They are filled before anything
+ * leads to them, made read-only and executable, and never written again; they are
+ * freed when no CPU can be running in them, see retire.c.
  *
- * Blocks are made under fhook_mutex. Look-ups by address are for any context: they
+ * Blocks are made under fhook_mutex. Look-ups by address work in any context: they
  * walk all choices that have not been freed, see calltrace.h.
  */
 #include <linux/execmem.h>
@@ -26,18 +26,18 @@
 
 #define BLOCK_NAME	"calltrace_block"
 
-/* The most that perf can be told of at once. */
+/* The largest piece that perf accepts. */
 #define TEXT_POKE_SIZE	SZ_32K
 
 LIST_HEAD(calltrace_choices);
 
-/* How many stubs a function has: one for its entry, one for each exit. */
+/* The size of a function's stubs: one for its entry, one for each exit. */
 static u32 stubs_size(const struct calltrace_function *f)
 {
 	return (1 + f->exits) * CALLTRACE_STUB_SIZE;
 }
 
-/* Behind @used bytes, where does something of this size fit into one window? */
+/* The first offset at or after @used at which @size bytes fit into one window. */
 static u32 place(u32 used, u32 size)
 {
 	if (used / CALLTRACE_WINDOW == (used + size - 1) / CALLTRACE_WINDOW ||
@@ -59,7 +59,7 @@ static bool wants_stubs(const struct calltrace_function *f)
 	return !f->reason && !f->stub.block;
 }
 
-/* Enough for all functions that have none yet, and how many bytes that is. */
+/* The size of the stubs of all functions that have none yet. */
 static u32 size_of_rest(const struct calltrace_choice *choice, u32 context)
 {
 	const struct calltrace_function *f = choice->functions;
@@ -74,8 +74,8 @@ static u32 size_of_rest(const struct calltrace_choice *choice, u32 context)
 }
 
 /*
- * Within reach of all functions that belong to the same as @f and have no stubs yet,
- * or if that cannot be, of @f.
+ * Allocate within reach of all functions that are in the same object as @f and have no
+ * stubs yet, or, if that fails, within reach of @f.
  */
 static void *alloc_near(const struct calltrace_choice *choice,
 			const struct calltrace_function *f, u32 size)
@@ -124,7 +124,7 @@ block_alloc(const struct calltrace_choice *choice,
 	return block;
 }
 
-/* Give the functions that a block is in reach of their stubs. */
+/* Assign stubs to the functions within reach of a block. */
 static void take_places(struct calltrace_choice *choice,
 			struct calltrace_block *block)
 {
@@ -251,13 +251,14 @@ static int finish(struct calltrace_block *block, struct fhook_report *report)
 }
 
 /**
- * calltrace_blocks_make() - a stub for each entry and each exit
+ * calltrace_blocks_make() - make a stub for each entry and each exit
  * @choice: the functions and their exits
- * @report: says what went wrong
+ * @report: report of the error
  *
- * A function for which a stub would not reach far enough gets that as its reason.
+ * If a stub would not reach its function or target, the function gets that as its
+ * reason.
  *
- * Return: 0 or an error; then what was made is to be freed.
+ * Return: 0 or an error; the caller frees the blocks made so far.
  */
 int calltrace_blocks_make(struct calltrace_choice *choice,
 			  struct fhook_report *report)
@@ -282,7 +283,7 @@ int calltrace_blocks_make(struct calltrace_choice *choice,
 	return 0;
 }
 
-/* In pieces; what perf is told of is a change from nothing, or to nothing. */
+/* Announce the code in pieces, as a change from nothing, or to nothing. */
 static void announce_code(const struct calltrace_block *block, bool gone)
 {
 	unsigned int offset, len;
@@ -297,9 +298,9 @@ static void announce_code(const struct calltrace_block *block, bool gone)
 }
 
 /**
- * calltrace_blocks_announce() - tell perf, which decodes traces with it, what is where
- * @choice: whose
- * @gone: it is no longer
+ * calltrace_blocks_announce() - notify perf, which needs the code to decode traces
+ * @choice: choice with the blocks
+ * @gone: the blocks are being freed
  */
 void calltrace_blocks_announce(const struct calltrace_choice *choice, bool gone)
 {
@@ -317,8 +318,8 @@ void calltrace_blocks_announce(const struct calltrace_choice *choice, bool gone)
 }
 
 /**
- * calltrace_blocks_free() - free blocks that nobody runs in
- * @choice: whose
+ * calltrace_blocks_free() - free blocks in which no CPU is running
+ * @choice: choice with the blocks
  */
 void calltrace_blocks_free(struct calltrace_choice *choice)
 {
@@ -333,10 +334,10 @@ void calltrace_blocks_free(struct calltrace_choice *choice)
 }
 
 /**
- * struct found - what an address in a block belongs to
- * @choice: the choice, NULL if it is in no block
+ * struct found - result of looking up an address in the blocks
+ * @choice: the choice, NULL if the address is in no block
  * @block: the block
- * @offset: where in it, in bytes
+ * @offset: offset in the block, in bytes
  * @owner: as in &calltrace_block.owners
  */
 struct found {
@@ -346,7 +347,7 @@ struct found {
 	u32				owner;
 };
 
-/* Whose stub is this? From any context, with preemption disabled. */
+/* Find the stub of an address. Any context, with preemption disabled. */
 static struct found find(unsigned long addr)
 {
 	struct calltrace_choice *choice;
@@ -369,12 +370,12 @@ static struct found find(unsigned long addr)
 }
 
 /**
- * calltrace_is_stub() - is this address in a trace block?
+ * calltrace_is_stub() - check whether an address is in a trace block
  * @addr: any address
  *
  * Any context.
  *
- * Return: true if it is.
+ * Return: true if the address is in a trace block.
  */
 bool calltrace_is_stub(unsigned long addr)
 {
@@ -397,12 +398,12 @@ static const struct calltrace_function *function_of(const struct found *found)
 }
 
 /**
- * calltrace_goes_on() - where in its function does the stub of an entry lead?
+ * calltrace_goes_on() - resolve a stub of an entry to its function
  * @addr: any address
  *
  * Any context.
  *
- * Return: the address behind the slot, or @addr if it is of no such stub.
+ * Return: the address after the function's slot; @addr if it is not in such a stub.
  */
 unsigned long calltrace_goes_on(unsigned long addr)
 {
@@ -430,14 +431,14 @@ static const char *kind_name(const struct found *found)
 }
 
 /**
- * calltrace_address_lookup() - name the address of a stub
+ * calltrace_address_lookup() - find the name of a stub
  * @addr: any address
  * @size: set to the length of the stub in bytes
- * @offset: set to where in it the address is
+ * @offset: set to the offset of @addr in the stub
  * @name: set to its name, buffer of KSYM_NAME_LEN bytes
  *
- * The name is that of its function, so that a stack shows it; for what belongs to no
- * function, it is the block's. Any context, with preemption disabled.
+ * The name is that of the stub's function, so that stack traces show it; outside of
+ * stubs of functions, it is that of the block. Any context, with preemption disabled.
  *
  * Return: the length of the name, 0 if this is no stub.
  */
@@ -468,8 +469,8 @@ int calltrace_address_lookup(unsigned long addr, unsigned long *size,
 }
 
 /**
- * calltrace_get_kallsym() - the blocks, one after the other
- * @num: its number, from 0; reduced by how many blocks there are if it is not found
+ * calltrace_get_kallsym() - list the blocks
+ * @num: index, from 0; reduced by the number of blocks if it is not found
  * @value: set to its address
  * @name: set to its name, buffer of KSYM_NAME_LEN bytes
  *

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * calltrace: what its files share.
+ * calltrace: declarations that its files share.
  *
- *	chosen.c	which functions are traced, and which cannot be
- *	scan.c		where a function is left
+ *	chosen.c	selecting the functions to trace
+ *	scan.c		finding the exits of a function
  *	block.c		the trace block: memory of stubs, and their names
- *	switch.c	patching entries and exits, and taking it back
- *	context.c	stubs that say which task runs
- *	programs.c	what is traced of programs, through uhook
+ *	switch.c	patching entries and exits, and restoring them
+ *	context.c	stubs that announce the running task
+ *	programs.c	tracing of programs, through uhook
  *	tracefs.c	the files in tracefs' fhook/calltrace/
- *	arch/		instructions that leave a function, stubs
+ *	arch/		decoding of instructions that leave a function, stubs
  *
- * A choice is made whole when functions are chosen: it has its functions, their
- * exits, and blocks with a stub for each. Then it does not change until the next
- * one takes its place, but for what is patched and what has gone with a module. All
- * of it under fhook_mutex, except look-ups by address, which run anywhere: they walk
- * the choices without a lock. One that was given up stays among them until no task can
- * be in a stub of it, and is freed when no look-up can have it any more.
+ * A choice is made completely when functions are chosen: it has its functions, their
+ * exits, and blocks with a stub for each. After that it only changes by patching and
+ * when a module is unloaded, until another choice replaces it. All of it under
+ * fhook_mutex, except look-ups by address, which run in any context: they walk the
+ * choices without a lock. A replaced choice stays on the list until no task can be in
+ * one of its stubs, and is freed when no look-up can refer to it any more.
  *
- * A trace that is restricted to a block of jumps: steps S1 to S3 of "Method and device
- * for tracing the dynamic function call sequence of a program, based on hardware" (a
- * Chinese patent publication of 2023), in a kernel that runs.
+ * Restricting the trace to a block of jumps: steps S1 to S3 of "Method and device for
+ * tracing the dynamic function call sequence of a program, based on hardware" (a
+ * Chinese patent publication of 2023), for a running kernel.
  */
 #ifndef _FHOOK_CALLTRACE_H
 #define _FHOOK_CALLTRACE_H
@@ -34,14 +34,17 @@
 #include "../retire.h"
 #include "../sites.h"
 
-/* Processors leave out of a packet what addresses have in common above this. */
+/*
+ * Packets omit the part of an address above this size that is equal to the previous
+ * one.
+ */
 #define CALLTRACE_WINDOW	SZ_64K
 
 /**
- * enum calltrace_kind - what a stub stands for
- * @CALLTRACE_ENTRY: its function is entered
- * @CALLTRACE_EXIT: its function returns
- * @CALLTRACE_TAIL: its function goes on in another one, which returns for it
+ * enum calltrace_kind - the meaning of a stub
+ * @CALLTRACE_ENTRY: the function is entered
+ * @CALLTRACE_EXIT: the function returns
+ * @CALLTRACE_TAIL: the function continues in another one, which returns in its place
  */
 enum calltrace_kind {
 	CALLTRACE_ENTRY,
@@ -51,21 +54,21 @@ enum calltrace_kind {
 
 /**
  * enum calltrace_reason - why a function cannot be traced
- * @CALLTRACE_OK: it can
+ * @CALLTRACE_OK: the function can be traced
  * @CALLTRACE_INIT: its code is freed after init
  * @CALLTRACE_NAMELESS: kallsyms does not know where it ends
- * @CALLTRACE_UNKNOWN: it has an instruction that cannot be decoded, or returns in
- *	a way of its own
+ * @CALLTRACE_UNKNOWN: it has an instruction that cannot be decoded, or returns in a
+ *	way of its own
  * @CALLTRACE_INDIRECT: it jumps through a register or memory
  * @CALLTRACE_CONDITIONAL: it goes on in another function by a conditional jump
  * @CALLTRACE_NO_ROOM: there is no room for a jump where it is left
- * @CALLTRACE_OWNED: somebody else patches the instruction by which it is left
+ * @CALLTRACE_OWNED: someone else patches the instruction by which it is left
  * @CALLTRACE_KPROBE: a kprobe is in it
  * @CALLTRACE_ASIDE: a static branch or an exception leads out of it
- * @CALLTRACE_SHARED: it is left by code that another function has too
- * @CALLTRACE_FAR: a stub does not reach what it goes on in
+ * @CALLTRACE_SHARED: it is left by code that it shares with another function
+ * @CALLTRACE_FAR: a stub does not reach the function in which it goes on
  * @CALLTRACE_REDIRECTED: another function runs in its place
- * @CALLTRACE_REASONS: how many there are
+ * @CALLTRACE_REASONS: number of reasons
  */
 enum calltrace_reason {
 	CALLTRACE_OK,
@@ -85,13 +88,13 @@ enum calltrace_reason {
 };
 
 /**
- * enum calltrace_flow - where an instruction leads
- * @CALLTRACE_ON: to the next one, maybe after a call
- * @CALLTRACE_RETURN: to the caller
- * @CALLTRACE_JUMP: to its target
- * @CALLTRACE_BRANCH: to its target, or to the next one
- * @CALLTRACE_LEAVE: to a function that a register holds
- * @CALLTRACE_REFUSED: nobody can tell
+ * enum calltrace_flow - targets of an instruction
+ * @CALLTRACE_ON: the next instruction, possibly after a call
+ * @CALLTRACE_RETURN: the caller
+ * @CALLTRACE_JUMP: its target
+ * @CALLTRACE_BRANCH: its target or the next instruction
+ * @CALLTRACE_LEAVE: a function whose address is in a register
+ * @CALLTRACE_REFUSED: unknown
  */
 enum calltrace_flow {
 	CALLTRACE_ON,
@@ -103,12 +106,12 @@ enum calltrace_flow {
 };
 
 /**
- * struct calltrace_insn - an instruction
+ * struct calltrace_insn - a decoded instruction
  * @flow: where it leads
- * @target: of a jump or branch
+ * @target: target of a jump or branch
  * @len: its length in bytes
- * @room: how many bytes a jump may take in its place
- * @reason: why, if it is refused
+ * @room: number of bytes that a jump in its place may use
+ * @reason: reason for %CALLTRACE_REFUSED
  */
 struct calltrace_insn {
 	enum calltrace_flow	flow;
@@ -119,9 +122,9 @@ struct calltrace_insn {
 };
 
 /**
- * struct calltrace_stub - one jump of a block
- * @block: the block
- * @offset: where in it, in bytes
+ * struct calltrace_stub - location of a stub
+ * @block: the block that contains it
+ * @offset: offset in the block, in bytes
  */
 struct calltrace_stub {
 	struct calltrace_block	*block;
@@ -129,17 +132,17 @@ struct calltrace_stub {
 };
 
 /**
- * struct calltrace_function - a function that was chosen
- * @table: the table of its site, NULL once its module has gone
- * @site: the index of its site
+ * struct calltrace_function - a chosen function
+ * @table: table of its site, NULL after its module has been unloaded
+ * @site: index of its site
  * @func: its address
- * @object: index of what it belongs to, in &calltrace_choice.objects
- * @name: of a function of a module, which may outlive it; else NULL
- * @stub: of its entry
- * @exits: how many exits it has
- * @placed: how many of them have a stub
- * @reason: why it is not traced
- * @where: how far behind its entry the reason is, in bytes
+ * @object: index of its object in &calltrace_choice.objects
+ * @name: its name if it is in a module, which it may outlive; else NULL
+ * @stub: stub of its entry
+ * @exits: number of its exits
+ * @placed: number of its exits that have a stub
+ * @reason: reason why it is not traced
+ * @where: offset of the reason from its entry, in bytes
  */
 struct calltrace_function {
 	struct fhook_table	*table;
@@ -157,13 +160,13 @@ struct calltrace_function {
 /**
  * struct calltrace_exit - an instruction that leaves a function
  * @addr: its address
- * @target: where it leads, 0 for to the caller or where a register says
+ * @target: address to which it leads, 0 for the caller or an address in a register
  * @function: index of its function
- * @kind: what its stub stands for
- * @leaves: it leads where a register says
- * @name: of @target, if that is in a module, which may go; else NULL
+ * @kind: kind of its stub
+ * @leaves: it leads to an address in a register
+ * @name: name of @target if that is in a module, which may be unloaded; else NULL
  * @stub: its stub
- * @original: what was there before
+ * @original: the original bytes
  */
 struct calltrace_exit {
 	unsigned long		addr;
@@ -178,16 +181,15 @@ struct calltrace_exit {
 
 /**
  * struct calltrace_block - a range of stubs
- * @list: in &calltrace_choice.blocks
- * @base: its begin, at a multiple of %CALLTRACE_WINDOW
- * @size: in bytes
- * @memory: what was allocated for it
- * @memory_size: how much that is, in bytes
- * @context: where the stubs that say which task runs begin, and how long they are
- *	together; 0 if there are none
- * @code: while it is filled: what is to be there, else NULL
- * @owners: of each piece of %CALLTRACE_STUB_SIZE bytes: 1 + twice the index of a
- *	function, or 2 + twice that of an exit, or 0
+ * @list: link in &calltrace_choice.blocks
+ * @base: start address, a multiple of %CALLTRACE_WINDOW
+ * @size: size in bytes
+ * @memory: the allocation that contains it
+ * @memory_size: size of @memory in bytes
+ * @context: start and total size of the stubs that announce tasks; 0 if there are none
+ * @code: future contents, while the block is being filled; else NULL
+ * @owners: for each piece of %CALLTRACE_STUB_SIZE bytes: 1 + twice the index of a
+ *	function, 2 + twice the index of an exit, or 0
  */
 struct calltrace_block {
 	struct list_head	list;
@@ -203,8 +205,8 @@ struct calltrace_block {
 /**
  * struct calltrace_object - vmlinux, or a module
  * @name: its name
- * @build_id: by which its files are known
- * @build_id_size: how much of it there is, in bytes
+ * @build_id: identifier of its build
+ * @build_id_size: length of @build_id in bytes
  */
 struct calltrace_object {
 	char			name[MODULE_NAME_LEN];
@@ -213,19 +215,19 @@ struct calltrace_object {
 };
 
 /**
- * struct calltrace_choice - what is traced
- * @list: among the choices that have stubs which somebody may be in
- * @text: what the user wrote
- * @objects: what the functions are in
- * @num_objects: how many
- * @functions: them, by their addresses, module by module
- * @num_functions: how many
- * @exits: of those that can be traced, by their addresses
- * @num_exits: how many
- * @max_exits: how many there is room for
- * @blocks: their stubs
- * @pinned: something that could not be put back still leads there
- * @retired: for the grace periods
+ * struct calltrace_choice - a choice of functions to trace
+ * @list: link in calltrace_choices, as long as a task may be in one of its stubs
+ * @text: patterns as written by the user
+ * @objects: objects that contain the functions
+ * @num_objects: number of objects
+ * @functions: chosen functions, sorted by address, module by module
+ * @num_functions: number of functions
+ * @exits: exits of the functions that can be traced, sorted by address
+ * @num_exits: number of exits
+ * @max_exits: allocated size of @exits
+ * @blocks: list of the blocks with their stubs
+ * @pinned: a slot or exit that could not be restored still leads to a stub
+ * @retired: queue entry for the grace periods
  */
 struct calltrace_choice {
 	struct list_head		list;
@@ -246,7 +248,7 @@ extern struct list_head calltrace_choices;
 extern struct calltrace_choice *calltrace_chosen;
 extern bool calltrace_enabled;
 
-/* By the linker. */
+/* Defined by the linker. */
 extern const char __start_notes[];
 extern const char __stop_notes[];
 #ifdef CONFIG_HAVE_STATIC_CALL_INLINE
@@ -254,7 +256,7 @@ extern struct static_call_site __start_static_call_sites[];
 extern struct static_call_site __stop_static_call_sites[];
 #endif
 
-/* Not a module that is just coming, of which others prepare what is patched. */
+/* Not a module that is being loaded, whose text others still prepare. */
 static inline bool calltrace_is_live(const struct fhook_table *table)
 {
 	return !table->mod || table->mod->state == MODULE_STATE_LIVE;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calltrace: which functions are traced.
+ * calltrace: selecting the functions to trace.
  *
- * A user writes names and globs, as for a hook, and with a '!' before it what is to
- * be left out of them. The functions are looked at, and what can be traced gets its
- * stubs, before anything of the choice that was in force is given up: what cannot be
- * resolved changes nothing. Modules that are loaded later are not traced, for the
- * processor has been told where the block is.
+ * A user writes names and globs, as for a hook; a leading '!' excludes functions.
+ * The functions are scanned, and those that can be traced get their stubs, before
+ * the previous choice is given up: if anything fails, nothing changes. Functions of
+ * modules that are loaded later are not traced, because the processor already has
+ * the address of the block.
  *
  * Under fhook_mutex.
  */
@@ -45,7 +45,7 @@ static const char *const reasons[CALLTRACE_REASONS] = {
 };
 
 /**
- * calltrace_reason_text() - why a function cannot be traced
+ * calltrace_reason_text() - describe a reason for not tracing a function
  * @reason: the reason
  *
  * Return: a sentence, without a full stop.
@@ -73,7 +73,7 @@ static void free_choice(struct fhook_retired *retired)
 	kfree(choice);
 }
 
-/* Nobody is in its stubs any more: when no look-up finds it either, it is free. */
+/* No CPU is in the choice's stubs; free it when no look-up refers to it any more. */
 static void hide_choice(struct fhook_retired *retired)
 {
 	struct calltrace_choice *choice =
@@ -92,8 +92,8 @@ static int no_memory(struct fhook_report *report)
 }
 
 /*
- * Of what the user wrote, the words that begin with '!', or the others, without
- * comments. Words stay where they were, so that what is said of them can be shown.
+ * Keep only the words of a user that begin with '!', or only the others, without
+ * comments. Words keep their offsets, so that errors can point at them.
  */
 static char *words_of(const char *text, bool excluded)
 {
@@ -123,7 +123,7 @@ static char *words_of(const char *text, bool excluded)
 	return words;
 }
 
-/* What is written, as a filter; NULL if there is nothing of that kind. */
+/* Parse the words of one kind as a filter; NULL if there are none. */
 static struct fhook_filter *filter_of(const char *text, bool excluded,
 				      struct fhook_report *report)
 {
@@ -281,7 +281,7 @@ out:
 	return err;
 }
 
-/* Only what has nothing that leads there may go. */
+/* A choice may be freed only if nothing leads to it any more. */
 static void give_up(struct calltrace_choice *choice)
 {
 	calltrace_blocks_announce(choice, true);
@@ -290,11 +290,11 @@ static void give_up(struct calltrace_choice *choice)
 }
 
 /**
- * calltrace_choose() - choose the functions that are traced
- * @text: names and globs, with a '!' before what is left out; nothing for none
- * @report: says what went wrong
+ * calltrace_choose() - choose the functions to trace
+ * @text: names and globs; a leading '!' excludes; empty for no functions
+ * @report: report of the error
  *
- * Return: 0, or an error, and then nothing has changed. -EBUSY while tracing.
+ * Return: 0, or an error, in which case nothing has changed; -EBUSY while tracing.
  */
 int calltrace_choose(const char *text, struct fhook_report *report)
 {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calltrace: stubs that say which task runs.
+ * calltrace: stubs that announce the running task.
  *
- * A processor's trace is one for each CPU. So that calls belong to tasks, also where
- * the trace does not name them, the id of a task that a CPU turns to is spelled by
- * calling stubs: first which turn of the task this is, by which its pieces from
- * several CPUs can be put in order without clocks, then the id, byte by byte, without
- * leading zeroes. Each byte of each place has a stub of its own. Idle tasks have id 0
- * and belong to their CPU. Turns are counted for each task from when tracing was
- * enabled, so that its first piece is known.
+ * Each CPU has its own trace. To attribute calls to tasks, even if the trace does not
+ * name them, a CPU that switches to a task spells the task's id by calling stubs:
+ * first the number of the task's turn, by which the decoder can order the task's
+ * pieces from several CPUs without clocks, then the id, byte by byte, without leading
+ * zeroes. Each value of each byte has a stub of its own. Idle tasks have id 0 and
+ * belong to their CPU. Turns of a task are counted since tracing was enabled, so that
+ * its first piece is known.
  *
- * Stubs are called from the scheduler with interrupts off. The choice cannot go
- * meanwhile: the tracepoint is left, and waited for, before it may. The count of a
- * task is written by the CPU that turns to it, or runs it, with interrupts off.
+ * The scheduler calls the stubs with interrupts off. The choice cannot be freed in
+ * the meantime: the tracepoint is unregistered and waited for first. The counter of a
+ * task is written by the CPU that switches to it, or runs it, with interrupts off.
  */
 #include <linux/err.h>
 #include <linux/sched.h>
@@ -26,22 +26,25 @@
 
 #define VALUES		256
 
-/* In the order of their stubs; the last is called last. */
+/* Bytes in the order in which their stubs are called. */
 static const char *const places[] = { "turn", "task2", "task1", "task0" };
 
 enum { TURN, TASK2, TASK1, TASK0 };
 
-/* Where the stubs begin, while the scheduler calls them. */
+/* Address of the first stub, while the scheduler calls them. */
 static unsigned long context_base;
 
-/* Nothing is said, though the scheduler asks. */
+/* The tracepoint is registered, but no stubs are called. */
 static bool paused;
 
-/* Counts how often tracing was enabled, above the low byte, which is of tasks. */
+/*
+ * Counts how often tracing was enabled, above the low byte, which counts a task's
+ * turns.
+ */
 static u32 began;
 
 /**
- * calltrace_context_size() - how long these stubs are together
+ * calltrace_context_size() - total size of the stubs that announce tasks
  *
  * Return: the length in bytes.
  */
@@ -56,7 +59,7 @@ static unsigned long stub_offset(unsigned int place, u8 value)
 }
 
 /**
- * calltrace_context_write() - write these stubs to the begin of a block
+ * calltrace_context_write() - write the stubs to the start of a block
  * @block: the block, which is not executable yet
  */
 void calltrace_context_write(struct calltrace_block *block)
@@ -77,7 +80,7 @@ static void call_stub(unsigned int place, u8 value)
 	stub();
 }
 
-/* 0 is the first, and 1 comes after 255. */
+/* The first turn is 0, and 1 follows 255. */
 static u8 next_turn(struct task_struct *task)
 {
 	u32 since = READ_ONCE(began);
@@ -113,11 +116,11 @@ static void spell_current(void *unused)
 }
 
 /**
- * calltrace_context_begin() - say from now on who runs, and at once who does now
- * @choice: whose stubs to call
- * @report: says what went wrong
+ * calltrace_context_begin() - announce tasks, beginning with the current ones
+ * @choice: choice with the stubs
+ * @report: report of the error
  *
- * May be called again, to count turns from the begin of another recording.
+ * May be called again to count turns from the start of another recording.
  *
  * Return: 0 or an error.
  */
@@ -131,7 +134,7 @@ int calltrace_context_begin(struct calltrace_choice *choice,
 
 	if (!block)
 		return 0;
-	/* Not 0, which is of tasks that had no turn yet. */
+	/* Never 0, which is the value of tasks that had no turn yet. */
 	WRITE_ONCE(began, began + VALUES ?: VALUES);
 	if (!context_base) {
 		context_base = (unsigned long)block->base;
@@ -149,19 +152,19 @@ int calltrace_context_begin(struct calltrace_choice *choice,
 }
 
 /**
- * calltrace_context_pause() - say nothing until calltrace_context_begin()
+ * calltrace_context_pause() - pause announcements until calltrace_context_begin()
  *
- * What a recorder that begins meanwhile sees is counted anew then, and all of it.
+ * A recorder that starts during the pause sees all turns, counted from 0.
  */
 void calltrace_context_pause(void)
 {
 	WRITE_ONCE(paused, true);
-	/* Nobody is in the middle of a context any more. */
+	/* No CPU is in the middle of an announcement any more. */
 	tracepoint_synchronize_unregister();
 }
 
 /**
- * calltrace_context_end() - say it no more
+ * calltrace_context_end() - stop announcing tasks
  */
 void calltrace_context_end(void)
 {
@@ -174,9 +177,9 @@ void calltrace_context_end(void)
 }
 
 /**
- * calltrace_context_show() - print these stubs for the map
- * @m: where to
- * @block: the block that has them
+ * calltrace_context_show() - print the stubs that announce tasks for the map
+ * @m: output
+ * @block: block with the stubs
  */
 void calltrace_context_show(struct seq_file *m,
 			    const struct calltrace_block *block)

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calltrace: what is traced of programs, the file fhook/calltrace/programs in tracefs.
+ * calltrace: tracing of programs, the file fhook/calltrace/programs in tracefs.
  *
  *	PATH [@ADDRESS] OFFSET...
  *
- * is a program: instructions of a file, given by offsets, by which functions are entered
- * and left. Each goes by way of a stub of its own, the n-th by that at the n-th place of
- * a block at ADDRESS, which is the same in all processes. It takes effect at once, in
- * processes that run and in those that start later. What an offset is, entry or exit,
- * and of what function, is for the tool that disassembles the file to know.
+ * describes a program: the offsets in a file of instructions by which functions are entered
+ * and left. Each instruction has a stub of its own, the n-th at the n-th place of a block
+ * at ADDRESS, which is the same in all processes. A line takes effect at once, in running
+ * processes and in those that start later. The tool that disassembles the file knows
+ * whether an offset is an entry or an exit, and of which function.
  *
- * Opening the file with O_TRUNC ends it for all programs; a write adds those of its
- * lines, which have to be whole, or fails and changes nothing, and the kernel's log says
- * why. What is read can be written again.
+ * Opening the file with O_TRUNC ends tracing of all programs. A write adds its lines, which
+ * have to be complete, or fails and changes nothing; the kernel log has the reason. The
+ * contents can be written back.
  *
- * A process keeps the stubs that it was given. So a block that nobody says an address for
- * has one that was not given before, or the one that the same offsets of the same file had.
- * Each is chosen at random, so that whoever sees one in his own process does not know those
- * of other programs; all are where no sanitizer has its shadow memory.
+ * A process keeps its stubs. So if no address is given for a block, the kernel chooses one
+ * that was not used before, or the one that the same offsets of the same file had. It is
+ * chosen at random, so that the address in one process does not reveal those of other
+ * programs, and outside of the sanitizers' shadow memory.
  *
- * The list of programs changes with programs_lock held.
+ * programs_lock protects the list of programs.
  */
 #define pr_fmt(fmt) "fhook: calltrace: " fmt
 
@@ -46,17 +46,17 @@
 #include "../../trace/trace_fhook.h"
 #include "calltrace.h"
 
-/* A path, and offsets of 64 bits in hexadecimal. */
+/* A path, and 64-bit offsets in hexadecimal. */
 #define MAX_TEXT	(PATH_MAX + UHOOK_STUBS_MAX * 19)
 
 /**
- * struct program - a file of which something is traced
- * @list: in the list of all
- * @name: how it was called
+ * struct program - a traced program file
+ * @list: link in the list of programs
+ * @name: path as written
  * @path: the file
  * @ops: the hook
- * @points: its points
- * @nr: how many
+ * @points: points of the hook
+ * @nr: number of points
  */
 struct program {
 	struct list_head	list;
@@ -68,11 +68,11 @@ struct program {
 };
 
 /**
- * struct given - an address that was given to a program
- * @list: in the list of all
- * @what: a hash of the name and the offsets
- * @nr: how many offsets
- * @address: the block's
+ * struct given - an address that was assigned to a program
+ * @list: link in the list of addresses
+ * @what: hash of the path and the offsets
+ * @nr: number of offsets
+ * @address: address of the block
  */
 struct given {
 	struct list_head	list;
@@ -174,7 +174,7 @@ static char *next_word(char **text)
 
 static int parse(struct program *p, char *text)
 {
-	/* There cannot be more offsets than every second byte. */
+	/* Each offset takes at least two bytes of text. */
 	size_t most = min_t(size_t, strlen(text) / 2 + 1, UHOOK_STUBS_MAX);
 	char *word = next_word(&text);
 	int err;
@@ -208,7 +208,7 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* One place cannot have two stubs. */
+/* An instruction cannot have two stubs. */
 static int check_twice(const struct program *p)
 {
 	loff_t *offsets = kvmalloc_array(p->nr, sizeof(*offsets), GFP_KERNEL);
@@ -256,7 +256,7 @@ static u64 hash_of(const struct program *p)
 	return hash;
 }
 
-/* A quarter of what programs have is free in most of them. */
+/* Most programs leave this quarter of the address space free. */
 static unsigned long random_block(void)
 {
 	unsigned long all = min_t(unsigned long, TASK_SIZE_MAX, BIT(48));
@@ -264,7 +264,7 @@ static unsigned long random_block(void)
 	return ALIGN(all / 4, SZ_1G) + ALIGN_DOWN(get_random_long() % (all / 8), CALLTRACE_WINDOW);
 }
 
-/* Has one that was given, or that somebody asked for, anything in a range? */
+/* Does an assigned or requested block overlap a range? */
 static bool is_given(unsigned long address, unsigned long size)
 {
 	const struct given *given;
@@ -278,7 +278,7 @@ static bool is_given(unsigned long address, unsigned long size)
 	return program_at(address, size);
 }
 
-/* The same for the same: processes may have it. */
+/* Assign the same address to the same line, because processes may still have the block. */
 static int choose_address(struct program *p)
 {
 	u64 what = hash_of(p);
@@ -354,7 +354,7 @@ static struct program *make_program(char *line)
 	return p;
 }
 
-/* Lines of text, without those that say nothing. */
+/* Parse lines of text, except comments and blank lines. */
 static int make_programs(char *text, struct list_head *made)
 {
 	struct program *p;
@@ -384,7 +384,7 @@ static void remove_programs(struct list_head *from)
 	}
 }
 
-/* All, or none: what is then to be removed is still, or again, in @made. */
+/* Add all programs or none; @made then has the programs to be freed. */
 static int add_programs(struct list_head *made)
 {
 	struct list_head *last;
@@ -478,7 +478,7 @@ static int programs_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Half an offset would be another one. */
+/* A partial offset would be taken for another one. */
 static bool has_whole_lines(const char *text, size_t len)
 {
 	return !len || (text[len - 1] == '\n' && !memchr(text, '\0', len));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calltrace: where a function is left.
+ * calltrace: finding the exits of a function.
  *
- * All code of a function is decoded: from its first byte to where the next symbol
- * begins, and what the compiler has put aside of it, which is found by the jumps,
+ * All code of a function is decoded: from its first byte to the next symbol, and the
+ * parts that the compiler has placed elsewhere, which are found through the jumps,
  * static branches and exception fixups that lead there. Returns are exits, jumps to
- * anywhere else are tail calls. If one instruction leaves no doubt only for who knows
- * the source, the function is not traced, and it is said why: nothing is guessed.
+ * anywhere else are tail calls. If an instruction is not understood with certainty,
+ * the function is not traced, and the reason is recorded: nothing is guessed.
  *
- * Under fhook_mutex, so that the modules that are looked at cannot go; and under
- * text_mutex, so that nobody is writing what is read.
+ * Under fhook_mutex, so that modules cannot be unloaded during a scan; and under
+ * text_mutex, so that the scanned text is not being written.
  */
 #include <linux/err.h>
 #include <linux/extable.h>
@@ -26,33 +26,35 @@
 #include "../function.h"
 #include "calltrace.h"
 
-/* More than a function has in practice: its own, and what was put aside. */
+/* More parts than functions have in practice. */
 #define MAX_PARTS	8
 
-/* The most that is moved aside into a veneer. */
+/* The most instructions that linkers move into a veneer. */
 #define VENEER_INSNS	2
 
 /**
  * struct label - an instruction that is patched between jump, call and no-op
  * @code: its address
- * @target: where it jumps, or will; 0 for a static call
+ * @target: target of its jump; 0 for a static call
  */
 struct label {
 	unsigned long	code;
 	unsigned long	target;
 };
 
-/* While functions are chosen: static branches and calls of vmlinux and modules. */
+/*
+ * Static branches and calls of vmlinux and modules, while functions are being chosen.
+ */
 static struct label *labels;
 static unsigned int num_labels;
 
 /**
- * struct scan - a function that is being decoded
- * @choice: what it belongs to
- * @index: which of its functions
- * @parts: its code
- * @num: how many parts have been found
- * @padded: there are exits which are shorter than a jump
+ * struct scan - the function that is being decoded
+ * @choice: choice of the function
+ * @index: index of the function
+ * @parts: address ranges of its code
+ * @num: number of parts found so far
+ * @padded: there are exits that are shorter than a jump
  */
 struct scan {
 	struct calltrace_choice	*choice;
@@ -119,7 +121,7 @@ static unsigned int num_branches(const struct module *mod)
 }
 
 /**
- * calltrace_labels_begin() - list what others patch: static branches and calls
+ * calltrace_labels_begin() - collect static branches and static calls
  *
  * Return: 0 or -ENOMEM.
  */
@@ -149,7 +151,7 @@ int calltrace_labels_begin(void)
 }
 
 /**
- * calltrace_labels_end() - forget them
+ * calltrace_labels_end() - free the collected instructions
  */
 void calltrace_labels_end(void)
 {
@@ -182,9 +184,9 @@ static bool in_parts(const struct scan *scan, unsigned long addr)
 
 #ifdef CONFIG_DYNAMIC_FTRACE
 /*
- * What kallsyms counts to a function ends where the next symbol begins. In front of
- * that there may be data of the next function, and a function that lost its name to
- * another one of that name: both are told by ftrace's record of it.
+ * For kallsyms, a function ends at the next symbol. Before that there may be data of
+ * the next function, or a function that lost its name to another one of the same name;
+ * ftrace's records show both.
  */
 static unsigned long code_end(unsigned long start, unsigned long end)
 {
@@ -221,7 +223,7 @@ static bool add_part(struct scan *scan, unsigned long addr)
 	return true;
 }
 
-/* Is this what the compiler has put aside of a function? It is no function. */
+/* Is this a part of a function that the compiler has placed elsewhere? */
 static bool is_cold(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN];
@@ -236,8 +238,8 @@ static bool is_cold(unsigned long addr)
 }
 
 /*
- * A way to another place: true if that is in this function, perhaps in a part of it
- * that is only found now.
+ * Is the target of a jump in this function, perhaps in a part that is found by this
+ * jump?
  */
 static bool is_inside(struct scan *scan, unsigned long target)
 {
@@ -246,8 +248,8 @@ static bool is_inside(struct scan *scan, unsigned long target)
 }
 
 /*
- * Does a jump lead to a veneer, an instruction or two that linkers move aside and that
- * are followed by the way back? (Erratum 843419 of Cortex-A53.) No call leads there.
+ * Does a jump lead to a veneer: an instruction or two that linkers move elsewhere,
+ * followed by a jump back (erratum 843419 of Cortex-A53)? No call leads there.
  */
 static bool comes_back(const struct scan *scan, unsigned long target, unsigned long back)
 {
@@ -271,7 +273,7 @@ static bool comes_back(const struct scan *scan, unsigned long target, unsigned l
 	return false;
 }
 
-/* The first that is at or behind an address. */
+/* The first label at or after an address. */
 static const struct label *label_from(unsigned long addr)
 {
 	unsigned int low = 0, high = num_labels, mid;
@@ -287,7 +289,7 @@ static const struct label *label_from(unsigned long addr)
 	return low < num_labels ? &labels[low] : NULL;
 }
 
-/* Where static branches and exceptions lead to is in the function that has them. */
+/* The targets of static branches and exception fixups belong to the function. */
 static int follow_aside(struct scan *scan, unsigned long addr)
 {
 	const struct label *label = label_from(addr);
@@ -304,7 +306,7 @@ static int follow_aside(struct scan *scan, unsigned long addr)
 	return 0;
 }
 
-/* Other owners of text, who write to what they own when they like. */
+/* Other owners of text may write to it at any time. */
 static bool is_owned(unsigned long addr)
 {
 	void *first = (void *)addr, *last = first + CALLTRACE_EXIT_SIZE - 1;
@@ -315,7 +317,8 @@ static bool is_owned(unsigned long addr)
 }
 
 /**
- * calltrace_has_kprobe() - is a kprobe here, other than one by ftrace?
+ * calltrace_has_kprobe() - check whether a kprobe, other than one by ftrace, is at an
+ * address
  * @addr: the address
  *
  * Return: true if there is.
@@ -330,7 +333,7 @@ bool calltrace_has_kprobe(unsigned long addr)
 	return p && !kprobe_ftrace(p);
 }
 
-/* What is in a module has to be named while it is there. */
+/* Names of functions in modules must be copied while the module is loaded. */
 static int name_target(struct calltrace_exit *exit)
 {
 	char name[KSYM_NAME_LEN];
@@ -425,7 +428,7 @@ static int scan_part(struct scan *scan, const struct fhook_range *part,
 	int err;
 
 	for (addr = part->start; addr < part->end; addr += insn.len) {
-		/* What hooks have made of it leads nowhere else. */
+		/* The jump or call in a slot comes from hooks and is not an exit. */
 		if (addr == slot) {
 			insn.len = FHOOK_SLOT_SIZE;
 			continue;
@@ -442,7 +445,7 @@ static int scan_part(struct scan *scan, const struct fhook_range *part,
 	return 0;
 }
 
-/* Does a branch of the function lead between the bytes that a jump would take? */
+/* Does a branch of the function lead between the bytes that a jump would replace? */
 static bool is_entered_inside(const struct scan *scan, unsigned int first,
 			      unsigned long target)
 {
@@ -459,8 +462,8 @@ static bool is_entered_inside(const struct scan *scan, unsigned int first,
 }
 
 /*
- * Instructions that are shorter than a jump were followed by nothing that anybody
- * should run into, but it has to be looked at whether somebody jumps there.
+ * The bytes after an instruction that is shorter than a jump should never be executed;
+ * check that no branch leads there.
  */
 static int check_room(struct scan *scan, unsigned int first)
 {
@@ -489,10 +492,10 @@ static void forget_exits(struct calltrace_choice *choice, unsigned int first)
 
 /**
  * calltrace_scan() - find the exits of a function
- * @choice: gets them
+ * @choice: choice that gets the exits
  * @function: index of the function, which gets a reason if it cannot be traced
  *
- * Return: 0, also if it cannot be traced, or -ENOMEM.
+ * Return: 0, even if the function cannot be traced, or -ENOMEM.
  */
 int calltrace_scan(struct calltrace_choice *choice, unsigned int function)
 {
@@ -507,7 +510,7 @@ int calltrace_scan(struct calltrace_choice *choice, unsigned int function)
 	}
 
 	mutex_lock(&text_mutex);
-	/* Parts are added meanwhile. */
+	/* The scan may add parts. */
 	for (i = 0; i < scan.num && !err; i++)
 		err = scan_part(&scan, &scan.parts[i],
 				fhook_site_addr(f->table, f->site));
@@ -530,7 +533,7 @@ static int compare_exits(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Who shares an exit with another function is refused, and so is the other. */
+/* If two functions share an exit, refuse both. */
 static void refuse_shared(struct calltrace_choice *choice)
 {
 	struct calltrace_function *f;
@@ -549,8 +552,8 @@ static void refuse_shared(struct calltrace_choice *choice)
 }
 
 /**
- * calltrace_exits_drop() - forget the exits of functions that cannot be traced
- * @choice: whose
+ * calltrace_exits_drop() - remove the exits of functions that cannot be traced
+ * @choice: choice with the exits
  */
 void calltrace_exits_drop(struct calltrace_choice *choice)
 {
@@ -566,8 +569,8 @@ void calltrace_exits_drop(struct calltrace_choice *choice)
 }
 
 /**
- * calltrace_exits_sort() - put exits in the order of their addresses
- * @choice: whose; it loses those of functions that share them
+ * calltrace_exits_sort() - sort exits by address
+ * @choice: choice with the exits; functions that share exits lose theirs
  */
 void calltrace_exits_sort(struct calltrace_choice *choice)
 {

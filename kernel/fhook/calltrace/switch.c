@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calltrace: patching the entries and exits of what was chosen, and back.
+ * calltrace: patching the entries and exits of chosen functions, and restoring them.
  *
- * Entries are slots: a transaction lets them go on in their stubs, and hooks on them
- * stay. Exits are instructions that fhook does not own; each is compared with what it
- * was when it was looked at, and only if all are the same they are patched. Exits are
- * patched before the entries and go back after them, so that what is entered by a
- * stub is left by one. What is in a stub meanwhile leaves it to where it would have
- * gone; the stubs stay until another choice takes the place of this one.
+ * Entries are slots: a transaction redirects them to their stubs, and their hooks
+ * stay. Exits are instructions that fhook does not own; each is compared with its
+ * contents at the time of the scan, and they are patched only if all are the same.
+ * Exits are patched before the entries and restored after them, so that every call
+ * entered through a stub is left through one. A task that is in a stub at that time
+ * leaves it normally; the stubs stay until another choice replaces this one.
  *
- * Under fhook_mutex. is_reserved() and the others that look addresses up may be called
- * from anywhere.
+ * Under fhook_mutex. is_reserved() and the other look-ups by address may be called from
+ * any context.
  */
 #define pr_fmt(fmt) "fhook: calltrace: " fmt
 
@@ -33,7 +33,7 @@ static unsigned long site_stub(const struct calltrace_function *f, bool trace)
 	return trace ? calltrace_stub_addr(&f->stub) : 0;
 }
 
-/* Somebody may have redirected one since functions were chosen. */
+/* A function may have been redirected since functions were chosen. */
 static int check_entries(const struct calltrace_choice *choice,
 			 struct fhook_report *report)
 {
@@ -97,7 +97,7 @@ static int check_exits(const struct calltrace_choice *choice,
 	return 0;
 }
 
-/* One that is not written yet, or would write more than its own instruction. */
+/* A kprobe may not be written yet, or may overwrite more than its own instruction. */
 static int check_kprobes(const struct calltrace_choice *choice,
 			 struct fhook_report *report)
 {
@@ -118,7 +118,7 @@ static int check_kprobes(const struct calltrace_choice *choice,
 	return 0;
 }
 
-/* Of a table, or all. What somebody else has written meanwhile stays. */
+/* Patch the exits of one table, or of all. Bytes that others have changed stay. */
 static void patch_exits(const struct calltrace_choice *choice,
 			const struct fhook_table *table, bool trace)
 {
@@ -140,7 +140,7 @@ static int change_exits(const struct calltrace_choice *choice,
 {
 	int err = 0;
 
-	/* In this order, as whoever stops all CPUs has to take them. */
+	/* In this order, which stopping all CPUs requires. */
 	cpus_read_lock();
 	mutex_lock(&text_mutex);
 	if (trace)
@@ -154,7 +154,7 @@ static int change_exits(const struct calltrace_choice *choice,
 	return err;
 }
 
-/* What somebody else has overwritten meanwhile may lead to a stub for ever. */
+/* Text that someone else has overwritten may lead to a stub forever. */
 static void pin(struct calltrace_choice *choice, unsigned long addr)
 {
 	pr_err("%pS is not what call tracing left there, and stays; so do the stubs\n",
@@ -162,7 +162,7 @@ static void pin(struct calltrace_choice *choice, unsigned long addr)
 	choice->pinned = true;
 }
 
-/* A breakpoint that a debugger has put there, it takes away again. */
+/* A debugger removes its breakpoint by itself. */
 static bool entry_is_lost(const struct calltrace_function *f)
 {
 	const struct fhook_set *set = xa_load(&f->table->used, f->site);
@@ -177,7 +177,7 @@ static void look_for_lost(struct calltrace_choice *choice)
 	const struct calltrace_function *f = choice->functions;
 	const struct calltrace_exit *exit = choice->exits;
 
-	/* Nobody is half-way through writing something there. */
+	/* Wait for others who are writing there. */
 	guard(mutex)(&text_mutex);
 
 	for (; f < choice->functions + choice->num_functions; f++) {
@@ -246,11 +246,12 @@ static int switch_on(struct calltrace_choice *choice,
 }
 
 /**
- * calltrace_switch() - begin or end to send calls through the block
- * @on: which
- * @report: says what went wrong
+ * calltrace_switch() - start or stop sending calls through the block
+ * @on: true to start
+ * @report: report of the error
  *
- * Return: 0 or an error. Off may fail for want of memory, and everything is as it was.
+ * Return: 0 or an error. Stopping may fail for lack of memory; nothing has changed
+ * then.
  */
 int calltrace_switch(bool on, struct fhook_report *report)
 {
@@ -280,7 +281,7 @@ static void forget(const struct fhook_table *table)
 	if (calltrace_enabled)
 		change_exits(calltrace_chosen, table, false, NULL);
 
-	/* Those that were given up are still found by look-ups. */
+	/* Look-ups still find replaced choices. */
 	list_for_each_entry(choice, &calltrace_choices, list) {
 		for (f = choice->functions;
 		     f < choice->functions + choice->num_functions; f++) {
@@ -290,7 +291,7 @@ static void forget(const struct fhook_table *table)
 	}
 }
 
-/* The last exit that begins at or before an address, or NULL. */
+/* The last exit at or before an address, or NULL. */
 static const struct calltrace_exit *
 last_exit(const struct calltrace_choice *choice, unsigned long addr)
 {

@@ -2,16 +2,16 @@
 /*
  * calltrace: the directory fhook/calltrace/ in tracefs.
  *
- *	functions	names and globs of what is traced, '!' before what is not; read: a
- *			function a line, as comments those that cannot be traced
- *	block		address and size of what the processor is to trace, a range a line
- *	map		what each stub stands for
+ *	functions	names and globs of functions to trace, '!' excludes; when read: a
+ *			function per line, those that cannot be traced as comments
+ *	block		address and size of each range that the processor has to trace
+ *	map		the meaning of each stub
  *	enable		1 while calls go through the block
- *	programs	the same of programs; see programs.c
+ *	programs	traced programs; see programs.c
  *
- * What is written to functions takes the place of what was there, or with O_APPEND is
- * added to it, and takes effect write by write; a write that fails changes nothing, and
- * error_log says why. All under fhook_mutex.
+ * A write to functions replaces the previous choice, or adds to it with O_APPEND, and
+ * takes effect write by write; a write that fails changes nothing, and error_log has the
+ * reason. All under fhook_mutex.
  */
 #define pr_fmt(fmt) "fhook: calltrace: " fmt
 
@@ -30,19 +30,19 @@
 #include "../switch.h"
 #include "calltrace.h"
 
-/* The most that may be written: every function of a large kernel, by name. */
+/* A limit for writes: every function of a large kernel, by name. */
 #define MAX_TEXT	SZ_4M
 
 /**
- * struct chosen_file - functions that are being written
- * @lock: of the rest, for two who write at once; outside of fhook_mutex
- * @text: all that this open has written
- * @len: how much that is, in bytes
- * @done: how much of it is in force
- * @replace: it takes the place of what was in force when it was opened
+ * struct chosen_file - an open file with functions that are being written
+ * @lock: serializes concurrent writes through one open file; taken outside of fhook_mutex
+ * @text: all text that was written through this open file
+ * @len: length of @text in bytes
+ * @done: length of the part of @text that has taken effect
+ * @replace: the text replaces the choice that existed when the file was opened
  */
 struct chosen_file {
-	struct mutex	lock;	/* those who write at once */
+	struct mutex	lock;	/* serializes concurrent writes */
 	char		*text;
 	size_t		len;
 	size_t		done;
@@ -144,7 +144,7 @@ static int too_long(void)
 	return -E2BIG;
 }
 
-/* What is in force, and behind it, at @begin, what is written. */
+/* Join the present patterns and the new ones, which start at @begin. */
 static char *joined(const char *old, const char *new, size_t *begin)
 {
 	size_t new_len = strlen(new);
@@ -165,7 +165,7 @@ static char *joined(const char *old, const char *new, size_t *begin)
 	return text;
 }
 
-/* Put what has been written up to a place in force. */
+/* Apply the text up to a given length. */
 static int choose(struct chosen_file *chosen, size_t len)
 {
 	struct fhook_report report = {};
@@ -179,7 +179,7 @@ static int choose(struct chosen_file *chosen, size_t len)
 	guard(mutex)(&fhook_mutex);
 	choice = calltrace_chosen;
 	chosen->text[len] = '\0';
-	/* What was written before is in force, and so it is with what was there. */
+	/* Text of earlier writes has taken effect, and is part of the present choice. */
 	from = chosen->text + chosen->done;
 	text = joined(choice && !(chosen->replace && !chosen->done) ?
 		      choice->text : NULL, from, &begin);
@@ -189,7 +189,10 @@ static int choose(struct chosen_file *chosen, size_t len)
 
 	err = calltrace_choose(text, &report);
 	if (err) {
-		/* What concerns all of it concerns what has been written. */
+		/*
+		 * Errors that concern the whole choice are attributed to the written
+		 * text.
+		 */
 		trace_fhook_log_error("fhook_calltrace",
 				      report.offset ? text : text + begin, &report);
 		pr_err("%s\n", report.text);
@@ -201,7 +204,7 @@ static int choose(struct chosen_file *chosen, size_t len)
 	return err;
 }
 
-/* Behind the last word that has certainly ended, or before a comment that has not. */
+/* The end of the last complete word, or the start of an incomplete comment. */
 static size_t whole_words(const struct chosen_file *chosen)
 {
 	size_t len = chosen->len, line = len, i;
@@ -247,7 +250,7 @@ static ssize_t functions_write(struct file *file, const char __user *buf,
 	if (!err)
 		return count;
 
-	/* Nor is a word that an earlier write has begun. */
+	/* Also drop an incomplete word of an earlier write. */
 	chosen->len = chosen->done;
 
 	return err;
@@ -269,7 +272,9 @@ static int functions_release(struct inode *inode, struct file *file)
 	if (!(file->f_mode & FMODE_WRITE))
 		return seq_release(inode, file);
 
-	/* What has no newline behind it; or nothing at all, which chooses nothing. */
+	/*
+	 * Apply a last word without a newline; or an empty text, which chooses nothing.
+	 */
 	if (chosen->len > chosen->done)
 		choose(chosen, chosen->len);
 	else if (!chosen->text && chosen->replace)
@@ -366,7 +371,7 @@ static void show_exit(struct seq_file *m, const struct calltrace_choice *choice,
 	seq_putc(m, '\n');
 }
 
-/* Position 0 is the head, then there are the functions, and then the exits. */
+/* Position 0 is the head; functions and exits follow. */
 static void *map_at(loff_t pos)
 {
 	const struct calltrace_choice *choice = calltrace_chosen;
@@ -451,7 +456,7 @@ static ssize_t enable_write(struct file *file, const char __user *buf,
 	bool on, pause;
 	int err;
 
-	/* 2: nothing says yet who runs. */
+	/* 2: do not announce tasks yet. */
 	pause = !kstrtouint_from_user(buf, len, 10, &number) && number == 2;
 	on = pause;
 	err = pause ? 0 : kstrtobool_from_user(buf, len, &on);
