@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What fhook's trampoline templates and the code that copies them agree on, in
- * every architecture. The templates are assembly, cut into pieces; a table at
- * their end, in the order of the architecture's enum fhook_piece_id, says where
- * each piece is.
+ * The interface between fhook's trampoline templates and the code that copies
+ * them, for every architecture. The templates are assembly, cut into pieces; a
+ * table at their end, in the order of the architecture's enum fhook_piece_id, has
+ * the location of each piece.
  */
 #ifndef _ASM_GENERIC_FHOOK_PIECES_H
 #define _ASM_GENERIC_FHOOK_PIECES_H
 
 /*
- * preempt_count as <linux/preempt.h> lays it out, which assembly cannot read;
- * the architecture's fhook.c checks that they are the same.
+ * The layout of preempt_count in <linux/preempt.h>, which assembly cannot read;
+ * the architecture's fhook.c checks that both are the same.
  */
 #define FHOOK_SOFTIRQ_SHIFT	8
 #define FHOOK_SOFTIRQ_OFFSET	0x00000100
@@ -18,12 +18,15 @@
 #define FHOOK_HARDIRQ_MASK	0x000f0000
 #define FHOOK_NMI_MASK		0x00f00000
 
-/* fhook_guard: a bit a context; softirq, interrupt and NMI are this, doubled. */
+/*
+ * fhook_guard has one bit per context: task, softirq, interrupt and NMI, from the
+ * lowest.
+ */
 #define FHOOK_GUARD_TASK	1
 
 /*
- * Where struct fhook_frame has what trampolines write; frame.c checks it. The size
- * and the word for who has declined are written as one.
+ * Offsets in struct fhook_frame of the members that trampolines write; frame.c
+ * checks them. The size and the bits of declined exits are written by one store.
  */
 #define FHOOK_FRAME_RET		0
 #define FHOOK_FRAME_KEY		8
@@ -60,7 +63,7 @@ struct fhook_piece {
 extern const struct fhook_piece fhook_pieces[];
 void fhook_caller(void);
 
-/* What a function returns to whose exit is hooked, as fhook_caller enters it. */
+/* The return address of a function with a hooked exit, set by fhook_caller. */
 void fhook_return(void);
 void fhook_regs_return(void);
 

@@ -49,13 +49,13 @@ struct task_struct;
  * typedef fhook_entry_t - callback at the entry of a hooked function
  * @ops: the ops that was registered
  * @ip: address of the hooked function (of its first byte, as kallsyms has it)
- * @parent_ip: the return address as it is found, which may be that of a return
- *	hook, of fhook or of another tracer; fhook_regs_get_parent() has the caller
+ * @parent_ip: return address as found, which fhook or another tracer may have
+ *	replaced; fhook_regs_get_parent() returns the caller
  * @fregs: the registers at entry, see the fhook_regs_*() accessors
- * @data: storage of this call, NULL unless the ops asks for some
+ * @data: storage of this call, NULL unless the ops requests some
  *
- * Runs with preemption disabled and with fhook's recursion guard of this
- * context held, unless the ops says %FHOOK_FL_UNGUARDED. Must not sleep.
+ * Runs with preemption disabled and with fhook's recursion guard of this context
+ * held, unless the ops has %FHOOK_FL_UNGUARDED. Must not sleep.
  *
  * Return: 0, or another value to decline the exit callback of this call, as a
  * non-zero return of an fprobe entry handler does.
@@ -68,31 +68,31 @@ typedef int (*fhook_entry_t)(struct fhook_ops *ops, unsigned long ip,
  * typedef fhook_exit_t - callback at the return of a hooked function
  * @ops: the ops that was registered
  * @ip: address of the hooked function
- * @ret_ip: the address in the caller at which it goes on, also where other
- *	tracers have taken over the same return
- * @fregs: the registers at the return: the return value can be read and changed
- * @data: storage of this call, as the entry callback left it, which finds it
- *	undefined; NULL if the ops asks for none
+ * @ret_ip: address in the caller at which the call continues, even if other tracers
+ *	have replaced the return address
+ * @fregs: registers at the return: the return value can be read and changed
+ * @data: storage of this call, with the contents written by the entry callback,
+ *	which finds it uninitialized; NULL if the ops requests none
  *
  * Runs with preemption disabled and with fhook's recursion guard of this context
  * held. Must not sleep. Called exactly once for each call of the entry callback
- * that did not decline it, except for functions that never return and for what
- * returns after the ops was unregistered, or while fhook is switched off.
+ * that did not decline it, except for functions that never return, and for calls
+ * that return after the ops was unregistered or while fhook is switched off.
  */
 typedef void (*fhook_exit_t)(struct fhook_ops *ops, unsigned long ip,
 			     unsigned long ret_ip, struct fhook_regs *fregs,
 			     void *data);
 
 /**
- * enum fhook_ops_flags - what an ops asks for
- * @FHOOK_FL_REGS: save a full &struct pt_regs, so that fhook_get_regs()
- *	returns it (ftrace: FTRACE_OPS_FL_SAVE_REGS)
+ * enum fhook_ops_flags - options of an ops
+ * @FHOOK_FL_REGS: save a full &struct pt_regs, so that fhook_get_regs() returns it
+ *	(ftrace: FTRACE_OPS_FL_SAVE_REGS)
  * @FHOOK_FL_UNGUARDED: the callback takes care of recursion and of preemption
- *	itself (ftrace: FTRACE_OPS_FL_RECURSION not set). A set of hooks goes
- *	without the guard only when all of its ops say so.
- * @FHOOK_FL_LOOSE: a pattern that matches nothing is no error, for it may match
- *	in a module to come, or have matched in one that has gone; to be used
- *	with fhook_check_filter() when the user writes the pattern
+ *	itself (ftrace: FTRACE_OPS_FL_RECURSION not set). A set of hooks has no
+ *	guard only if all of its ops have this flag.
+ * @FHOOK_FL_LOOSE: a pattern without a match is no error, because it may match in a
+ *	module that is loaded later, or have matched in one that was unloaded; use
+ *	it together with fhook_check_filter() if the user writes the pattern
  */
 enum fhook_ops_flags {
 	FHOOK_FL_REGS		= BIT(0),
@@ -101,8 +101,8 @@ enum fhook_ops_flags {
 };
 
 /**
- * enum fhook_error - what went wrong, for a program
- * @FHOOK_ERR_NONE: nothing
+ * enum fhook_error - kinds of errors, for programs
+ * @FHOOK_ERR_NONE: no error
  * @FHOOK_ERR_OFF: fhook is switched off, by fhook=off or tracefs' fhook/enabled
  * @FHOOK_ERR_OPS: the ops is incomplete, or has flags that do not exist
  * @FHOOK_ERR_BUSY: the ops is registered already, or is still being retired
@@ -110,17 +110,17 @@ enum fhook_ops_flags {
  * @FHOOK_ERR_PATTERN: the pattern is malformed
  * @FHOOK_ERR_OFFSET: the pattern names a function and an offset in it
  * @FHOOK_ERR_NO_FUNCTION: no function has this name or matches this glob
- * @FHOOK_ERR_CLONES: no function has this name, but the compiler's clones or parts
- *	of it do, with a suffix
+ * @FHOOK_ERR_CLONES: no function has this name, but clones or parts of it made by
+ *	the compiler do, with a suffix
  * @FHOOK_ERR_NO_SLOT: the function exists, but has no slot (notrace, noinstr,
  *	assembly, or part of fhook itself)
- * @FHOOK_ERR_BYTES: the site does not hold what fhook left there
+ * @FHOOK_ERR_BYTES: the site does not have the bytes that fhook wrote
  * @FHOOK_ERR_NO_MEMORY: an allocation failed
  * @FHOOK_ERR_NO_ROOM: no trampoline memory within reach of the site
- * @FHOOK_ERR_TOO_MANY: no trampoline has room for so many hooks
+ * @FHOOK_ERR_TOO_MANY: no trampoline has room for this number of hooks
  * @FHOOK_ERR_REDIRECT: a redirect leads nowhere, to itself or in a circle
- * @FHOOK_ERR_TAKEN: somebody else replaces this function
- * @FHOOK_ERR_TASK: a task is inside a function that is to be replaced
+ * @FHOOK_ERR_TAKEN: someone else has redirected this function
+ * @FHOOK_ERR_TASK: a task is inside a function that is to be redirected
  */
 enum fhook_error {
 	FHOOK_ERR_NONE,
@@ -143,13 +143,13 @@ enum fhook_error {
 };
 
 /**
- * struct fhook_report - where a failed call says what failed, and where
- * @error: what, for a program
- * @offset: where in the filter string (or, if that is at fault, in the notfilter
- *	string), in bytes, for %FHOOK_ERR_PATTERN, %FHOOK_ERR_OFFSET,
+ * struct fhook_report - description of a failed call
+ * @error: kind of the error, for programs
+ * @offset: position in the filter string (or the notfilter string, if the error is
+ *	there), in bytes, for %FHOOK_ERR_PATTERN, %FHOOK_ERR_OFFSET,
  *	%FHOOK_ERR_NO_FUNCTION, %FHOOK_ERR_CLONES and %FHOOK_ERR_NO_SLOT
- * @addr: the site or function, if it is about one, else 0
- * @text: a sentence for a person, without a newline
+ * @addr: address of the site or function concerned, else 0
+ * @text: sentence for a person, without a newline
  */
 struct fhook_report {
 	enum fhook_error	error;
@@ -160,11 +160,11 @@ struct fhook_report {
 
 /**
  * struct fhook_tally - counts that outlive the registrations of an ops
- * @name: names them in tracefs' fhook/stat while no ops with them is registered
+ * @name: name shown in tracefs' fhook/stat while no ops with this tally is
+ *	registered
  *
- * What the ops with this tally have counted stays in fhook/stat from
- * fhook_tally_add() to fhook_tally_remove(), as counts of kprobe events do in
- * kprobe_profile.
+ * The counts of all ops with this tally stay in fhook/stat from fhook_tally_add()
+ * to fhook_tally_remove(), like those of kprobe events in kprobe_profile.
  */
 struct fhook_tally {
 	const char		*name;
@@ -177,28 +177,27 @@ struct fhook_tally {
 
 /**
  * struct fhook_ops - one user's hook
- * @entry: called at the entry of each hooked function; may be NULL if @exit is
- *	not
- * @exit: called when it returns, or NULL. The task keeps the return address
- *	meanwhile; a call for which it has no room is counted as missed, and
- *	neither callback sees it
- * @data_size: bytes of each call's own that travel from @entry to @exit, at most
+ * @entry: called at the entry of each hooked function; may be NULL if @exit is not
+ * @exit: called when the function returns, or NULL. The task keeps the return
+ *	address until then; a call for which it has no room is counted as missed,
+ *	and neither callback is called
+ * @data_size: number of bytes carried from @entry to @exit of each call, at most
  *	%FHOOK_MAX_DATA
- * @name: names the hook in tracefs, in the log and in reports; must stay
- *	valid until the ops has been unregistered
- * @private: for the user
- * @priority: ops of one function run from the highest priority to the lowest,
- *	and in the order of their registration where it is equal
- * @flags: of &enum fhook_ops_flags
- * @report: if not NULL, a call that fails fills it and leaves the log alone;
- *	if NULL, the same sentence goes to the log
+ * @name: name of the hook in tracefs, in the log and in reports; must stay valid
+ *	until the ops has been unregistered
+ * @private: free for the user
+ * @priority: ops of one function run from the highest priority to the lowest; ops
+ *	of equal priority run in the order of their registration
+ * @flags: values of &enum fhook_ops_flags
+ * @report: if not NULL, a failing call fills it and writes nothing to the log; if
+ *	NULL, the sentence goes to the log
  * @tally: keeps the counts of this ops when it is unregistered, or NULL
  *
- * While it is registered, only @private and @report may be changed. The owner
- * keeps the ops in place until it has been unregistered: for
- * fhook_unregister() until that returns, for fhook_unregister_async() until
- * its callback has run. The superset of &struct fprobe: filters, registration
- * by address and by symbol, per-ops miss counts (in tracefs' fhook/stat).
+ * While the ops is registered, only @private and @report may be changed. The ops
+ * must stay allocated until it has been unregistered: for fhook_unregister() until
+ * that returns, for fhook_unregister_async() until its callback has run. A superset
+ * of &struct fprobe: filters, registration by address and by symbol, per-ops miss
+ * counts (in tracefs' fhook/stat).
  */
 struct fhook_ops {
 	fhook_entry_t		entry;
@@ -214,17 +213,17 @@ struct fhook_ops {
 	struct fhook_hook	*hook;
 };
 
-/* The most that one call may carry from its entry to its exit, in bytes. */
+/* The maximum of &fhook_ops.data_size, in bytes. */
 #define FHOOK_MAX_DATA		256
 
 /**
- * typedef fhook_done_t - called when an ops is out of use
- * @ops: the ops; it may be freed or registered again from here on
+ * typedef fhook_done_t - called when an ops is no longer in use
+ * @ops: the ops; it may be freed or registered again from this point on
  *
- * Until it is called, the ops is not to be registered again, not even by who
- * finds that it could be. Runs in a work item and may sleep, but must not wait
- * for fhook, nor take a lock under which others do: event_mutex and
- * trace_types_lock are such.
+ * Until this is called, the ops must not be registered again, even if registration
+ * would succeed. Runs in a work item and may sleep, but must not wait for fhook,
+ * nor take a lock under which others wait for fhook, such as event_mutex and
+ * trace_types_lock.
  */
 typedef void (*fhook_done_t)(struct fhook_ops *ops);
 
@@ -232,17 +231,17 @@ typedef void (*fhook_done_t)(struct fhook_ops *ops);
 
 #include <asm/fhook.h>
 
-/* What a skipped function is replaced by: it returns, and does nothing else. */
+/* Runs instead of a skipped function: returns, and does nothing else. */
 void fhook_just_return(void);
 
 /**
  * fhook_regs_skip() - return from the hooked function instead of running it
  * @fregs: the registers at a site, in an entry callback
- * @val: what it returns
+ * @val: the return value
  *
- * Other hooks of the function are called as if it had run, and exit callbacks
- * get @val. Whoever skips a function answers for all that it should have done:
- * locks, references, output through pointers. In the kernel, only functions
+ * Other hooks of the function are called as if it had run, and exit callbacks get
+ * @val. The caller is responsible for all effects that the function should have
+ * had: locks, references, output through pointers. In the kernel, only functions
  * marked ALLOW_ERROR_INJECTION() are known to be safe to skip.
  */
 static __always_inline void
@@ -253,12 +252,12 @@ fhook_regs_skip(struct fhook_regs *fregs, unsigned long val)
 }
 
 /**
- * fhook_regs_get_arg() - an integer argument
+ * fhook_regs_get_arg() - read an integer argument
  * @fregs: the registers at a site
- * @n: which, from 0
+ * @n: index of the argument, from 0
  *
- * Return: the argument, 0 if it does not travel in a register, and in an exit
- * callback, when they have been used for other things.
+ * Return: the argument; 0 if it is not passed in a register, and in an exit
+ * callback, where the registers have been reused.
  */
 static __always_inline unsigned long
 fhook_regs_get_arg(struct fhook_regs *fregs, unsigned int n)
@@ -271,8 +270,8 @@ fhook_regs_get_arg(struct fhook_regs *fregs, unsigned int n)
 /**
  * fhook_regs_set_arg() - change an integer argument
  * @fregs: the registers at a site
- * @n: which, from 0; nothing happens if it does not travel in a register, or in
- *	an exit callback
+ * @n: index of the argument, from 0; nothing happens if it is not passed in a
+ *	register, or in an exit callback
  * @val: the new value
  */
 static __always_inline void
@@ -308,9 +307,10 @@ DECLARE_PER_CPU(unsigned int, fhook_guard);
 /* For the rest of the kernel: module loader, unwinder, other owners of text. */
 
 /*
- * A task dies of an oops, perhaps in a callback: do not refuse all others after
- * it. To be called while it cannot leave the CPU that it was in the callback on; if
- * it can, it was in none, and the guard of any CPU that it is on is clear.
+ * A task dies of an oops, perhaps in a callback: release the guard, so that later
+ * calls are not refused. Must be called while the task cannot leave the CPU on
+ * which it was in the callback; if it can, it was in none, and the guard of any CPU
+ * that it is on is clear.
  */
 static inline void fhook_task_dead(void)
 {

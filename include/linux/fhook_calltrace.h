@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fhook: what unwinders ask about the stubs of call tracing.
+ * fhook: queries of unwinders about the stubs of call tracing.
  *
- * A task that is in the stub of an entry, or has its address on the stack, is on its way
- * into a function of which nothing is on the stack yet: a call has not been made, as to a
- * trampoline, but a jump.
+ * A task that is in the stub of an entry, or has its address on the stack, is about to
+ * enter a function of which no address is on the stack yet: the function's slot has
+ * jumped to the stub, whereas it calls a trampoline.
  */
 #ifndef _LINUX_FHOOK_CALLTRACE_H
 #define _LINUX_FHOOK_CALLTRACE_H

@@ -2,8 +2,8 @@
 /*
  * fhook: redirecting functions, which is what live patches are made of.
  *
- * A table says which functions are replaced by which; one call puts all of it in
- * force, and another takes it back:
+ * A table lists functions and their replacements; one call installs all redirects,
+ * and another removes them:
  *
  *	static struct fhook_redirect table[] = {
  *		{ .func = "cmdline_proc_show", .replacement = my_cmdline_show },
@@ -20,10 +20,10 @@
  *	...
  *	fhook_restore(&patch);
  *
- * A replaced function is left by its first instructions, with a jump: what called
- * it calls the replacement, with the same arguments. Copies of the function that
- * the compiler made, inlined into others, are not replaced. Hooks of the function
- * are called as before, and then the replacement.
+ * The first instructions of a redirected function jump to the replacement, which
+ * gets the same arguments. Copies of the function that the compiler has inlined into
+ * others are not redirected. Hooks of the function are called as before, followed by
+ * the replacement.
  *
  * The mainline counterpart is <linux/livepatch.h>.
  */
@@ -38,12 +38,12 @@
 struct fhook_table;
 
 /**
- * struct fhook_redirect - one function, and what runs instead of it
- * @func: its name; where several functions have it, "name,2" is the second of
- *	them in the order of kallsyms (livepatch: old_name and old_sympos)
- * @module: the module that it is in, as lsmod has it, NULL for the kernel. It need
- *	not be loaded: whenever it is, the function is redirected before its init
- *	runs
+ * struct fhook_redirect - a function and its replacement
+ * @func: name of the function; if several functions have it, "name,2" is the second
+ *	of them in the order of kallsyms (livepatch: old_name and old_sympos)
+ * @module: name of its module, as shown by lsmod; NULL for the kernel. The module
+ *	need not be loaded: whenever it is, the function is redirected before the
+ *	module's init runs
  * @replacement: the function that runs instead, of the same type
  */
 struct fhook_redirect {
@@ -59,30 +59,30 @@ struct fhook_redirect {
 };
 
 /**
- * enum fhook_patch_flags - what a patch asks for
- * @FHOOK_PATCH_CONSISTENT: put the whole table in force, and take it back, at one
- *	moment, when no task is inside a function that it replaces (or in a
- *	replacement). Needs reliable stack traces, which x86_64 has. What modules
- *	bring later is redirected before it has run.
+ * enum fhook_patch_flags - options of a patch
+ * @FHOOK_PATCH_CONSISTENT: install and remove the whole table at one moment, when no
+ *	task is inside a redirected function (or a replacement). Needs reliable stack
+ *	traces, which x86_64 has. Functions of modules that are loaded later are
+ *	redirected before they have run.
  */
 enum fhook_patch_flags {
 	FHOOK_PATCH_CONSISTENT	= BIT(0),
 };
 
 /**
- * struct fhook_patch - redirects that are put in force together
- * @name: names it in tracefs, in the log and in reports
- * @owner: the module that has it, NULL if it is built in. It may have
- *	replacements, and calls fhook_restore() before it goes; other modules that
- *	have some are held. Without reliable stack traces, as on arm64, a module with
- *	replacements stays loaded for ever
+ * struct fhook_patch - redirects that are installed together
+ * @name: name of the patch in tracefs, in the log and in reports
+ * @owner: module of the patch, NULL if it is built in. It may contain replacements,
+ *	and calls fhook_restore() before it is unloaded; other modules with
+ *	replacements are held. Without reliable stack traces, as on arm64, a module
+ *	with replacements stays loaded forever
  * @redirects: the table
- * @num: how many there are
- * @flags: of &enum fhook_patch_flags
- * @report: if not NULL, a call that fails fills it and leaves the log alone
+ * @num: number of redirects
+ * @flags: values of &enum fhook_patch_flags
+ * @report: if not NULL, a failing call fills it and writes nothing to the log
  *
- * From the call of fhook_redirect() until that has failed, or fhook_restore() has
- * returned 0, all of it stays in place and only @report may be changed. The
+ * From the call of fhook_redirect() until it has failed, or fhook_restore() has
+ * returned 0, the patch must stay allocated, and only @report may be changed. The
  * counterparts are struct klp_patch and struct klp_func.
  */
 struct fhook_patch {

@@ -2,17 +2,15 @@
 /*
  * uhook: hooks on programs, and user probes without the single step
  *
- * A hook, struct uhook_ops, is called in the kernel where programs come to an
- * instruction, or does its work in the program, without any exception if that can
- * be.
+ * A hook, struct uhook_ops, calls a handler in the kernel whenever a program reaches
+ * an instruction, or does its work in the program, without any exception if possible.
  *
- * After the consumers of a uprobe have run, the task goes on in a slot: a copy
- * of the probed instruction and a jump behind the original, in a mapping of
- * the process named [uhook]. A hit is one exception, for every user of
- * uprobes and without their asking. What follows is what the rest of the
- * kernel needs to know so that nobody ever sees an address in a slot: such an
- * address means the site while the copy has not run, and the instruction
- * behind the site once it has.
+ * After the consumers of a uprobe have run, the task continues in a slot: a copy of
+ * the probed instruction and a jump to the instruction after the original, in a
+ * mapping of the process named [uhook]. A hit takes one exception, for every user of
+ * uprobes, without a change to them. The rest of the kernel uses the functions below
+ * to make sure that no one sees an address in a slot: such an address means the site
+ * as long as the copy has not run, and the next instruction after it has run.
  */
 #ifndef _LINUX_UHOOK_H
 #define _LINUX_UHOOK_H
@@ -33,14 +31,14 @@ struct uprobe_consumer;
 struct vm_area_struct;
 
 /**
- * enum uhook_kind - how a hit of a uprobe ended
- * @UHOOK_STEPPED: by a single step of a copy, with a second exception
- * @UHOOK_EMULATED: the kernel did what the instruction does
- * @UHOOK_BOOSTED: in a slot
- * @UHOOK_USER: in a body, which ran handlers in the program
- * @UHOOK_INTERRUPTED: in a slot, but a signal came before the copy had run, and
- *	it was stepped instead; counted as boosted as well
- * @UHOOK_KINDS: how many kinds there are
+ * enum uhook_kind - outcome of a hit of a uprobe
+ * @UHOOK_STEPPED: the task single-stepped a copy, with a second exception
+ * @UHOOK_EMULATED: the kernel emulated the instruction
+ * @UHOOK_BOOSTED: the task continued in a slot
+ * @UHOOK_USER: the task continued in a body, which ran handlers in the program
+ * @UHOOK_INTERRUPTED: the task continued in a slot, but a signal came before the copy
+ *	had run, and the instruction was stepped instead; also counted as boosted
+ * @UHOOK_KINDS: number of outcomes
  */
 enum uhook_kind {
 	UHOOK_STEPPED,
@@ -52,10 +50,10 @@ enum uhook_kind {
 };
 
 /**
- * struct uhook_lookup - when a uprobe was looked up
- * @gone: how many uprobes had gone by then whose address has the same hash
- * @unmapped: how often probed text had been unmapped in the address space
- * @valid: whether that is known, and what is found is to be remembered
+ * struct uhook_lookup - state of the counters at the look-up of a uprobe
+ * @gone: number of removed uprobes whose address has the same hash
+ * @unmapped: number of times that probed text was unmapped in the address space
+ * @valid: the counters are known, and the result may be remembered
  */
 struct uhook_lookup {
 	long	gone;
@@ -64,13 +62,13 @@ struct uhook_lookup {
 };
 
 /**
- * enum uhook_user - what a hook does in the program, without the kernel
+ * enum uhook_user - work of a hook in the program, without the kernel
  * @UHOOK_USER_NONE: nothing
- * @UHOOK_USER_COUNT: it counts its hits
- * @UHOOK_USER_RECORD: it records them, for the kernel to read later
- * @UHOOK_USER_CODE: it runs code of the hook's owner, which is copied
- * @UHOOK_USER_FUNCTION: it runs a function of a file that the process has mapped
- * @UHOOK_USER_STUB: it goes by way of a stub, for a processor's trace to see
+ * @UHOOK_USER_COUNT: count hits
+ * @UHOOK_USER_RECORD: record hits, for the kernel to read later
+ * @UHOOK_USER_CODE: run a copy of code provided by the hook's owner
+ * @UHOOK_USER_FUNCTION: run a function of a file that the process has mapped
+ * @UHOOK_USER_STUB: pass through a stub, for a processor's trace
  */
 enum uhook_user {
 	UHOOK_USER_NONE,
@@ -82,14 +80,14 @@ enum uhook_user {
 };
 
 /**
- * struct uhook_record - a hit that a program has recorded
- * @time: when, in nanoseconds of sched_clock()
- * @pid: the thread, as the first namespace numbers it; 0 if it is not known
- * @tgid: its process; 0 if that is not known
- * @site: the address of the instruction
- * @sp: the stack pointer there
- * @args: the registers that were chosen
- * @stack: the words at @sp, if they were asked for; those of the next page are 0
+ * struct uhook_record - a hit recorded by a program
+ * @time: time of the hit, in nanoseconds of sched_clock()
+ * @pid: thread, as numbered in the initial PID namespace; 0 if unknown
+ * @tgid: process of the thread; 0 if unknown
+ * @site: address of the instruction
+ * @sp: stack pointer at the site
+ * @args: values of the selected registers
+ * @stack: words at @sp, if requested; those in the next page are 0
  */
 struct uhook_record {
 	u64		time;
@@ -105,10 +103,11 @@ struct inode;
 
 /**
  * struct uhook_point - an instruction of a file
- * @inode: the file, which the owner keeps, with its mount, while registered
- * @offset: of the instruction, in bytes; at the boundary of one
- * @ref_ctr_offset: of the counter of its users (USDT's semaphore) in the file,
- *	in bytes, or 0
+ * @inode: the file, which the owner holds, with its mount, while the hook is
+ *	registered
+ * @offset: offset of the instruction, in bytes; must be at the start of an instruction
+ * @ref_ctr_offset: offset in the file of the counter of users (USDT semaphore), in
+ *	bytes, or 0
  */
 struct uhook_point {
 	struct inode	*inode;
@@ -120,13 +119,13 @@ struct uhook_attachment;
 struct uhook_hits;
 struct uhook_ops;
 
-/* Called when a hook that was unregistered is gone: uhook_unregister_async(). */
+/* Called when an unregistered hook is no longer in use: uhook_unregister_async(). */
 typedef void (*uhook_gone_t)(struct uhook_ops *ops, const struct uhook_hits *hits);
 
-/* How long the code of a handler may be, in bytes. */
+/* Maximum length of a handler's code, in bytes. */
 #define UHOOK_CODE_MAX	2048
 
-/* How many stubs a hook may have. */
+/* Maximum number of stubs of a hook. */
 #define UHOOK_STUBS_MAX	65536
 
 /**
@@ -134,47 +133,44 @@ typedef void (*uhook_gone_t)(struct uhook_ops *ops, const struct uhook_hits *hit
  * @handler: called in the kernel at each hit, or NULL; see below
  * @ret_handler: called in the kernel when a function that was hit at its entry
  *	returns, or NULL; @func is the address of the entry
- * @filter: says for which address spaces the hook is meant, or NULL for all; may
- *	be called at any time; when it answers otherwise than before, uhook_apply()
- * @user: what happens in the program
- * @record: for @UHOOK_USER_RECORD, called for each record, some time later: every
- *	10 ms, when the process ends, and before the hook is gone; in the context of
- *	some task, with locks of uhook held, inside of which it may neither call
- *	uhook nor touch memory of programs or their mmap lock. Where the kernel records
- *	in the program's stead, it is called at the hit, maybe by several at once
- * @regs: which registers are recorded, as offsets in struct pt_regs
- * @nr_regs: how many
- * @stack: whether the words at the stack pointer are, too
- * @code: for @UHOOK_USER_CODE, a function that runs wherever it is, and calls none
- *	outside; see uhook_gate.h
- * @code_size: its length, in bytes, up to UHOOK_CODE_MAX
- * @function: for @UHOOK_USER_FUNCTION, where it begins
- * @stubs: for @UHOOK_USER_STUB, the address of the stub of the first point; those of
- *	the others follow, UHOOK_STUB_SIZE bytes apart. A multiple of the size of a
- *	page, where processes have nothing, and never had other stubs. Points have to
- *	be where a function is entered or left: on arm64, IP0 or IP1 changes there
- * @no_vectors: whether code or function leave vector registers alone
- * @in_body: whether the breakpoint for @handler goes where the site jumps to, and
- *	not into the text, after the first hit in a process
- * @private: the owner's
- * @attachment: uhook's; NULL when not registered
- * @leaving: uhook's; earlier registrations whose handlers may still run, or NULL
- * @refused: set by uhook_register() when it fails: the number of the point that is
- *	to blame, if one is
+ * @filter: decides whether the hook applies to an address space; NULL for all. May be
+ *	called at any time; call uhook_apply() when its result changes
+ * @user: work in the program
+ * @record: for @UHOOK_USER_RECORD, called for each record, some time later: every 10
+ *	ms, when the process ends, and before the hook is gone; in the context of any
+ *	task, with locks of uhook held, so it must neither call uhook nor access memory
+ *	of programs or take their mmap lock. If the kernel records instead of the
+ *	program, it is called at the hit, possibly by several tasks at once
+ * @regs: registers to record, as offsets in struct pt_regs
+ * @nr_regs: number of registers to record
+ * @stack: whether to record the words at the stack pointer
+ * @code: for @UHOOK_USER_CODE, a position-independent function that calls no code
+ *	outside of itself; see uhook_gate.h
+ * @code_size: length of @code in bytes, at most UHOOK_CODE_MAX
+ * @function: for @UHOOK_USER_FUNCTION, the start of the function
+ * @stubs: for @UHOOK_USER_STUB, the address of the first point's stub; those of the
+ *	others follow, UHOOK_STUB_SIZE bytes apart. A multiple of the page size, at
+ *	which processes have no mapping and never had other stubs. Points must be where
+ *	a function is entered or left: on arm64, IP0 or IP1 changes there
+ * @no_vectors: whether the code or function leaves vector registers unchanged
+ * @in_body: whether the breakpoint for @handler is put into the body and not into the
+ *	text, after the first hit in a process
+ * @private: free for the owner
+ * @attachment: internal; NULL while not registered
+ * @leaving: internal; earlier registrations whose handlers may still run, or NULL
+ * @refused: set by a failing uhook_register(): the number of the refused point, if any
  *
- * A hook without @handler and @ret_handler costs no exception once it was hit
- * in a process, where that can be done; see uhook/slots in tracefs. With them it
- * costs one.
+ * A hook without @handler and @ret_handler takes no exception after the first hit in a
+ * process, if possible; see uhook/slots in tracefs. With them each hit takes one.
  *
- * The handlers are called in the context of the task that was hit, which may
- * sleep there, under rcu_read_lock_trace(); @regs are those of the program at
- * the site, or, for @ret_handler, behind the return. @handler may set the
- * instruction pointer, and the task then goes on there; nothing else happens
- * at that hit. They return 0.
+ * The handlers are called in the context of the task that was hit, which may sleep
+ * there, under rcu_read_lock_trace(); @regs are those of the program at the site or,
+ * for @ret_handler, after the return. If @handler sets the instruction pointer, the
+ * task continues there, and nothing else happens at this hit. The handlers return 0.
  *
- * Owner's memory; stays as it is while registered. US8832666 registers a kernel
- * handler and a user handler together likewise; struct uprobe_consumer is
- * mainline's counterpart.
+ * The owner provides the memory, and must not change it while the hook is registered.
+ * US8832666 also registers a kernel handler and a user handler together; the mainline
+ * counterpart is struct uprobe_consumer.
  */
 struct uhook_ops {
 	int			(*handler)(struct uhook_ops *ops, struct pt_regs *regs);
@@ -199,16 +195,16 @@ struct uhook_ops {
 };
 
 /**
- * struct uhook_hits - how often a hook was hit
- * @kernel: in the kernel, and nothing happened in the program; with @user set,
- *	the kernel did it in its stead, if it can
- * @user: in the program, after an exception
- * @jumped: in the program, without any exception
- * @lost: how many of these have no record, because there was no room for it
- * @missed: at how many of these the owner's code or function was not called:
- *	there was no stack, it was running already, or the kernel could not
- * @unreturned: how many calls were not followed to their return, because too many
- *	functions whose returns are hooked had called each other; none of the others
+ * struct uhook_hits - number of hits of a hook
+ * @kernel: hits in the kernel without work in the program; with @user set, the kernel
+ *	did the work instead, if it can
+ * @user: hits in the program after an exception
+ * @jumped: hits in the program without any exception
+ * @lost: hits among these without a record, for lack of room
+ * @missed: hits among these at which the owner's code or function was not called: no
+ *	stack was free, it was running already, or the kernel handled the hit
+ * @unreturned: calls that were not followed to their return, because too many calls
+ *	with hooked returns were nested
  */
 struct uhook_hits {
 	u64	kernel;
@@ -261,7 +257,7 @@ int uprobe_read_text(struct mm_struct *mm, unsigned long vaddr, void *bytes, int
 int uprobe_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned long vaddr,
 		      const void *expected, const void *bytes, int len, gfp_t how);
 
-/* For those who own address spaces. */
+/* For code that manages address spaces. */
 bool uhook_has_sites(const struct mm_struct *mm);
 void uhook_munmap(struct mm_struct *mm);
 int uhook_file_munmap(struct vm_area_struct *vma);
@@ -272,7 +268,7 @@ int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
 int uhook_demote_all(struct task_struct *task);
 int uhook_rseq_begins(void);
 
-/* For those who look at where a program is. */
+/* For code that reports where a program is. */
 unsigned long uhook_program_address(unsigned long ip);
 unsigned long uhook_task_address(struct task_struct *task, unsigned long ip);
 bool uhook_is_inside(unsigned long ip);
@@ -363,7 +359,10 @@ bool rseq_is_in_section(unsigned long ip);
 static inline bool rseq_is_in_section(unsigned long ip) { return false; }
 #endif
 
-/* For those who send a task elsewhere while it may step the copy of an instruction. */
+/*
+ * For code that sends a task elsewhere while it may be stepping the copy of an
+ * instruction.
+ */
 #ifdef CONFIG_UPROBES
 unsigned long uprobe_program_address(struct pt_regs *regs);
 void uprobe_cancel_step(struct pt_regs *regs);

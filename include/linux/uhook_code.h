@@ -2,19 +2,18 @@
 /*
  * The code that uhook puts into a program
  *
- * A site of a program that has handlers in user mode leads to a body: the code
- * of each handler, then what stands for the probed instruction, then a jump
- * behind it. The site gets there by a breakpoint, or by a jump over its own
- * bytes. On x86_64 a jump is longer than most instructions: of its
- * displacement, the bytes that follow the instruction are what they are, and
- * where they lead to there is a hop, a jump to the body.
+ * A site with handlers in user mode leads to a body: the code of each handler, then the
+ * relocated instruction, then a jump to the next instruction. The task gets to the body
+ * by a breakpoint, or by a jump over the site's own bytes. On x86_64 a jump is longer
+ * than most instructions: the bytes that follow the instruction form the rest of its
+ * displacement, and the address that results has a hop, a jump to the body.
  *
- * The generators of the architectures are built into the kernel and into the
- * host's tests: they take bytes and addresses and give bytes, hold no lock, and
- * know no process.
+ * The generators of the architectures are built into the kernel and into the host tests:
+ * they take bytes and addresses and return bytes, take no lock, and do not depend on a
+ * process.
  *
- * This is the trampoline of US9336001: registers saved, the user's handler,
- * registers restored, original instruction, jump to the next one.
+ * This is the trampoline of US9336001: registers saved, the user's handler, registers
+ * restored, original instruction, jump to the next one.
  */
 #ifndef _LINUX_UHOOK_CODE_H
 #define _LINUX_UHOOK_CODE_H
@@ -22,17 +21,17 @@
 #include <linux/types.h>
 #include <linux/uhook_relocate.h>
 
-/* The counters of a body are spread over so many pages, one behind the other. */
+/* The number of consecutive pages over which the counters of a body are spread. */
 #define UHOOK_LANES		16
 
-/* How long a stub is, and the jump to one, in bytes. */
+/* The length of a stub, and of the jump to it, in bytes. */
 #define UHOOK_STUB_SIZE		16
 
 /**
- * struct uhook_jump - what is written over a site, and what was there
- * @len: how many bytes of both are meant
- * @bytes: the jump
- * @before: what the program has there, without a breakpoint
+ * struct uhook_jump - a jump over a site, and the original bytes
+ * @len: length of @bytes and of @before
+ * @bytes: code of the jump
+ * @before: bytes of the program, without a breakpoint
  */
 struct uhook_jump {
 	u8 len;
@@ -41,11 +40,11 @@ struct uhook_jump {
 };
 
 /**
- * struct uhook_targets - where a jump over a site may lead to
- * @first: the lowest address
- * @last: the highest one
- * @forced: whether the bytes behind the instruction are part of the jump: they
- *	must not change as long as it is there
+ * struct uhook_targets - possible targets of a jump over a site
+ * @first: lowest address
+ * @last: highest address
+ * @forced: the bytes after the instruction are part of the jump: they must not change as
+ *	long as the jump exists
  */
 struct uhook_targets {
 	unsigned long first;
@@ -54,18 +53,18 @@ struct uhook_targets {
 };
 
 /**
- * uhook_relocate_branch - make an instruction run elsewhere, branches too
- * @insn: its bytes, as the program has them, without a breakpoint
- * @size: how many may be read there, in bytes
- * @from: the program's address of it
- * @to: where what stands for it is to run
- * @copy: receives that, and the jump behind the original
+ * uhook_relocate_branch - relocate an instruction, including branches
+ * @insn: bytes of the instruction in the program, without a breakpoint
+ * @size: number of readable bytes at @insn
+ * @from: address of the instruction in the program
+ * @to: address at which the result will run
+ * @copy: receives the relocated code, and the jump to the next instruction
  *
- * What uhook_relocate() takes is the same here. Besides, what only depends on its
- * address is rewritten, so that no register but those that it writes changes.
- * While a task is in the first @copy->copy_len bytes the program's instruction
- * can still be run in its place, with the same result; behind them it has run,
- * and the next one follows.
+ * Instructions that uhook_relocate() accepts have the same result here. In addition,
+ * instructions that only depend on their address are rewritten, without changing
+ * registers other than those that they write. While a task is in the first
+ * @copy->copy_len bytes, the program's instruction can still be run in its place, with
+ * the same result; after them it has run.
  *
  * Context: any.
  * Return: as uhook_relocate().
@@ -74,11 +73,11 @@ int uhook_relocate_branch(const void *insn, size_t size, unsigned long from, uns
 			  struct uhook_copy *copy);
 
 /**
- * uhook_jump_targets - where can a jump over an instruction lead to?
- * @site: the program's address of it
- * @text: the bytes there, without a breakpoint, UHOOK_JUMP_MAX of them
- * @insn_len: how many are the instruction's
- * @targets: receives it
+ * uhook_jump_targets - find the possible targets of a jump over an instruction
+ * @site: address of the instruction in the program
+ * @text: UHOOK_JUMP_MAX bytes of the program at @site, without a breakpoint
+ * @insn_len: length of the instruction in bytes
+ * @targets: receives the range of targets
  *
  * Context: any.
  * Return: 0; -ERANGE if no address of a program can be reached.
@@ -87,12 +86,12 @@ int uhook_jump_targets(unsigned long site, const u8 *text, u8 insn_len,
 		       struct uhook_targets *targets);
 
 /**
- * uhook_make_jump - a jump over an instruction
- * @site: the program's address of it
+ * uhook_make_jump - make a jump over an instruction
+ * @site: address of the instruction in the program
  * @text: as for uhook_jump_targets()
- * @insn_len: how many are the instruction's
- * @target: one of its targets
- * @jump: receives it
+ * @insn_len: length of the instruction in bytes
+ * @target: one of the possible targets
+ * @jump: receives the jump
  *
  * Context: any.
  * Return: 0 or -ERANGE.
@@ -101,10 +100,10 @@ int uhook_make_jump(unsigned long site, const u8 *text, u8 insn_len, unsigned lo
 		    struct uhook_jump *jump);
 
 /**
- * uhook_make_hop - a jump that stands anywhere
- * @at: where it is to run
- * @target: where to
- * @bytes: receives UHOOK_JUMP_MAX of them
+ * uhook_make_hop - make a jump that may be anywhere
+ * @at: address at which it will run
+ * @target: target of the jump
+ * @bytes: receives UHOOK_JUMP_MAX bytes
  *
  * Context: any.
  * Return: 0 or -ERANGE.
@@ -112,34 +111,33 @@ int uhook_make_jump(unsigned long site, const u8 *text, u8 insn_len, unsigned lo
 int uhook_make_hop(unsigned long at, unsigned long target, u8 *bytes);
 
 /**
- * uhook_count_code - the handler that counts
- * @code: receives it
- * @size: how many bytes it may have
- * @at: where it is to run
- * @cell: the address of its counter, 64 bits, in the first lane; the same in
- *	each lane, UHOOK_LANE_SIZE apart, and the first lane is at a multiple of
+ * uhook_count_code - make the handler that counts
+ * @code: receives the code
+ * @size: size of @code in bytes
+ * @at: address at which it will run
+ * @cell: address of its 64-bit counter in the first lane; it is at the same offset in
+ *	each lane. Lanes are UHOOK_LANE_SIZE apart, and the first lane is at a multiple of
  *	the size of all lanes
  *
- * The code adds one to the counter in one of the lanes, atomically, and which of
- * them depends on the stack pointer: threads rarely meet. It leaves registers,
- * flags, and everything above what the stack pointer protects as they are, and
- * goes on behind its end.
+ * The code atomically increments the counter in one of the lanes, which the stack pointer
+ * selects, so that threads rarely share one. It does not change registers, flags, or the
+ * memory that the stack pointer protects, and continues after its end.
  *
  * Context: any.
- * Return: its length in bytes; -ERANGE when the counter is out of reach,
- * -ENOSPC when it is too long.
+ * Return: length of the code in bytes; -ERANGE if the counter is out of reach, -ENOSPC if
+ * the code is longer than @size.
  */
 int uhook_count_code(u8 *code, size_t size, unsigned long at, unsigned long cell);
 
 /**
- * uhook_stub_code - a jump from anywhere to anywhere: a stub, and that to it
- * @code: receives it, UHOOK_STUB_SIZE bytes, at a multiple of 8 bytes; the latter half is
- *	the target's address
+ * uhook_stub_code - make a stub, or the jump to one
+ * @code: receives UHOOK_STUB_SIZE bytes, at a multiple of 8 bytes; the second half is the
+ *	target's address
  * @insn: the program's instruction at the site
- * @target: where to
+ * @target: target of the jump
  *
- * On x86_64 nothing changes but where the program is. On arm64 IP0 changes, or IP1 if
- * @insn needs IP0: they are free where functions are entered and left.
+ * On x86_64 only the instruction pointer changes. On arm64 IP0 changes, or IP1 if @insn
+ * needs IP0: they are free where functions are entered and left.
  *
  * Context: any.
  * Return: 0; -EOPNOTSUPP if @insn needs both.
@@ -147,16 +145,15 @@ int uhook_count_code(u8 *code, size_t size, unsigned long at, unsigned long cell
 int uhook_stub_code(u8 *code, const void *insn, unsigned long target);
 
 /**
- * uhook_is_atomic - is a site between instructions that must stay together?
- * @before: what the program has before the site, without breakpoints
- * @len: how many bytes: some sixteen instructions are enough
+ * uhook_is_atomic - check whether a site is inside an exclusive sequence
+ * @before: bytes of the program before the site, without breakpoints
+ * @len: number of bytes: some sixteen instructions are enough
  *
- * On arm64, memory that is loaded exclusively must not be stored to, by whatever
- * the site leads to, before the exclusive store has come. On x86 there is nothing
- * of the kind.
+ * On arm64, between an exclusive load and the exclusive store, code that the site leads
+ * to must not store to memory. x86 has no such sequences.
  *
  * Context: any.
- * Return: whether a load of that kind is open at the site.
+ * Return: whether the site is after an exclusive load without its store.
  */
 bool uhook_is_atomic(const void *before, unsigned int len);
 

@@ -2,25 +2,25 @@
 /*
  * The ring into which programs record their hits
  *
- * Behind the counters of an area of bodies that record there is a ring: a header
- * at the beginning of a page, and entries from the next page on. The program
- * writes, the kernel reads, and neither waits for the other:
+ * An area of bodies that record has a ring after its counters: a header at the
+ * beginning of a page, and entries from the next page on. The program writes, the
+ * kernel reads, and neither waits for the other:
  *
- *  - a recorder takes the number in uhook_ring::head, unless that is
- *    UHOOK_RING_ENTRIES or more ahead of uhook_ring::tail: then there is no room,
- *    it adds one to a counter of its own and is done;
- *  - it fills the entry of that number, modulo UHOOK_RING_ENTRIES, and at last
- *    writes the number plus one to uhook_ring_entry::seq;
- *  - the kernel reads the entries in order, up to the first one that is not
- *    complete, and then writes to uhook_ring::tail. It keeps its own copy of what
- *    it has written.
+ *   - a recorder takes the number in uhook_ring::head, unless that is
+ *     UHOOK_RING_ENTRIES or more ahead of uhook_ring::tail: then there is no room,
+ *     and it only increments a counter of its own;
+ *   - it fills the entry of that number, modulo UHOOK_RING_ENTRIES, and finally
+ *     writes the number plus one to uhook_ring_entry::seq;
+ *   - the kernel reads the entries in order, up to the first one that is not
+ *     complete, and then writes to uhook_ring::tail. It keeps its own copy of the
+ *     value.
  *
- * A task that is interrupted between the first and the last step holds up those
- * behind it; the kernel gives it up when the ring is full or the program ends,
- * and says so as it does of what was lost.
+ * A task that is interrupted between the first and the last step blocks the
+ * entries after its own. The kernel skips such an entry when the ring is full or
+ * the program ends, and counts it as lost.
  *
- * Nothing here is trusted: a program that writes nonsense has nonsense recorded
- * of itself.
+ * Nothing here is trusted: a program that writes nonsense only corrupts its own
+ * records.
  */
 #ifndef _LINUX_UHOOK_RING_H
 #define _LINUX_UHOOK_RING_H
@@ -33,8 +33,8 @@
 
 /**
  * struct uhook_ring - the header of a ring
- * @head: the number of the next entry
- * @tail: that of the first one that has not been read
+ * @head: number of the next entry
+ * @tail: number of the first unread entry
  */
 struct uhook_ring {
 	u64 head;
@@ -43,17 +43,16 @@ struct uhook_ring {
 
 /**
  * struct uhook_ring_entry - one hit
- * @seq: its number plus one, when all else is written
- * @time: of the processor's time stamp counter: TSC, CNTVCT
- * @thread: what the processor's register for thread-local storage has: the base of
- *	FS, TPIDR_EL0
- * @id: says which hook of which body it is
+ * @seq: number of the entry plus one, written after all other members
+ * @time: value of the processor's time stamp counter: TSC, CNTVCT
+ * @thread: thread-local storage register of the processor: base of FS, TPIDR_EL0
+ * @id: identifier of the hook and the body
  * @unused: zero
- * @sp: the stack pointer at the site
- * @args: registers at the site, those that were chosen
- * @stack: the words at the stack pointer, if they were asked for; 0 for those that
- *	are not in the page of the byte below it
- * @pad: not written
+ * @sp: stack pointer at the site
+ * @args: values of the selected registers at the site
+ * @stack: words at the stack pointer, if requested; 0 for words outside of the
+ *	page of the byte below it
+ * @pad: padding, not written
  */
 struct uhook_ring_entry {
 	u64 seq;
@@ -68,13 +67,13 @@ struct uhook_ring_entry {
 };
 
 /**
- * struct uhook_recorder - what the code of a recorder depends on
- * @ring: the address of the header; the entries follow UHOOK_LANE_SIZE behind it
- * @lost: the address of a counter, 64 bits, for hits without a record
- * @id: for the entries
- * @nr_regs: how many registers it records
- * @regs: which, as numbered by uhook_register_number()
- * @stack: whether it records the words at the stack pointer
+ * struct uhook_recorder - parameters of a recorder
+ * @ring: address of the header; the entries follow, UHOOK_LANE_SIZE after it
+ * @lost: address of a 64-bit counter of hits without a record
+ * @id: identifier for the entries
+ * @nr_regs: number of registers to record
+ * @regs: registers to record, as numbered by uhook_register_number()
+ * @stack: whether to record the words at the stack pointer
  */
 struct uhook_recorder {
 	unsigned long ring;
@@ -86,20 +85,20 @@ struct uhook_recorder {
 };
 
 /**
- * uhook_record_code - the handler that records
- * @code: receives it
- * @size: how many bytes it may have
- * @at: where it is to run
- * @recorder: what it records
+ * uhook_record_code - make the handler that records
+ * @code: receives the code
+ * @size: size of @code in bytes
+ * @at: address at which it will run
+ * @recorder: parameters of the recorder
  *
- * The code records one hit, or counts it as lost. It leaves registers, flags, and
- * everything above what the stack pointer protects as they are, and goes on
- * behind its end. It reads the time stamp counter, and the register for
- * thread-local storage.
+ * The code records one hit, or counts it as lost. It does not change registers,
+ * flags, or the memory that the stack pointer protects, and continues after its
+ * end. It reads the time stamp counter, and the register for thread-local storage.
  *
  * Context: any.
- * Return: its length in bytes; -ERANGE when the ring is out of reach, -ENOSPC when
- * it is too long, -EINVAL for a register that does not exist.
+ * Return: length of the code in bytes; -ERANGE if the ring is out of reach,
+ * -ENOSPC if the code is longer than @size, -EINVAL for a register that does not
+ * exist.
  */
 int uhook_record_code(u8 *code, size_t size, unsigned long at,
 		      const struct uhook_recorder *recorder);
@@ -107,8 +106,8 @@ int uhook_record_code(u8 *code, size_t size, unsigned long at,
 #ifdef __KERNEL__
 
 /**
- * uhook_register_number - what recorders call a register
- * @offset: its offset in struct pt_regs, in bytes
+ * uhook_register_number - number of a register for recorders
+ * @offset: offset of the register in struct pt_regs, in bytes
  *
  * Context: any.
  * Return: the number, or -EINVAL if it cannot be recorded.
@@ -118,26 +117,26 @@ int uhook_register_number(unsigned int offset);
 struct task_struct;
 
 /**
- * uhook_can_record - may a task run recorders?
- * @task: it
+ * uhook_can_record - check whether a task may run recorders
+ * @task: the task
  *
- * Context: any, while the task stays.
- * Return: false if the processor does not let programs read the base of FS, or
- * the task may not read the time stamp counter.
+ * Context: any, while the task exists.
+ * Return: false if the processor does not let programs read the base of FS, or the
+ * task may not read the time stamp counter.
  */
 bool uhook_can_record(const struct task_struct *task);
 
 /**
- * uhook_stamp_age - how long ago a time stamp was taken
- * @stamp: from the processor's time stamp counter
- * @now: what sched_clock() has just said, in nanoseconds
+ * uhook_stamp_age - age of a time stamp
+ * @stamp: value of the processor's time stamp counter
+ * @now: result of a sched_clock() call just before, in nanoseconds
  *
  * Context: any, with interrupts disabled since @now.
- * Return: nanoseconds; 0 for one of the future.
+ * Return: age in nanoseconds; 0 for a time stamp in the future.
  */
 u64 uhook_stamp_age(u64 stamp, u64 now);
 
-/* What is in the register for thread-local storage of a task. */
+/* The value of a task's thread-local storage register. */
 unsigned long uhook_thread_of(struct task_struct *task);
 
 #endif /* __KERNEL__ */

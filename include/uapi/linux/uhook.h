@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * What uhook shares with programs: the arguments of a handler of theirs, the
- * function that user=PATH:OFFSET names in a line of uhook_events:
+ * Interface between uhook and programs: the arguments of a handler in a
+ * program, the function that user=PATH:OFFSET names in a line of uhook_events:
  *
  *	void handler(struct uhook_user_regs *regs, __u64 *data);
  *
- * Documentation/trace/uhook.rst says what it may do, and when it is called.
+ * Documentation/trace/uhook.rst describes its restrictions and when it is
+ * called.
  */
 #ifndef _UAPI_LINUX_UHOOK_H
 #define _UAPI_LINUX_UHOOK_H
 
 #include <linux/types.h>
 
-/* So many words has @data. */
+/* The number of words in @data. */
 #define UHOOK_DATA_WORDS	8
 
 /*
- * The registers of a program at a site.  The stack pointer and the instruction
- * pointer are those there, not to be changed.
+ * The registers of a program at a site. The handler must not change the stack
+ * pointer and the instruction pointer.
  */
 #if defined(__x86_64__)
 struct uhook_user_regs {
