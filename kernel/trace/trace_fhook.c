@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fhook tracer: each hit of the functions that set_fhook_filter names, less
- * those of set_fhook_notrace, as a function entry "func <-parent".
+ * The fhook tracer: records each call of the functions in set_fhook_filter,
+ * except those in set_fhook_notrace, as a function entry "func <-parent".
  *
- * Each trace instance has a tracer of its own, whose hook is registered while
- * it is the current tracer. The two lists are kept as text, one pattern a line,
- * which is what the files show and what fhook takes. A write makes a new list,
- * which counts when fhook has taken all of it, so that a write happens wholly
- * or not at all, also on a tracer that runs.
+ * Each trace instance has a tracer of its own, whose hook is registered while it
+ * is the current tracer. The two lists are kept as text, one pattern per line,
+ * which is what the files show and fhook accepts. A write makes a new list, which
+ * takes effect if fhook accepts all of it: all or nothing, even while the tracer
+ * runs.
  *
- * Lists and @running are under fhook_tracer_lock, which is taken inside
- * trace_types_lock and outside fhook's own. A hit takes no lock; what it uses
- * lives until fhook_unregister() has waited for it.
+ * fhook_tracer_lock protects the lists and @running; it is taken inside
+ * trace_types_lock and outside of fhook's own lock. A hit takes no lock; the
+ * objects that it uses live until fhook_unregister() has waited for it.
  */
 #define pr_fmt(fmt)	"trace_fhook: " fmt
 
@@ -25,11 +25,13 @@
 #include "trace.h"
 #include "trace_fhook.h"
 
-/* The longest that can be a pattern: "!NAME:mod:MODULE" */
+/* The longest possible pattern: "!NAME:mod:MODULE" */
 #define MAX_WORD	(1 + KSYM_NAME_LEN + 5 + MODULE_NAME_LEN)
-/* What one write takes; who writes more goes on with the rest. */
+/* The maximum size of one write; programs continue with the rest. */
 #define MAX_WRITE	SZ_64K
-/* The least that programs write of a longer text, whatever a page is. */
+/*
+ * The minimum size in which programs write a longer text, whatever the page size.
+ */
 #define MIN_PIECE	SZ_4K
 
 enum fhook_list { LIST_FILTER, LIST_NOTRACE, NR_LISTS };
@@ -38,16 +40,16 @@ static const char *const list_files[NR_LISTS] = {
 	"set_fhook_filter", "set_fhook_notrace",
 };
 
-/* As the function tracer says it; comments are ignored when written back. */
+/* In the style of the function tracer; comments are ignored when written back. */
 static const char *const empty_lists[NR_LISTS] = {
 	"#### all functions ####\n", "#### no functions disabled ####\n",
 };
 
 /**
  * struct fhook_tracer - the fhook tracer of one trace instance
- * @ops: its hook
- * @list: each of the lists, a line a pattern; NULL if empty
- * @running: it is the current tracer, that is, @ops is registered
+ * @ops: hook of the tracer
+ * @list: text of each of the lists, one pattern per line; NULL if empty
+ * @running: the tracer is the current one, that is, @ops is registered
  */
 struct fhook_tracer {
 	struct fhook_ops	ops;
@@ -57,11 +59,11 @@ struct fhook_tracer {
 
 /**
  * struct list_file - an open set_fhook_filter or set_fhook_notrace
- * @tr: the instance, to which it holds a reference
- * @which: the list
+ * @tr: the instance; the open file holds a reference
+ * @which: index of the list
  * @clear: opened with O_TRUNC, and nothing has been written successfully
  * @untouched: nothing has been written
- * @held: the beginning of a word or comment that the next write goes on with
+ * @held: start of a word or comment that the next write continues
  */
 struct list_file {
 	struct trace_array	*tr;
@@ -73,7 +75,7 @@ struct list_file {
 
 static DEFINE_MUTEX(fhook_tracer_lock);
 
-/* The top instance's, which may be wanted before tracefs is there */
+/* The top instance's tracer, which may be needed before tracefs exists */
 static struct fhook_tracer top_tracer;
 
 #undef C
@@ -86,10 +88,10 @@ static struct fhook_tracer *tracer_of(struct trace_array *tr)
 	return tr->flags & TRACE_ARRAY_FL_GLOBAL ? &top_tracer : tr->fhook;
 }
 
-/* As much of a line as a terminal shows, for it may have megabytes. */
+/* The part of a line that a terminal shows; a line may have megabytes. */
 #define MAX_LOGGED	1024
 
-/* Log an error with the line of @text that @pos is in. */
+/* Log an error with the line of @text that contains @pos. */
 static void log_error(struct trace_array *tr, const char *where,
 		      const char *text, size_t pos, int error)
 {
@@ -107,10 +109,10 @@ static void log_error(struct trace_array *tr, const char *where,
 }
 
 /**
- * trace_fhook_log_error() - put into error_log what failed
- * @where: what is named as the place
- * @text: what the user wrote
- * @report: what is wrong with it, and where
+ * trace_fhook_log_error() - write an error to error_log
+ * @where: name shown as the origin
+ * @text: text written by the user
+ * @report: report of the error, with its position
  */
 void trace_fhook_log_error(const char *where, const char *text,
 			   const struct fhook_report *report)
@@ -133,7 +135,7 @@ static int trace_hit(struct fhook_ops *ops, unsigned long ip,
 	return 0;
 }
 
-/* Register or retarget the hook of @tr, by what @lists say. */
+/* Register or retarget the hook of @tr, according to @lists. */
 static int apply_lists(struct trace_array *tr, char *const lists[NR_LISTS],
 		       const char *where)
 {
@@ -168,7 +170,10 @@ static int fhook_tracer_init(struct trace_array *tr)
 	tracer->ops.entry = trace_hit;
 	tracer->ops.name = tr->name ?: "tracer";
 	tracer->ops.private = tr;
-	/* The lists were checked when they were written; modules come and go. */
+	/*
+	 * The lists were checked when they were written; modules may have been
+	 * unloaded since.
+	 */
 	tracer->ops.flags = FHOOK_FL_LOOSE;
 
 	tracing_start_cmdline_record();
@@ -199,7 +204,10 @@ static struct tracer fhook_trace __tracer_data = {
 	.allow_instances = true,
 };
 
-/* Would fhook take all patterns of @added, which stand where they do in @text? */
+/*
+ * Does fhook accept all patterns of @added, which have the same offsets as in
+ * @text?
+ */
 static int check_added(struct list_file *lf, const char *added,
 		       const char *text)
 {
@@ -215,7 +223,7 @@ static int check_added(struct list_file *lf, const char *added,
 	return ret;
 }
 
-/* Make @list the list of @lf, if fhook takes it. */
+/* Make @list the list of @lf, if fhook accepts it. */
 static int commit_list(struct list_file *lf, char *list)
 {
 	struct fhook_tracer *tracer = tracer_of(lf->tr);
@@ -238,7 +246,7 @@ static int commit_list(struct list_file *lf, char *list)
 	return 0;
 }
 
-/* Let @text edit the list of @lf; @added is a copy of it. */
+/* Apply @text to the list of @lf; @added is a copy of @text. */
 static int edit_list(struct list_file *lf, const char *text, char *added)
 {
 	char *list, *old = tracer_of(lf->tr)->list[lf->which];
@@ -276,7 +284,7 @@ static int write_text(struct list_file *lf, const char *text)
 	return ret;
 }
 
-/* A comment begins where a word could. */
+/* A comment may begin where a word may begin. */
 static char *find_comment(char *text)
 {
 	char *p;
@@ -303,7 +311,7 @@ static void hold_back(struct list_file *lf, char *text)
 		return;
 	}
 
-	/* The whole line, for "NAME [MODULE]", unless it holds a lot of words. */
+	/* Keep the whole line, for "NAME [MODULE]", unless it has many words. */
 	rest = line ? line + 1 : text;
 	if (strlen(rest) >= sizeof(lf->held)) {
 		line = rest;
@@ -366,7 +374,7 @@ static int list_open(struct inode *inode, struct file *file,
 	struct list_file *lf;
 	int ret;
 
-	/* Also says no to a locked-down kernel. */
+	/* Also fails if the kernel is locked down. */
 	ret = tracing_check_open_get_tr(tr);
 	if (ret)
 		return ret;
@@ -395,7 +403,7 @@ static int notrace_open(struct inode *inode, struct file *file)
 	return list_open(inode, file, LIST_NOTRACE);
 }
 
-/* Nobody hears of an error here; error_log has it. */
+/* No one sees an error of close(); error_log has it. */
 static int list_release(struct inode *inode, struct file *file)
 {
 	struct list_file *lf = ((struct seq_file *)file->private_data)->private;
@@ -425,11 +433,11 @@ static const struct file_operations list_fops[NR_LISTS] = {
 };
 
 /**
- * fhook_tracer_create_files() - give an instance the tracer and its files
+ * fhook_tracer_create_files() - create the tracer of an instance, and its files
  * @tr: the instance
- * @parent: its directory
+ * @parent: directory of the instance
  *
- * An instance for which there is no memory has neither.
+ * If memory is short, the instance has neither.
  */
 void fhook_tracer_create_files(struct trace_array *tr, struct dentry *parent)
 {
@@ -446,7 +454,7 @@ void fhook_tracer_create_files(struct trace_array *tr, struct dentry *parent)
 }
 
 /**
- * fhook_tracer_destroy() - free the tracer of an instance that goes
+ * fhook_tracer_destroy() - free the tracer of an instance that is being removed
  * @tr: the instance; the tracer is not its current one, and no file is open
  */
 void fhook_tracer_destroy(struct trace_array *tr)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the parts of fhook's tracing share: trace_fhook_parse.c makes a
- * &struct trace_fhook of a definition, trace_fhook_events.c attaches it,
+ * Declarations shared by the parts of fhook's tracing: trace_fhook_parse.c makes
+ * a &struct trace_fhook from a definition, trace_fhook_events.c attaches it,
  * trace_fhook_record.c records its hits, trace_fhook_event_file.c is its file;
  * trace_fhook.c is the tracer, and trace_fhook_list.c has its lists.
  *
  * Locks, outermost first: dyn_event_ops_mutex (while a definition is parsed),
- * event_mutex, fhook's own. fhook never takes one of the former.
+ * event_mutex, fhook's own. fhook never takes the first two.
  */
 #ifndef _TRACE_FHOOK_H
 #define _TRACE_FHOOK_H
@@ -18,14 +18,14 @@
 
 #define FHOOK_EVENT_SYSTEM	"fhooks"
 
-/* The field of a span that no argument may be named like */
+/* The field of a span whose name arguments cannot have */
 #define FIELD_STRING_DURATION	"duration"
 
 /**
- * enum trace_fhook_kind - when an event is recorded
+ * enum trace_fhook_kind - the time at which an event is recorded
  * @TRACE_FHOOK_ENTRY: when a function is called
- * @TRACE_FHOOK_RETURN: when it returns
- * @TRACE_FHOOK_SPAN: when it returns, with how long that took
+ * @TRACE_FHOOK_RETURN: when the function returns
+ * @TRACE_FHOOK_SPAN: when the function returns, with the duration of the call
  */
 enum trace_fhook_kind {
 	TRACE_FHOOK_ENTRY,
@@ -34,21 +34,21 @@ enum trace_fhook_kind {
 };
 
 /**
- * struct trace_fhook - one probe: a pattern of functions, and what to fetch
- * @devent: its place in the list of dynamic events, under event_mutex
- * @use: its registration with fhook, while the event is enabled, else NULL;
- *	under event_mutex
+ * struct trace_fhook - a probe: a pattern of functions, and arguments to fetch
+ * @devent: link in the list of dynamic events, under event_mutex
+ * @use: registration with fhook, while the event is enabled, else NULL; under
+ *	event_mutex
  * @ended: registrations that have ended and whose callbacks may still run
- * @tally: its counts in fhook/stat, from its definition to its removal
- * @kind: when it is recorded; never changes
- * @pattern: which functions, as the user wrote it, without the suffix that says
+ * @tally: counts in fhook/stat, from the definition to the removal
+ * @kind: the time of recording; never changes
+ * @pattern: pattern of functions as the user wrote it, without the suffix for
  *	@kind; never changes
- * @name: GROUP/EVENT, by which fhook/stat names it; never changes
- * @head_size: length of what a record has in front of the arguments, in bytes;
+ * @name: GROUP/EVENT, the name in fhook/stat; never changes
+ * @head_size: length of the part of a record before the arguments, in bytes;
  *	never changes
- * @is_plain: the arguments are values in registers, or were that at the entry,
- *	so that fetching them cannot fail; set before @use is registered
- * @tp: fetch arguments, and the event, which several probes may share; must be
+ * @is_plain: the arguments are values in registers, or were that at the entry, so
+ *	that fetching them cannot fail; set before @use is registered
+ * @tp: fetch arguments and the event, which several probes may share; must be
  *	last
  *
  * Lives from its definition to its removal, which waits for callbacks first.
@@ -67,14 +67,15 @@ struct trace_fhook {
 };
 
 /**
- * struct trace_fhook_use - a probe that is registered with fhook, or was
- * @ops: with which it is
- * @tfh: the probe; NULL once that has been removed. Read with preemption disabled
- * @list: in &trace_fhook.ended
- * @name: of @ops, which outlives the probe
+ * struct trace_fhook_use - a present or past registration of a probe with fhook
+ * @ops: the registered ops
+ * @tfh: the probe; NULL after its removal. Read with preemption disabled
+ * @list: link in &trace_fhook.ended
+ * @name: name of @ops, which outlives the probe
  *
- * Each time an event is enabled it gets new ones, so that nobody has to wait for
- * the callbacks of the last time. Freed when no callback can run any more.
+ * Each time an event is enabled, its probes get new registrations, so that
+ * nothing has to wait for the callbacks of the previous ones. Freed when no
+ * callback can run any more.
  */
 struct trace_fhook_use {
 	struct fhook_ops	ops;
@@ -110,10 +111,10 @@ void trace_fhook_log_error(const char *where, const char *text,
 char *fhook_list_edit(const char *old, char *added, size_t *pos);
 
 /**
- * trace_fhook_error() - the sentence for a failure of fhook
- * @error: what fhook reported
+ * trace_fhook_error() - find the error_log message for an error of fhook
+ * @error: the error reported by fhook
  *
- * Return: an index into the sentences of trace_probe.h.
+ * Return: the index of the message in trace_probe.h.
  */
 static inline int trace_fhook_error(enum fhook_error error)
 {

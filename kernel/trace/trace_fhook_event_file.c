@@ -2,9 +2,9 @@
 /*
  * fhook events: the file fhook_events and the boot parameter fhook_event=.
  *
- * Both take the definitions that dynamic_events takes, and see only fhook's.
- * trace_hook_file.c does most of it; there is no state here but the text of the
- * parameter.
+ * Both accept the definitions that dynamic_events accepts, and see only
+ * fhook's. trace_hook_file.c does most of the work; the only state here is the
+ * text of the parameter.
  */
 #define pr_fmt(fmt)	"trace_fhook: " fmt
 
@@ -44,7 +44,7 @@ static __init void enable_boot_events(void)
 	}
 }
 
-/* Definitions are separated by semicolons, and their words by commas. */
+/* Semicolons separate definitions, and commas separate their words. */
 static __init void setup_boot_events(void)
 {
 	char *command, *rest = boot_events;
@@ -61,7 +61,7 @@ static __init void setup_boot_events(void)
 	enable_boot_events();
 }
 
-/* As early as that of kprobe events, for definitions made before tracefs. */
+/* As early as kprobe events, for definitions made before tracefs exists. */
 static __init int init_fhook_events_early(void)
 {
 	return dyn_event_register(&trace_fhook_ops);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook events: how an event is enabled, disabled, added and removed.
+ * fhook events: enabling, disabling, adding and removing events.
  *
- * An event has one or more probes (&struct trace_fhook). All of them are
- * registered with fhook while somebody uses the event, none of them otherwise,
- * so that a disabled event costs nothing and holds no module.
+ * An event has one or more probes (&struct trace_fhook). All of them are registered
+ * with fhook while the event is in use, otherwise none, so that a disabled event
+ * costs nothing and holds no module.
  *
- * Whatever changes here changes under event_mutex, for which everybody waits who
- * does anything with events. So nothing is waited for under it that takes as long
- * as a grace period of RCU tasks. A callback may begin long after an event has been
- * disabled: each registration has an ops of its own (&struct trace_fhook_use), which
- * stays until then, also when the probe has been enabled again or removed.
- * A probe that is removed is taken from these, and RCU then waits for the callbacks
- * that have it, which run with preemption disabled.
+ * All state changes under event_mutex, for which all other users of events wait. So
+ * nothing waits under it for as long as a grace period of RCU tasks. A callback may
+ * begin long after an event has been disabled: each registration has an ops of its
+ * own (&struct trace_fhook_use), which stays allocated until then, even if the probe
+ * has been enabled again or removed. Removing a probe detaches it from its
+ * registrations, and then waits by RCU for the callbacks that use it, which run with
+ * preemption disabled.
  *
- * uses_lock guards &trace_fhook.ended and what is in it; innermost.
+ * uses_lock protects &trace_fhook.ended and its entries; innermost.
  */
 #define pr_fmt(fmt)	"trace_fhook: " fmt
 
@@ -54,7 +54,10 @@ static struct trace_fhook_use *alloc_use(struct trace_fhook *tfh)
 	use->tfh = tfh;
 	use->ops.name = use->name;
 	use->ops.tally = &tfh->tally;
-	/* It was checked when it was written; modules come and go. */
+	/*
+	 * The pattern was checked when it was written; modules may have been
+	 * unloaded since.
+	 */
 	use->ops.flags = FHOOK_FL_LOOSE;
 	trace_fhook_set_callbacks(tfh, &use->ops);
 
@@ -72,7 +75,7 @@ static void free_use(struct fhook_ops *ops)
 	kfree(use);
 }
 
-/* Let no callback find the probe any more. */
+/* Detach the probe from its registrations, so that no callback finds it. */
 static void forget_probe(struct trace_fhook *tfh)
 {
 	struct trace_fhook_use *use, *tmp;
@@ -96,7 +99,7 @@ static int attach(struct trace_probe *tp)
 	int i, ret;
 
 	lockdep_assert_held(&event_mutex);
-	/* It may have come after the definition. */
+	/* The lockdown may have come after the definition. */
 	ret = security_locked_down(LOCKDOWN_KPROBES);
 	if (ret)
 		return ret;
@@ -209,8 +212,8 @@ const struct trace_hook_type trace_fhook_type = {
 };
 
 /**
- * trace_fhook_is_busy() - does somebody use the event?
- * @ev: a probe of it
+ * trace_fhook_is_busy() - check whether an event is in use
+ * @ev: a probe of the event
  *
  * Return: true if the event is enabled, or something refers to it.
  */
@@ -220,9 +223,9 @@ bool trace_fhook_is_busy(struct dyn_event *ev)
 }
 
 /**
- * trace_fhook_add() - make a probe known, as a new event or as part of one
+ * trace_fhook_add() - add a probe, as a new event or to an existing one
  * @tfh: the probe
- * @words: where its arguments come from, for the caret
+ * @words: words of the arguments, for the caret
  *
  * Return: 0, or a negative error: -EEXIST with the reason in error_log.
  */
@@ -244,8 +247,8 @@ int trace_fhook_add(struct trace_fhook *tfh, const struct trace_hook_words *word
  *
  * Under event_mutex. Afterwards no callback runs and the probe may be freed.
  *
- * Return: 0, or -EBUSY if somebody uses the event. That holds for each of its
- * probes, so that taking away an event in use changes nothing.
+ * Return: 0, or -EBUSY if the event is in use. All of its probes return the same, so
+ * that removing an event in use changes nothing.
  */
 int trace_fhook_remove(struct trace_fhook *tfh)
 {
@@ -254,7 +257,7 @@ int trace_fhook_remove(struct trace_fhook *tfh)
 	if (trace_fhook_is_busy(&tfh->devent))
 		return -EBUSY;
 
-	/* Callbacks use the files of the event, which go with it. */
+	/* Callbacks use the files of the event, which are freed with it. */
 	forget_probe(tfh);
 	ret = trace_hook_remove(&tfh->devent, &tfh->tp);
 	if (!ret)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lists of set_fhook_filter and set_fhook_notrace: text, one pattern a
- * line, none of them twice, in the order in which they were written.
+ * The lists of set_fhook_filter and set_fhook_notrace: text, one pattern per
+ * line, without duplicates, in the order in which they were written.
  *
  * A user may write as many patterns as there are functions, so an edit finds
- * its lines by a hash table, which lives only as long. It makes a new list and
- * leaves the old one as it is; nothing here is shared, and nothing locked.
+ * its lines by a hash table, which exists only during the edit. An edit makes a
+ * new list and does not change the old one; nothing here is shared, and no lock
+ * is needed.
  */
 #include <linux/ctype.h>
 #include <linux/err.h>
@@ -17,11 +18,11 @@
 #include "trace_fhook.h"
 
 /**
- * struct edit - a list that is being edited
- * @list: its lines; removed ones are only newlines until compact()
- * @len: how long it is, in bytes
- * @slots: 1 + the offset of a line, at or behind its hash; 0 if free
- * @mask: how many slots there are, less one
+ * struct edit - a list during an edit
+ * @list: lines of the list; removed lines are only newlines until compact()
+ * @len: length of @list, in bytes
+ * @slots: hash table: 1 + the offset of a line; 0 if free
+ * @mask: number of slots, minus one
  */
 struct edit {
 	char		*list;
@@ -57,7 +58,10 @@ static int edit_begin(struct edit *edit, const char *old, const char *text)
 	unsigned int num = roundup_pow_of_two(2 * (count_words(old) +
 						   count_words(text) + 1));
 
-	/* A " []" of the text becomes a ":mod:", its last word a line. */
+	/*
+	 * Each " []" of the text becomes ":mod:", and the last word gets a
+	 * newline.
+	 */
 	edit->list = kvmalloc(strlen(old) + 2 * strlen(text) + 2, GFP_KERNEL);
 	edit->slots = kvcalloc(num, sizeof(*edit->slots), GFP_KERNEL);
 	edit->mask = num - 1;
@@ -66,7 +70,7 @@ static int edit_begin(struct edit *edit, const char *old, const char *text)
 	return edit->list && edit->slots ? 0 : -ENOMEM;
 }
 
-/* Where this line is remembered, or is to be. */
+/* Find the slot of a line, or a free slot for it. */
 static u32 *find_slot(const struct edit *edit, const char *line, size_t len)
 {
 	u32 i = full_name_hash(NULL, line, len) & edit->mask;
@@ -81,7 +85,10 @@ static u32 *find_slot(const struct edit *edit, const char *line, size_t len)
 	return &edit->slots[i];
 }
 
-/* The line at the end of the list, with its newline, is to be in it. */
+/*
+ * Add the line at the end of the list, with its newline, unless the list has
+ * it.
+ */
 static void add_line(struct edit *edit, size_t len)
 {
 	u32 *slot = find_slot(edit, edit->list + edit->len, len - 1);
@@ -93,7 +100,7 @@ static void add_line(struct edit *edit, size_t len)
 	edit->len += len;
 }
 
-/* It is not; returns false if it was not. */
+/* Remove a line; return false if the list does not have it. */
 static bool remove_line(struct edit *edit, size_t len)
 {
 	u32 *slot = find_slot(edit, edit->list + edit->len, len - 1);
@@ -118,8 +125,8 @@ static void add_lines(struct edit *edit, const char *old)
 }
 
 /*
- * Put the word at @p to the end of the list as a line of @len bytes, "NAME
- * [MODULE]" as "NAME:mod:MODULE". Returns where it ends in the text.
+ * Append the word at @p to the list as a line of @len bytes, "NAME [MODULE]" as
+ * "NAME:mod:MODULE". Returns the end of the word in the text.
  */
 static const char *get_word(struct edit *edit, const char *p, size_t *len)
 {
@@ -156,7 +163,9 @@ static void compact(struct edit *edit)
 	*to = '\0';
 }
 
-/* Do what all words of @added say, but comments, from '#' to the line's end. */
+/*
+ * Apply all words of @added, except comments, from '#' to the end of the line.
+ */
 static int edit_by(struct edit *edit, char *added, size_t *pos)
 {
 	char *p = added;
@@ -188,16 +197,16 @@ static int edit_by(struct edit *edit, char *added, size_t *pos)
 }
 
 /**
- * fhook_list_edit() - edit a list of patterns as a user says
+ * fhook_list_edit() - edit a list of patterns
  * @old: the list, "" for none
- * @added: what the user wrote: patterns to add, "!PATTERN" to take away, and
- *	comments. What is to be added stays, all else becomes blanks.
- * @pos: set to where in @added the pattern is that is not in the list
+ * @added: text of the user: patterns to add, "!PATTERN" to remove, and
+ *	comments. Patterns to add stay in it, everything else becomes blanks.
+ * @pos: set to the offset in @added of a pattern that cannot be removed
  *
  * May sleep.
  *
- * Return: the new list, for kvfree(); an ERR_PTR: -ENOENT if something is to
- * be taken away that is not there, -ENOMEM.
+ * Return: the new list, for kvfree(); an ERR_PTR: -ENOENT if a pattern to be
+ * removed is not in the list, -ENOMEM.
  */
 char *fhook_list_edit(const char *old, char *added, size_t *pos)
 {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook events: from a definition to a probe, and back to text.
+ * fhook events: parsing definitions, and printing them.
  *
  *	h[:[GRP/][EVENT]] PATTERN[%return|%span] [FETCHARGS]
  *
  *	PATTERN		NAME, GLOB, NAME:mod:MODULE, GLOB:mod:MODULE, :mod:MODULE
  *	%return		record when the function returns
- *	%span		the same, with the time between
+ *	%span		the same, with the duration of the call
  *	FETCHARGS	those of fprobe events, at the entry or at the return:
  *			trace_probe.c parses them
  *
- * PATTERN is fhook's own syntax, so fhook is asked what it thinks of it. The
- * probe keeps the pattern and not what it matches today: a module's functions
- * are hooked whenever the module is there, and the event holds no module.
+ * PATTERN is fhook's own syntax, so fhook checks it. The probe keeps the pattern
+ * and not its present matches: a module's functions are hooked whenever the
+ * module is loaded, and the event holds no module.
  *
- * Every failure leaves a sentence and a caret in tracing/error_log. The parser
- * and that log are serialised by dyn_event_ops_mutex, which the caller of
- * ->create() holds.
+ * Every failure leaves a sentence and a caret in tracing/error_log.
+ * dyn_event_ops_mutex, which the caller of ->create() holds, serializes the
+ * parser and the log.
  */
 #define pr_fmt(fmt)	"trace_fhook: " fmt
 
@@ -28,12 +28,12 @@
 
 #include "trace_fhook.h"
 
-/* A definition while it is parsed. */
+/* A definition while it is being parsed. */
 struct fhook_def {
 	const char	*group;
 	const char	*event;
 	enum trace_fhook_kind kind;
-	/* Without suffix; and without ":mod:" too, for which to look in BTF */
+	/* Without suffix; later also without ":mod:", for look-ups in BTF */
 	char		*pattern;
 	char		*func;
 	char		group_buf[MAX_EVENT_NAME_LEN];
@@ -60,7 +60,7 @@ static int parse_head(struct fhook_def *def, const char *head)
 					   def->group_buf, 2);
 }
 
-/* What is written behind a pattern, and behind the name that is made of it */
+/* Suffixes of a pattern, and of the name derived from it */
 static const struct {
 	const char		*suffix;
 	const char		*name;
@@ -106,7 +106,7 @@ static int parse_pattern(struct fhook_def *def, const char *word)
 		return ret;
 	}
 
-	/* A glob is in no BTF, and that is what the user will be told. */
+	/* BTF has no globs, and the error message says so. */
 	mod = strstr(def->pattern, ":mod:");
 	def->func = kmemdup_nul(def->pattern, mod ? mod - def->pattern :
 						   strlen(def->pattern),
@@ -114,7 +114,7 @@ static int parse_pattern(struct fhook_def *def, const char *word)
 	return def->func ? 0 : -ENOMEM;
 }
 
-/* An event without a name is called like its function. */
+/* An event without a name is named after its function. */
 static void name_event(struct fhook_def *def)
 {
 	if (def->event)
@@ -155,7 +155,7 @@ static struct trace_fhook *alloc_probe(const struct fhook_def *def, int nargs)
 	return tfh;
 }
 
-/* The registers of a hook are reached as arguments, and by no other name. */
+/* Registers of a hook are available as arguments, and by no other name. */
 static int check_registers(const char *arg)
 {
 	const char *reg = strchr(arg, '%');
@@ -192,7 +192,7 @@ static int parse_fetch_arg(struct trace_fhook *tfh, int i, const char *arg,
 		return -E2BIG;
 	}
 
-	/* Look symbols up now, while it is known which word has them. */
+	/* Look up symbols now, while the word is known. */
 	ret = traceprobe_update_arg(&tfh->tp.args[i]);
 	if (ret)
 		trace_probe_log_err(symbol ? symbol - arg : 0, BAD_MEM_ADDR);
@@ -236,7 +236,7 @@ static int add_probe(const struct fhook_def *def, int argc, const char *argv[],
 	ret = parse_fetch_args(tfh, argc, argv, words, ctx);
 	if (!ret) {
 		ret = trace_fhook_add(tfh, words);
-		/* -EEXIST has been explained. */
+		/* The message for -EEXIST has been logged. */
 		if (ret && ret != -EEXIST && ret != -ENOMEM) {
 			trace_probe_log_set_index(WORD_PATTERN);
 			trace_probe_log_err(0, FAIL_REG_PROBE);
@@ -247,7 +247,7 @@ static int add_probe(const struct fhook_def *def, int argc, const char *argv[],
 	return ret;
 }
 
-/* Replace $arg*, and BTF and dentry short forms, by what they stand for. */
+/* Expand $arg*, and the short forms for BTF and dentries. */
 static int expand_and_add(const struct fhook_def *def, int argc,
 			  const char *argv[])
 {
@@ -295,7 +295,7 @@ static int parse_words(struct fhook_def *def, int argc, const char *argv[])
 	if (ret)
 		return ret;
 	if (argc <= WORD_PATTERN) {
-		/* Behind the last word */
+		/* After the last word */
 		trace_probe_log_set_index(WORD_PATTERN);
 		trace_probe_log_err(0, FHOOK_NO_PATTERN);
 		return -EINVAL;
@@ -314,7 +314,7 @@ static int create_from_words(int argc, const char *argv[])
 
 	if (argv[WORD_HEAD][0] != 'h')
 		return -ECANCELED;
-	/* What can fetch any kernel memory is no less than a kprobe event. */
+	/* Fetching kernel memory needs the same privileges as a kprobe event. */
 	ret = security_locked_down(LOCKDOWN_KPROBES);
 	if (ret)
 		return ret;
@@ -332,7 +332,7 @@ static int trace_fhook_create(const char *raw_command)
 	return trace_probe_create(raw_command, create_from_words);
 }
 
-/* What is shown is a definition again. */
+/* The output can be written back. */
 static int trace_fhook_show(struct seq_file *m, struct dyn_event *ev)
 {
 	struct trace_fhook *tfh = to_trace_fhook(ev);
@@ -367,7 +367,7 @@ static bool trace_fhook_match(const char *system, const char *event, int argc,
 		return false;
 	if (system && strcmp(trace_probe_group_name(&tfh->tp), system))
 		return false;
-	/* Words after the name pick one probe of an event that has several. */
+	/* Words after the name select one probe of an event that has several. */
 	if (!argc)
 		return true;
 	return !strncmp(tfh->pattern, argv[0], len) &&

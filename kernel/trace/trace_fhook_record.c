@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook events: what is recorded when a hooked function is called, or returns,
- * and how a record reads.
+ * fhook events: recording calls and returns of hooked functions, and printing the records.
  *
- * There are three kinds of events. What an event at the return tells of the
- * entry travels with the call: arguments, as the registers had them, and the time.
+ * There are three kinds of events. Data of the entry that an event at the return needs are
+ * carried with the call: arguments, as in the registers, and the time.
  *
- * A hit takes no lock: fhook calls with preemption disabled, which is what the
- * lists of files and the perf events are freed after.
+ * A hit takes no lock: fhook calls with preemption disabled, and the lists of files and
+ * the perf events are freed only after such sections.
  */
 #include <linux/fhook.h>
 #include <linux/trace_clock.h>
@@ -17,22 +16,22 @@
 #include "trace_probe_kernel.h"
 #include "trace_probe_tmpl.h"
 
-/* What fits into a page of a ring buffer, and into perf's buffer */
+/* Maximum size that fits into a page of a ring buffer, and into perf's buffer */
 #define MAX_RECORD	(SZ_4K - 256)
 
-/* The record of a span is that of a return, and how long the call took. */
+/* The record of a span is that of a return, plus the duration of the call. */
 struct span_trace_entry_head {
 	struct fexit_trace_entry_head	ret;
 	u64				duration;
 };
 
 /**
- * struct hit - what there is to record
- * @ip: the function
- * @ret_ip: where it returned to, of events at the return
- * @duration: how long the call took, in nanoseconds, of spans
+ * struct hit - the data of a hit to record
+ * @ip: address of the function
+ * @ret_ip: return address, for events at the return
+ * @duration: duration of the call, in nanoseconds, for spans
  * @fregs: the registers
- * @edata: arguments that were stored at the entry, of events at the return
+ * @edata: arguments stored at the entry, for events at the return
  */
 struct hit {
 	unsigned long		ip;
@@ -48,7 +47,7 @@ static unsigned long fetch_stack(struct fhook_regs *fregs, unsigned int n)
 	unsigned long addr = sp + n * sizeof(unsigned long);
 	unsigned long val;
 
-	/* As regs_get_kernel_stack_nth(): not beyond this stack. */
+	/* Like regs_get_kernel_stack_nth(): not beyond this stack. */
 	if ((addr ^ sp) & ~(THREAD_SIZE - 1))
 		return 0;
 	if (probe_mem_read(&val, (void *)addr, sizeof(val)))
@@ -63,14 +62,14 @@ static unsigned long fetch_arg(struct fhook_regs *fregs, unsigned int n)
 	return fhook_regs_get_arg(fregs, n);
 }
 
-/* Out of line, for it has a large frame. */
+/* Out of line, because it has a large frame. */
 static noinline int fetch_rest(struct fetch_insn *code, unsigned long val,
 			       void *dest, void *base)
 {
 	return process_fetch_insn_bottom(code, val, dest, base);
 }
 
-/* Called back by trace_probe_tmpl.h. The instructions are the parser's. */
+/* Called by trace_probe_tmpl.h. The parser made the instructions. */
 static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
 			      void *dest, void *base)
 {
@@ -78,7 +77,7 @@ static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
 	unsigned long val;
 	int ret;
 
-	/* What follows is the address that the symbol was found to have. */
+	/* The next instruction has the address of the symbol. */
 	if (code->op == FETCH_NOP_SYMBOL)
 		code++;
 
@@ -105,7 +104,7 @@ static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
 	}
 
 	code++;
-	/* As most are: nothing else is to be done with the value. */
+	/* The common case: the value needs no further processing. */
 	if (code[0].op == FETCH_OP_ST_RAW && code[1].op == FETCH_OP_END) {
 		fetch_store_raw(val, code, dest);
 		return 0;
@@ -113,17 +112,17 @@ static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
 	return fetch_rest(code, val, dest, base);
 }
 
-/* Registers from which to unwind, and for perf to sample. */
+/* Registers for unwinding, and for perf to sample. */
 static struct pt_regs *hit_regs(struct fhook_regs *fregs, struct pt_regs *space)
 {
 	struct pt_regs *regs = fhook_get_regs(fregs);
 
-	/* A sample may contain any of them. */
+	/* A sample may contain any of the registers. */
 	if (regs)
 		*space = *regs;
 	else
 		memset(space, 0, sizeof(*space));
-	/* The caller has no frame yet: where it says so, unwinding begins. */
+	/* The caller has no frame yet: unwinding begins at the address given here. */
 	fhook_fill_perf_regs(fregs, space);
 
 	return space;
@@ -151,14 +150,14 @@ static void fill_record(void *record, struct trace_fhook *tfh,
 	void *args = record + tfh->head_size;
 
 	fill_head(record, tfh, hit);
-	/* What cannot be fetched reads as 0, and not as an older record. */
+	/* Values that cannot be fetched read as 0, and not as an older record. */
 	if (!tfh->is_plain)
 		memset(args, 0, tfh->tp.size + dsize);
 	store_trace_args(args, &tfh->tp, hit->fregs, hit->edata, tfh->head_size,
 			 dsize);
 }
 
-/* Of strings, which follow the arguments, and of which the last are cut off. */
+/* The size of strings, which follow the arguments; the last are cut off if needed. */
 static int dynamic_size(struct trace_fhook *tfh, const struct hit *hit)
 {
 	int size, room = MAX_RECORD - tfh->head_size - tfh->tp.size;
@@ -215,7 +214,7 @@ static void perf_hit(struct trace_fhook *tfh, const struct hit *hit)
 		return;
 
 	dsize = dynamic_size(tfh, hit);
-	/* perf puts a u32 before the record, and wants 8-byte alignment. */
+	/* perf puts a u32 before the record, and requires 8-byte alignment. */
 	size = ALIGN(tfh->head_size + tfh->tp.size + dsize + sizeof(u32),
 		     sizeof(u64)) - sizeof(u32);
 	record = perf_trace_buf_alloc(size, NULL, &rctx);
@@ -245,9 +244,9 @@ static void dispatch(struct trace_fhook *tfh, const struct hit *hit)
 }
 
 /*
- * The probe whose hook was hit, or NULL: RCU, by which it and its files are freed, waits
- * for no CPU that is idle or has gone offline, and the probe may be gone. At its end a CPU
- * that goes offline is not idle for RCU.
+ * The probe whose hook was hit, or NULL: the probe and its files are freed by RCU, which
+ * does not wait for CPUs that are idle or have gone offline, so the probe may be gone. A
+ * CPU that goes offline is, at the end, not idle for RCU.
  */
 static __always_inline struct trace_fhook *probe_hit(struct fhook_ops *ops)
 {
@@ -259,7 +258,7 @@ static __always_inline struct trace_fhook *probe_hit(struct fhook_ops *ops)
 	return READ_ONCE(use->tfh);
 }
 
-/* The entry, of an event there. */
+/* Record the entry, for events at the entry. */
 static int on_entry(struct fhook_ops *ops, unsigned long ip,
 		    unsigned long parent_ip, struct fhook_regs *fregs,
 		    void *data)
@@ -275,13 +274,13 @@ static int on_entry(struct fhook_ops *ops, unsigned long ip,
 	return 0;
 }
 
-/* In front of what is stored at the entry. */
+/* Room in front of the data stored at the entry. */
 static size_t start_size(const struct trace_fhook *tfh)
 {
 	return tfh->kind == TRACE_FHOOK_SPAN ? sizeof(u64) : 0;
 }
 
-/* What an event at the return will want to know of the entry */
+/* Store the data of the entry that an event at the return needs */
 static int on_call(struct fhook_ops *ops, unsigned long ip,
 		   unsigned long parent_ip, struct fhook_regs *fregs,
 		   void *data)
@@ -291,13 +290,13 @@ static int on_call(struct fhook_ops *ops, unsigned long ip,
 	struct fetch_insn *code;
 	void *edata;
 
-	/* What the return would look for is not there. */
+	/* The data for the return would be missing. */
 	if (unlikely(!tfh))
 		return 1;
 
 	args = tfh->tp.entry_arg;
 	edata = data + start_size(tfh);
-	/* Pairs of: fetch this, store it there. The parser made them. */
+	/* Pairs of instructions made by the parser: fetch, store. */
 	for (code = args ? args->code : NULL;
 	     code && code->op != FETCH_OP_END; code += 2)
 		*(unsigned long *)(edata + code[1].offset) =
@@ -329,7 +328,7 @@ static void on_return(struct fhook_ops *ops, unsigned long ip,
 	dispatch(tfh, &hit);
 }
 
-/* Can this argument always be fetched? */
+/* Does fetching this argument always succeed? */
 static bool is_plain(const struct probe_arg *arg)
 {
 	switch (arg->code[0].op) {
@@ -346,14 +345,14 @@ static bool is_plain(const struct probe_arg *arg)
 }
 
 /**
- * trace_fhook_data_size() - how much travels from the entry of a call to its return
+ * trace_fhook_data_size() - size of the data carried from the entry to the return
  * @tfh: the probe, with its arguments
  *
- * Return: a number of bytes.
+ * Return: the size in bytes.
  */
 size_t trace_fhook_data_size(const struct trace_fhook *tfh)
 {
-	/* It only looks. */
+	/* The callee only reads. */
 	struct trace_probe *tp = (struct trace_probe *)&tfh->tp;
 
 	if (tfh->kind == TRACE_FHOOK_ENTRY)
@@ -362,9 +361,9 @@ size_t trace_fhook_data_size(const struct trace_fhook *tfh)
 }
 
 /**
- * trace_fhook_set_callbacks() - let an ops record the hits of a probe
+ * trace_fhook_set_callbacks() - set the callbacks of an ops that records a probe's hits
  * @tfh: the probe, with its arguments
- * @ops: the ops, not registered; others may still be called
+ * @ops: the ops, not registered; callbacks of earlier ones may still run
  */
 void trace_fhook_set_callbacks(struct trace_fhook *tfh, struct fhook_ops *ops)
 {
@@ -384,7 +383,7 @@ void trace_fhook_set_callbacks(struct trace_fhook *tfh, struct fhook_ops *ops)
 	ops->entry = ops->data_size ? on_call : NULL;
 }
 
-/* As fprobe events have it: (FUNCTION), or (CALLER <- FUNCTION) */
+/* Like fprobe events: (FUNCTION), or (CALLER <- FUNCTION) */
 static bool print_where(struct trace_seq *s, const struct trace_fhook *tfh,
 			const void *record, int flags)
 {
@@ -489,8 +488,8 @@ static const unsigned int head_sizes[] = {
 };
 
 /**
- * trace_fhook_set_event() - let the event of a probe know its records
- * @tfh: the probe, whose kind is known
+ * trace_fhook_set_event() - set up the event of a probe for its records
+ * @tfh: the probe; its kind is known
  */
 void trace_fhook_set_event(struct trace_fhook *tfh)
 {

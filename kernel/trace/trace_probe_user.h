@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How events of probes in programs get at the registers and the memory of the
- * task that was hit: what trace_probe_tmpl.h, which is to be included after this,
- * wants of its users. May sleep. Moved here from trace_uprobe.c, so that both it and
- * the events of uhook have it.
+ * Access to registers and memory of a task for events of probes in programs: the
+ * functions that trace_probe_tmpl.h, which must be included after this file, needs
+ * from its users. May sleep. Shared by trace_uprobe.c and the events of uhook.
  */
 #ifndef __TRACE_PROBE_USER_H_
 #define __TRACE_PROBE_USER_H_
@@ -91,7 +90,7 @@ fetch_store_string_user(unsigned long addr, void *dest, void *base)
 	return fetch_store_string(addr, dest, base);
 }
 
-/* How many bytes are wanted of a string that is longer than MAX_STRING_SIZE */
+/* The number of bytes to fetch of a string that is longer than MAX_STRING_SIZE */
 #ifndef LONG_STRING_SIZE
 #define LONG_STRING_SIZE	0
 #endif
@@ -117,11 +116,11 @@ fetch_store_strlen_user(unsigned long addr)
 	return fetch_store_strlen(addr);
 }
 
-/* In trace_probe_tmpl.h */
+/* Defined in trace_probe_tmpl.h */
 static nokprobe_inline int
 process_common_fetch_insn(struct fetch_insn *code, unsigned long *val);
 
-/* The first stage, but for what depends on where the file is mapped */
+/* The first stage, except for instructions that depend on the file's mapping */
 static nokprobe_inline int
 process_user_fetch_insn(struct fetch_insn *code, struct pt_regs *regs, unsigned long *val)
 {

@@ -2,8 +2,8 @@
 /*
  * fhook on arm64: the registers at a site, and their accessors.
  *
- * A trampoline lays out one &struct fhook_regs on the stack, ending where the
- * stack pointer of the hooked function is:
+ * A trampoline lays out one &struct fhook_regs on the stack, ending where the stack
+ * pointer of the hooked function is:
  *
  *	sp at the callback -> ...	(the trampoline's own)
  *	fregs		   -> regs	(pt_regs; partly filled by fhook_caller,
@@ -12,12 +12,12 @@
  *			      caller	record of its caller
  *	sp of the function ->
  *
- * The records are what a stack trace finds: the callback, the trampoline, the
- * hooked function, its caller.
+ * A stack trace finds the records: the callback, the trampoline, the hooked function, its
+ * caller.
  *
- * fhook_return and fhook_regs_return lay out the same when the function has
- * returned. It has no record then: frame_fp is 0, and ip is where its caller goes
- * on.
+ * fhook_return and fhook_regs_return use the same layout after the function has returned.
+ * The function then has no record: frame_fp is 0, and ip is the address at which its
+ * caller continues.
  */
 #ifndef _ASM_ARM64_FHOOK_H
 #define _ASM_ARM64_FHOOK_H
@@ -25,21 +25,21 @@
 #include <linux/ptrace.h>
 
 /*
- * How many integer arguments travel in registers, and which word of the stack
- * has the next.
+ * The number of integer arguments that are passed in registers, and the stack word of the
+ * next argument.
  */
 #define FHOOK_REG_ARGS		8
 #define FHOOK_STACK_ARG		0
 
-/* What a module has its sites in: here they are the compiler's records. */
+/* The section with a module's sites: here, the compiler's records. */
 #define FHOOK_SITES_SECTION	"__patchable_function_entries"
 
 /**
  * struct fhook_regs - the registers at a site, opaque to users
  *
- * Of a partial set, only x0 to x8 of regs are valid, and at the exit x0 to x7; its
- * pstate is 0, which that of no kernel code is. The link registers in the two
- * records say where the hooked function goes on, and where it will return to.
+ * In a partial set, only x0 to x8 of regs are valid, and at the exit x0 to x7; its pstate
+ * is 0, a value that kernel code never has. The link registers in the two records are the
+ * addresses at which the hooked function continues, and to which it will return.
  */
 struct fhook_regs {
 	/* private: by accessors only */
@@ -57,11 +57,11 @@ static __always_inline bool fhook_regs_at_exit(const struct fhook_regs *fregs)
 }
 
 /**
- * fhook_get_regs() - the full registers
+ * fhook_get_regs() - get the full registers
  * @fregs: the registers at a site
  *
- * Return: a full pt_regs if some ops of the site said %FHOOK_FL_REGS; NULL if
- * the set is partial, never a pt_regs with holes.
+ * Return: a full pt_regs if any ops of the site has %FHOOK_FL_REGS; NULL if the set is
+ * partial.
  */
 static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
 {
@@ -69,12 +69,12 @@ static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
 }
 
 /**
- * fhook_regs_get_ip() - where the hooked function goes on
+ * fhook_regs_get_ip() - address at which the hooked function continues
  * @fregs: the registers at a site
  *
- * Return: the address behind the slot, or of the stub that leads there while calls of the
- * function are traced; in an exit callback the address that it returns to; or what
- * fhook_regs_set_ip() set.
+ * Return: the address after the slot, or of the stub that leads there while calls of the
+ * function are traced; in an exit callback the address that it returns to; or the address
+ * set by fhook_regs_set_ip().
  */
 static __always_inline unsigned long
 fhook_regs_get_ip(const struct fhook_regs *fregs)
@@ -83,10 +83,10 @@ fhook_regs_get_ip(const struct fhook_regs *fregs)
 }
 
 /**
- * fhook_regs_set_ip() - make the call land in another place
+ * fhook_regs_set_ip() - continue at another address
  * @fregs: the registers at a site
- * @ip: the entry of a function that takes the same arguments; in an exit callback
- *	where to return to
+ * @ip: entry of a function that takes the same arguments; in an exit callback, the
+ *	address to return to
  */
 static __always_inline void
 fhook_regs_set_ip(struct fhook_regs *fregs, unsigned long ip)
@@ -99,7 +99,7 @@ fhook_regs_set_ip(struct fhook_regs *fregs, unsigned long ip)
  * fhook_regs_get_sp() - the stack pointer of the hooked function at its entry
  * @fregs: the registers at a site
  *
- * Return: the stack pointer, where arguments begin that are in no register.
+ * Return: the stack pointer, which points at the arguments that are not in registers.
  */
 static __always_inline unsigned long
 fhook_regs_get_sp(const struct fhook_regs *fregs)
@@ -111,7 +111,7 @@ fhook_regs_get_sp(const struct fhook_regs *fregs)
  * fhook_regs_get_fp() - the frame pointer register
  * @fregs: the registers at a site
  *
- * Return: x29, which is the caller's, since the function has not begun.
+ * Return: x29, which is the caller's frame pointer, because the function has not begun.
  */
 static __always_inline unsigned long
 fhook_regs_get_fp(const struct fhook_regs *fregs)
@@ -120,11 +120,11 @@ fhook_regs_get_fp(const struct fhook_regs *fregs)
 }
 
 /**
- * fhook_regs_arg() - where an integer argument that travels in a register is
+ * fhook_regs_arg() - find an integer argument that is passed in a register
  * @fregs: the registers at a site
- * @n: which, from 0
+ * @n: index of the argument, from 0
  *
- * Return: a pointer to the argument, NULL if that one is not in a register.
+ * Return: a pointer to the argument, NULL if it is not in a register.
  */
 static __always_inline unsigned long *
 fhook_regs_arg(struct fhook_regs *fregs, unsigned int n)
@@ -139,7 +139,7 @@ fhook_regs_arg(struct fhook_regs *fregs, unsigned int n)
  * fhook_regs_get_retval() - the register that carries the return value
  * @fregs: the registers at a site
  *
- * Return: x0. At entry that is no return value, but the first argument.
+ * Return: x0. At the entry this is the first argument.
  */
 static __always_inline unsigned long
 fhook_regs_get_retval(const struct fhook_regs *fregs)
@@ -158,7 +158,7 @@ fhook_regs_set_retval(struct fhook_regs *fregs, unsigned long val)
 	fregs->regs.regs[0] = val;
 }
 
-/* The return address as it is found, which may be that of a return hook. */
+/* The return address as found, which another return hook may have replaced. */
 static __always_inline unsigned long
 fhook_regs_ret_addr(const struct fhook_regs *fregs)
 {
@@ -168,7 +168,7 @@ fhook_regs_ret_addr(const struct fhook_regs *fregs)
 	return fregs->parent;
 }
 
-/* What fhook_regs_key() is, of the registers that ftrace has of the same call. */
+/* The value of fhook_regs_key(), computed from ftrace's registers of the same call. */
 #define fhook_ftrace_key(fregs)	(arch_ftrace_regs(fregs)->fp)
 
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs);

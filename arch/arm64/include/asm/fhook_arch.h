@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What kernel/fhook/ needs to know of arm64: the slot and the trampoline.
- */
+/* Properties of arm64 that kernel/fhook/ needs: the slot and the trampoline. */
 #ifndef _ASM_ARM64_FHOOK_ARCH_H
 #define _ASM_ARM64_FHOOK_ARCH_H
 
@@ -12,37 +10,46 @@
 #include <asm/insn-def.h>
 
 /*
- * Length of a slot in bytes: "mov x9, x30", which is there from boot on, and a
+ * The length of a slot in bytes: "mov x9, x30", which is written at boot, and a
  * no-op or a branch.
  */
 #define FHOOK_SLOT_SIZE		(2 * AARCH64_INSN_SIZE)
 
-/* "mov x9, x30": the return address is kept, because the branch changes it. */
+/* "mov x9, x30" saves the return address, which the branch changes. */
 #define FHOOK_SLOT_FIRST	0xaa1e03e9
 
-/* The most that can lie between a function and its slot: BTI and ftrace's. */
+/*
+ * The maximum distance between a function and its slot: BTI and ftrace's
+ * no-ops.
+ */
 #define FHOOK_SLOT_DISTANCE	(3 * AARCH64_INSN_SIZE)
 
-/* By the linker: the compiler's records of vmlinux, freed after init. */
+/*
+ * Defined by the linker: the compiler's records of vmlinux, freed after init.
+ */
 extern unsigned long __start_fhook_records[];
 extern unsigned long __stop_fhook_records[];
 
 /**
- * struct fhook_arch_tramp - nothing
+ * struct fhook_arch_tramp - empty on arm64
  *
- * The unwinder finds records on the stack, and need not know who made them.
+ * The unwinder finds frame records on the stack, and needs no description of
+ * trampolines.
  */
 struct fhook_arch_tramp {
 };
 
-/* What a call is found by again: the frame pointer of its caller. */
+/*
+ * The key by which the frame of a call is found: the frame pointer of its
+ * caller.
+ */
 static __always_inline unsigned long
 fhook_regs_key(const struct fhook_regs *fregs)
 {
 	return fhook_regs_get_fp(fregs);
 }
 
-/* Let the stub that a function has returned to go on at its caller. */
+/* Make the return stub continue at the caller. */
 static __always_inline void
 fhook_regs_unhijack(struct fhook_regs *fregs, bool full)
 {
@@ -52,13 +59,13 @@ fhook_regs_unhijack(struct fhook_regs *fregs, bool full)
 	WRITE_ONCE(fregs->parent, ip);
 }
 
-/* Leave nothing to execute in memory that can still be written. */
+/* Fill memory that can still be written with undefined instructions. */
 static inline void fhook_arch_text_fill(void *text, unsigned int size)
 {
 	memset32(text, AARCH64_BREAK_FAULT, size / AARCH64_INSN_SIZE);
 }
 
-/* Can the branch in a slot reach this far? */
+/* Does the branch in a slot reach this address? */
 static inline bool fhook_arch_reaches(unsigned long site, const void *dest)
 {
 	long distance = (long)dest - (long)(site + AARCH64_INSN_SIZE);

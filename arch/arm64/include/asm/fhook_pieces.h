@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What fhook's trampoline templates and the code that copies them agree on, on
- * arm64.
+ * The interface between fhook's trampoline templates and the code that copies
+ * them, on arm64.
  */
 #ifndef _ASM_ARM64_FHOOK_PIECES_H
 #define _ASM_ARM64_FHOOK_PIECES_H
 
 #include <asm-generic/fhook_pieces.h>
 
-/* One test that says no for nearly every task, and for nothing else. */
+/* A single test that is negative for nearly every task, and only for tasks. */
 #define FHOOK_CONTEXT_MASK	0x00ffff00
 
 #define FHOOK_GUARD_HARDIRQ	4

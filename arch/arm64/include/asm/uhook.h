@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook on arm64: what a slot is
+ * uhook on arm64: the parameters of slots
  *
- * The relocator is also built into the host's tests: only what is for the kernel
- * alone may need its headers.
+ * The relocator is also built into the host tests: only the part for the kernel alone
+ * may need kernel headers.
  */
 #ifndef _ASM_ARM64_UHOOK_H
 #define _ASM_ARM64_UHOOK_H
@@ -12,34 +12,34 @@
 #include <linux/types.h>
 
 /*
- * One instruction and one B; or what stands for a branch or an address: up to
- * four instructions for a register's value, and one or two B.
+ * One instruction and one B; or the replacement of a branch or an address: up to four
+ * instructions for a register's value, and one or two B.
  */
 #define UHOOK_COPY_MAX	24
 
-/* A B. */
+/* One B instruction. */
 #define UHOOK_JUMP_MAX	4
 
 /* A body: handlers, the copy and the jump back. */
 #define UHOOK_BODY_SIZE	128
 
-/* How far apart slots are: several share a cache line, none crosses one. */
+/* The distance between slots: several share a cache line, none crosses one. */
 #define UHOOK_SLOT_SIZE	32
 
 /*
- * How far from a slot its site may be.  The B reaches 128 MiB either way; what
- * is left of it is for the slot's place in its mapping.
+ * The maximum distance between a slot and its site.  The B reaches 128 MiB in both
+ * directions; the rest is for the slot's offset in its mapping.
  */
 #define UHOOK_REACH	0x7f00000UL
 
 /**
- * uhook_is_landing_pad - may an indirect branch lead to an instruction?
- * @insn: the instruction, as the program has it
+ * uhook_is_landing_pad - check whether an indirect branch may lead to an instruction
+ * @insn: the instruction in the program
  *
- * In a guarded page (PROT_BTI) it may lead there, and to a breakpoint, but not to
- * a B: a jump must not be put over it.
+ * In a guarded page (PROT_BTI) an indirect branch may lead to a landing pad or a
+ * breakpoint, but not to a B: a jump must not replace a landing pad.
  *
- * Return: whether it is a BTI or a PACIASP or PACIBSP, which are BTIs too.
+ * Return: whether it is a BTI, or a PACIASP or PACIBSP, which act as BTIs.
  */
 bool uhook_is_landing_pad(const void *insn);
 
@@ -58,11 +58,11 @@ bool uhook_is_landing_pad(const void *insn);
 #define UHOOK_LANE_SHIFT	PAGE_SHIFT
 
 /**
- * arch_uhook_may_boost - may a task go on in a slot?
- * @regs: its registers, at the site
+ * arch_uhook_may_boost - check whether a task may continue in a slot
+ * @regs: registers of the task at the site
  *
  * Return: false for 32-bit code, and when the instruction is being stepped by a
- * debugger: a step must end behind the site.
+ * debugger: the step must end after the site.
  */
 static inline bool arch_uhook_may_boost(struct pt_regs *regs)
 {
@@ -73,8 +73,8 @@ static inline bool arch_uhook_may_boost(struct pt_regs *regs)
 static inline void arch_uhook_vectors(struct uhook_gate *gate) { }
 
 /*
- * A function of the base set of instructions changes those of SVE and of SME's streaming
- * mode that share them.
+ * A function that uses only base vector instructions also changes the registers of SVE
+ * and of SME's streaming mode that overlap them.
  */
 static inline bool arch_uhook_can_call(bool vectors)
 {
@@ -87,20 +87,21 @@ static inline void arch_uhook_set_sp(struct pt_regs *regs, unsigned long sp)
 }
 
 /**
- * arch_uhook_is_landing - must an instruction stay for indirect branches?
- * @vma: of the text
- * @insn: its bytes
+ * arch_uhook_is_landing - check whether an instruction must stay for indirect branches
+ * @vma: the mapping of the text
+ * @insn: bytes of the instruction
  *
- * A breakpoint may be where they lead to, as a BTI may; a B may not.
+ * Indirect branches may lead to a breakpoint, as to a BTI, but not to a B.
  *
- * Return: true if the processor checks, and lets them lead there.
+ * Return: true if the processor checks indirect branches, and permits them at this
+ * instruction.
  */
 static inline bool arch_uhook_is_landing(const struct vm_area_struct *vma, const u8 *insn)
 {
 	return vma->vm_flags & VM_ARM64_BTI && uhook_is_landing_pad(insn);
 }
 
-/* Where the jump of a site, or a hop, leads; 0 if it is none. */
+/* The target of a site's jump, or of a hop; 0 if it is not a jump. */
 static inline unsigned long arch_uhook_jump_target(unsigned long at, const u8 *bytes)
 {
 	u32 insn = get_unaligned_le32(bytes);

@@ -5,11 +5,11 @@
  * A trampoline lays out one &struct fhook_regs on the stack, ending at the
  * return address that the call in the slot pushed:
  *
- *	sp at the callback -> kind	what of it is valid
+ *	sp at the callback -> kind	the valid members
  *			      regs	(pt_regs; partly filled by fhook_caller,
  *					 wholly by fhook_regs_caller)
- *			      ip	where the hooked function goes on
- *	sp of the function -> parent	where it will return to
+ *			      ip	address at which the hooked function continues
+ *	sp of the function -> parent	its return address
  *
  * fhook_return and fhook_regs_return lay out the same when it has returned: then
  * ip is where its caller goes on.
@@ -26,22 +26,21 @@
 #include <linux/ptrace.h>
 
 /*
- * How many integer arguments travel in registers, and which word of the stack,
- * from that of the return address, has the next.
+ * The number of integer arguments that are passed in registers, and the stack word of the
+ * next argument, counted from the return address.
  */
 #define FHOOK_REG_ARGS		6
 #define FHOOK_STACK_ARG		1
 
-/* What a module has its sites in. */
+/* The section with a module's sites. */
 #define FHOOK_SITES_SECTION	".fhook_sites"
 
 /**
  * struct fhook_regs - the registers at a site, opaque to users
  *
- * Of a partial set, only ax, bp and, at the entry, the argument registers of regs
- * are valid; at the exit, dx is. ip is where the hooked function goes on, parent
- * where it will return to; its stack pointer at the entry is the address of
- * parent.
+ * In a partial set, only ax, bp and, at the entry, the argument registers of regs are
+ * valid; at the exit, dx is. ip is the address at which the hooked function continues,
+ * parent its return address; its stack pointer at the entry is the address of parent.
  */
 struct fhook_regs {
 	/* private: by accessors only */
@@ -58,11 +57,11 @@ static __always_inline bool fhook_regs_at_exit(const struct fhook_regs *fregs)
 }
 
 /**
- * fhook_get_regs() - the full registers
+ * fhook_get_regs() - get the full registers
  * @fregs: the registers at a site
  *
- * Return: a full pt_regs if some ops of the site said %FHOOK_FL_REGS; NULL if
- * the set is partial, never a pt_regs with holes.
+ * Return: a full pt_regs if any ops of the site has %FHOOK_FL_REGS; NULL if the set is
+ * partial.
  */
 static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
 {
@@ -70,12 +69,12 @@ static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
 }
 
 /**
- * fhook_regs_get_ip() - where the hooked function goes on
+ * fhook_regs_get_ip() - address at which the hooked function continues
  * @fregs: the registers at a site
  *
- * Return: the address behind the slot, or of the stub that leads there while calls of the
- * function are traced; in an exit callback the address that it returns to; or what
- * fhook_regs_set_ip() set.
+ * Return: the address after the slot, or of the stub that leads there while calls of the
+ * function are traced; in an exit callback the address that it returns to; or the address
+ * set by fhook_regs_set_ip().
  */
 static __always_inline unsigned long
 fhook_regs_get_ip(const struct fhook_regs *fregs)
@@ -84,10 +83,10 @@ fhook_regs_get_ip(const struct fhook_regs *fregs)
 }
 
 /**
- * fhook_regs_set_ip() - make the call land in another place
+ * fhook_regs_set_ip() - continue at another address
  * @fregs: the registers at a site
- * @ip: the entry of a function that takes the same arguments; in an exit callback
- *	where to return to
+ * @ip: entry of a function that takes the same arguments; in an exit callback, the
+ *	address to return to
  */
 static __always_inline void
 fhook_regs_set_ip(struct fhook_regs *fregs, unsigned long ip)
@@ -100,7 +99,7 @@ fhook_regs_set_ip(struct fhook_regs *fregs, unsigned long ip)
  * fhook_regs_get_sp() - the stack pointer of the hooked function at its entry
  * @fregs: the registers at a site
  *
- * Return: the stack pointer; the parent address is what it points at.
+ * Return: the stack pointer, which points at the return address.
  */
 static __always_inline unsigned long
 fhook_regs_get_sp(const struct fhook_regs *fregs)
@@ -112,7 +111,7 @@ fhook_regs_get_sp(const struct fhook_regs *fregs)
  * fhook_regs_get_fp() - the frame pointer register
  * @fregs: the registers at a site
  *
- * Return: bp, which is the caller's, since the function has not begun.
+ * Return: bp, which is the caller's frame pointer, because the function has not begun.
  */
 static __always_inline unsigned long
 fhook_regs_get_fp(const struct fhook_regs *fregs)
@@ -121,11 +120,11 @@ fhook_regs_get_fp(const struct fhook_regs *fregs)
 }
 
 /**
- * fhook_regs_arg() - where an integer argument that travels in a register is
+ * fhook_regs_arg() - find an integer argument that is passed in a register
  * @fregs: the registers at a site
- * @n: which, from 0
+ * @n: index of the argument, from 0
  *
- * Return: a pointer to the argument, NULL if that one is not in a register.
+ * Return: a pointer to the argument, NULL if it is not in a register.
  */
 static __always_inline unsigned long *
 fhook_regs_arg(struct fhook_regs *fregs, unsigned int n)
@@ -148,7 +147,7 @@ fhook_regs_arg(struct fhook_regs *fregs, unsigned int n)
  * fhook_regs_get_retval() - the register that carries the return value
  * @fregs: the registers at a site
  *
- * Return: ax. At entry that is no return value, but what the caller left.
+ * Return: ax. At the entry this is an arbitrary value of the caller.
  */
 static __always_inline unsigned long
 fhook_regs_get_retval(const struct fhook_regs *fregs)
@@ -167,7 +166,7 @@ fhook_regs_set_retval(struct fhook_regs *fregs, unsigned long val)
 	fregs->regs.ax = val;
 }
 
-/* The return address as it is found, which may be that of a return hook. */
+/* The return address as found, which another return hook may have replaced. */
 static __always_inline unsigned long
 fhook_regs_ret_addr(const struct fhook_regs *fregs)
 {
@@ -177,7 +176,7 @@ fhook_regs_ret_addr(const struct fhook_regs *fregs)
 	return fregs->parent;
 }
 
-/* What fhook_regs_key() is, of the registers that ftrace has of the same call. */
+/* The value of fhook_regs_key(), computed from ftrace's registers of the same call. */
 #define fhook_ftrace_key(fregs)	ftrace_regs_get_stack_pointer(fregs)
 
 unsigned long fhook_template_ip(unsigned long ip);

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What kernel/fhook/calltrace/ needs to know of x86_64: sizes.
- */
+/* Properties of x86_64 that kernel/fhook/calltrace/ needs: sizes. */
 #ifndef _ASM_X86_FHOOK_CALLTRACE_H
 #define _ASM_X86_FHOOK_CALLTRACE_H
 
-/* From stub to stub, in bytes: a jump that crosses no 32-byte boundary. */
+/* The distance between stubs, in bytes: a jump that crosses no 32-byte boundary. */
 #define CALLTRACE_STUB_SIZE	8
 
-/* Of a stub that is called: ENDBR and a return, which may be a jump. */
+/* The size of a stub that is called: ENDBR and a return, which may be a jump. */
 #define CALLTRACE_CONTEXT_SIZE	16
 
-/* What is patched of an instruction that leaves a function, in bytes. */
+/* The number of bytes patched in an instruction that leaves a function. */
 #define CALLTRACE_EXIT_SIZE	5
 
-/* Where a function begins of which ftrace has a record: nothing is in front of it. */
+/* The start of a function with a record of ftrace: nothing precedes the function. */
 static inline unsigned long calltrace_arch_before(unsigned long record)
 {
 	return record;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What fhook's trampoline templates and the code that copies them agree on, on
- * x86_64.
+ * The interface between fhook's trampoline templates and the code that copies
+ * them, on x86_64.
  */
 #ifndef _ASM_X86_FHOOK_PIECES_H
 #define _ASM_X86_FHOOK_PIECES_H

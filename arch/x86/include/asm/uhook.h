@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook on x86_64: the slots
+ * uhook on x86_64: the parameters of slots
  *
- * The relocator is also built into the host's tests: only what is for the kernel
- * alone may need its headers.
+ * The relocator is also built into the host tests: only the part for the kernel
+ * alone may need kernel headers.
  */
 #ifndef _ASM_X86_UHOOK_H
 #define _ASM_X86_UHOOK_H
@@ -26,8 +26,8 @@
 #define UHOOK_LANE_SIZE	BIT(UHOOK_LANE_SHIFT)
 
 /*
- * How far a slot may be from its site, in bytes: what the displacement of the
- * jump can span, less room for the instructions that address data around them
+ * The maximum distance between a slot and its site, in bytes: the range of the
+ * jump's displacement, less room for instructions that address data around them
  * relative to the instruction pointer.
  */
 #define UHOOK_REACH	(0x80000000UL - 0x4000000UL)
@@ -44,25 +44,25 @@
 #include <asm/ptrace.h>
 
 /**
- * arch_uhook_may_boost - may a task go on in a slot?
- * @regs: its registers, at the site
+ * arch_uhook_may_boost - check whether a task may continue in a slot
+ * @regs: registers of the task at the site
  *
  * Return: false for 32-bit code, and when the instruction is being stepped by a
- * debugger, or by the program itself: a step must end behind the site.
+ * debugger, or by the program itself: the step must end after the site.
  */
 static inline bool arch_uhook_may_boost(struct pt_regs *regs)
 {
 	return user_64bit_mode(regs) && !(regs->flags & X86_EFLAGS_TF);
 }
 
-/* What XSAVE saves: all that programs have, but for the tiles of AMX. */
+/* The components that XSAVE saves: all that programs have, except AMX tiles. */
 static inline void arch_uhook_vectors(struct uhook_gate *gate)
 {
 	gate->xsave_mask = fpu_user_cfg.max_features & ~XFEATURE_MASK_XTILE;
 	gate->xsave_size = fpu_user_cfg.max_size;
 }
 
-/* Programs have to read the base of FS, which says who they are. */
+/* Programs have to read the base of FS, which identifies the thread. */
 static inline bool arch_uhook_can_call(bool vectors)
 {
 	return boot_cpu_has(X86_FEATURE_FSGSBASE) &&
@@ -74,13 +74,13 @@ static inline void arch_uhook_set_sp(struct pt_regs *regs, unsigned long sp)
 	regs->sp = sp;
 }
 
-/* User mode does not know indirect branch tracking. */
+/* User mode has no indirect branch tracking. */
 static inline bool arch_uhook_is_landing(const struct vm_area_struct *vma, const u8 *insn)
 {
 	return false;
 }
 
-/* Where the jump of a site, or a hop, leads; 0 if it is none. */
+/* The target of a site's jump, or of a hop; 0 if it is not a jump. */
 static inline unsigned long arch_uhook_jump_target(unsigned long at, const u8 *bytes)
 {
 	if (bytes[0] != 0xe9)
