@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of fhook: what a callback gets, and which callbacks run when.
+ * KUnit tests of fhook: the arguments of callbacks, and the selection and order
+ * of callbacks.
  *
- * Callbacks only write down what they see, in a &struct fhook_probe; what that
- * should be is looked at when the hooked function has returned. Probes live as
- * long as the test, and are unregistered at its end if the test was not.
+ * Callbacks only record what they see, in a &struct fhook_probe; the test
+ * checks the record after the hooked function has returned. Probes live as long
+ * as the test, and are unregistered at its end if the test has not done so.
  */
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
@@ -15,17 +16,18 @@
 
 #include "test_fhook.h"
 
-/* Which of several callbacks ran, in their order. */
+/* The callbacks that ran, in their order. */
 static struct fhook_probe *order[256];
 static unsigned int order_num;
 
 /**
- * fhook_probe_entry() - the callback of all probes
- * @ops: the probe's
- * @ip: written down
- * @parent_ip: written down
- * @fregs: written down
- * @data: written down
+ * fhook_probe_entry() - record the arguments of a call; the callback of all
+ * probes
+ * @ops: ops of the probe
+ * @ip: recorded
+ * @parent_ip: recorded
+ * @fregs: recorded
+ * @data: recorded
  *
  * Return: 0.
  */
@@ -62,8 +64,8 @@ int fhook_probe_entry(struct fhook_ops *ops, unsigned long ip,
 
 /**
  * fhook_probe() - make a probe
- * @test: that it belongs to
- * @name: of its ops
+ * @test: test that owns the probe
+ * @name: name of its ops
  *
  * Return: the probe, not registered.
  */
@@ -92,7 +94,7 @@ static void probe_end(void *data)
 }
 
 /**
- * fhook_probe_undo() - see that a probe is not registered when the test ends
+ * fhook_probe_undo() - unregister a probe at the end of the test, if needed
  * @probe: the probe
  */
 void fhook_probe_undo(struct fhook_probe *probe)
@@ -127,10 +129,10 @@ void fhook_probe_unregister(struct fhook_probe *probe)
 }
 
 /**
- * fhook_expect_symbol() - an address should be in a function
+ * fhook_expect_symbol() - expect an address to be in a function
  * @test: the test
- * @addr: the address, behind a call, or an entry
- * @name: what the name of the function should begin with
+ * @addr: the address after a call, or an entry
+ * @name: expected start of the function's name
  */
 void fhook_expect_symbol(struct kunit *test, unsigned long addr,
 			 const char *name)
@@ -143,9 +145,9 @@ void fhook_expect_symbol(struct kunit *test, unsigned long addr,
 }
 
 /**
- * fhook_test_slot() - where the slot of a target is
+ * fhook_test_slot() - find the slot of a target
  * @test: the test
- * @func: the target, which is called
+ * @func: the target, which will be called
  *
  * Return: the address of the slot.
  */
@@ -160,11 +162,14 @@ unsigned long fhook_test_slot(struct kunit *test, u32 (*func)(u32 value))
 	fhook_probe_unregister(probe);
 	KUNIT_ASSERT_EQ(test, 1, probe->calls);
 
-	/* The call in the slot returns to where the function goes on. */
+	/*
+	 * The call in the slot returns to the address at which the function
+	 * continues.
+	 */
 	return probe->regs_ip - FHOOK_SLOT_SIZE;
 }
 
-/* The number in the name of the trampoline that called a probe last. */
+/* The number in the name of the trampoline that last called a probe. */
 static unsigned long tramp_of(struct fhook_probe *probe)
 {
 	char symbol[KSYM_SYMBOL_LEN];
@@ -238,7 +243,7 @@ static void act_read_stack(struct fhook_probe *probe, struct fhook_regs *fregs)
 	probe->value = stack[FHOOK_STACK_ARG];
 }
 
-/* Behind the return address, if that is on the stack, follow the arguments. */
+/* The arguments follow the return address, if that is on the stack. */
 static void test_stack_args(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "sp");
@@ -273,7 +278,7 @@ static void try_args(struct kunit *test, unsigned int flags)
 	KUNIT_EXPECT_EQ(test, 7654321, call_args());
 	for (i = 0; i < FHOOK_TEST_ARGS && i < FHOOK_REG_ARGS; i++)
 		KUNIT_EXPECT_EQ(test, i + 1, probe->args[i]);
-	/* On x86, the seventh travels on the stack. */
+	/* On x86, the seventh is passed on the stack. */
 	for (; i < FHOOK_TEST_ARGS; i++)
 		KUNIT_EXPECT_EQ(test, 0, probe->args[i]);
 
@@ -304,7 +309,7 @@ static void try_set_ip(struct kunit *test, unsigned int flags)
 	fhook_probe_register(first, "fhook_target_args");
 	fhook_probe_register(second, "fhook_target_args");
 	KUNIT_EXPECT_EQ(test, 1234567, call_args());
-	/* The next callback is still told which function was called. */
+	/* The next callback still gets the address of the called function. */
 	KUNIT_EXPECT_EQ(test, (unsigned long)fhook_target_args, second->ip);
 	KUNIT_EXPECT_EQ(test, (unsigned long)fhook_target_other_args,
 			second->regs_ip);
@@ -319,7 +324,7 @@ static void test_set_ip(struct kunit *test)
 	try_set_ip(test, FHOOK_FL_REGS);
 }
 
-/* Full registers are there for all as soon as one asks for them. */
+/* All callbacks have full registers if one of them asks for them. */
 static void test_regs_or_null(struct kunit *test)
 {
 	struct fhook_probe *without = fhook_probe(test, "without");
@@ -344,7 +349,7 @@ static void test_regs_or_null(struct kunit *test)
 	fhook_probe_unregister(without);
 }
 
-/* Call a target and see that just these probes ran, in this order. */
+/* Call a target and expect these probes to run, in this order. */
 static void expect_order(struct kunit *test, struct fhook_probe **probes,
 			 unsigned int num)
 {
@@ -379,7 +384,7 @@ static void test_order(struct kunit *test)
 
 	expect_order(test, (struct fhook_probe *[]) {
 			five, again, zero, last, low }, 5);
-	/* Who comes back has registered last. */
+	/* A probe that is registered again comes last. */
 	fhook_probe_unregister(five);
 	fhook_probe_register(five, "fhook_target_a");
 	expect_order(test, (struct fhook_probe *[]) {
@@ -421,7 +426,7 @@ static void test_removal(struct kunit *test)
 		try_removal(test, orders[i]);
 }
 
-/* As many as anybody will ever want, the trampoline is several KiB long. */
+/* With this many hooks, the trampoline is several KiB long. */
 static void test_hundred(struct kunit *test)
 {
 	static struct fhook_probe *probes[100], *half[50];
@@ -442,7 +447,7 @@ static void test_hundred(struct kunit *test)
 	expect_order(test, half, ARRAY_SIZE(half));
 }
 
-/* Sites with the same hooks have the same trampoline, and no others do. */
+/* Sites share a trampoline if and only if they have the same hooks. */
 static void test_share(struct kunit *test)
 {
 	struct fhook_probe *both = fhook_probe(test, "both");
@@ -494,7 +499,7 @@ static void test_count(struct kunit *test)
 	fhook_target_b(0);
 	expect_count(probe, 4, 0);
 
-	/* Of its sets, the counters are the same. */
+	/* The counters of the hook's sets have not changed. */
 	KUNIT_EXPECT_EQ(test, 0, fhook_retarget(&probe->ops, "fhook_target_b",
 						NULL));
 	fhook_target_a(0);
@@ -508,7 +513,10 @@ static void act_call_b(struct fhook_probe *probe, struct fhook_regs *fregs)
 	probe->value = fhook_target_b(1);
 }
 
-/* What a callback calls is not hooked, and counted for all of its hooks. */
+/*
+ * Functions called by a callback are not hooked, and count as missed for all
+ * their hooks.
+ */
 static void test_recursion(struct kunit *test)
 {
 	struct fhook_probe *outer = fhook_probe(test, "outer");
@@ -526,12 +534,12 @@ static void test_recursion(struct kunit *test)
 	expect_count(inner1, 0, 1);
 	expect_count(inner2, 0, 1);
 
-	/* The guard has been given back. */
+	/* The guard has been released. */
 	fhook_target_b(1);
 	expect_count(inner1, 1, 1);
 	expect_count(inner2, 1, 1);
 
-	/* Itself is no exception. */
+	/* The same is true of the function itself. */
 	inner1->act = act_call_b;
 	fhook_target_b(1);
 	expect_count(inner1, 2, 2);
@@ -576,7 +584,7 @@ static void test_unguarded(struct kunit *test)
 	fhook_target_a(1);
 	expect_count(probe, 3, 0);
 
-	/* Both or none: one that wants the guard is enough. */
+	/* Both run under the guard if one of them needs it. */
 	fhook_probe_register(guarded, "fhook_target_a");
 	probe->calls = 0;
 	fhook_target_a(1);
@@ -589,7 +597,7 @@ static void test_unguarded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, probe->calls);
 }
 
-/* Without a guard nothing touches preemption but a debug build. */
+/* Without a guard, only a debug build changes the preemption count. */
 static void test_unguarded_preemption(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "unguarded");
@@ -611,7 +619,7 @@ static void test_glob(struct kunit *test)
 	struct fhook_probe *probe = fhook_probe(test, "glob");
 	struct fhook_probe *not = fhook_probe(test, "not");
 
-	/* A prefix; the one without a slot is left out in silence. */
+	/* A prefix; the function without a slot is silently left out. */
 	fhook_probe_register(probe, "fhook_target_n*");
 	fhook_target_a(1);
 	fhook_target_notrace(1);
@@ -620,7 +628,7 @@ static void test_glob(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, probe->calls);
 	fhook_probe_unregister(probe);
 
-	/* A glob that is no prefix, and exceptions. */
+	/* A glob that is not a prefix, and exceptions. */
 	KUNIT_ASSERT_EQ(test, 0, fhook_register(&not->ops, "fhook_*_[abc]",
 						"*_a fhook_target_c"));
 	fhook_probe_undo(not);
@@ -635,7 +643,7 @@ static void test_glob(struct kunit *test)
 static void test_ips(struct kunit *test)
 {
 	unsigned long slot = fhook_test_slot(test, fhook_target_b);
-	/* One by its function, twice, and one by its slot. */
+	/* One function by its address, twice, and one by its slot. */
 	unsigned long addrs[] = {
 		(unsigned long)fhook_target_c, slot,
 		(unsigned long)fhook_target_c,
@@ -672,7 +680,7 @@ static void test_syms(struct kunit *test)
 	fhook_probe_unregister(probe);
 }
 
-/* One site leaves the set that another one takes, and the other way round. */
+/* A site leaves the set that another one takes, and vice versa. */
 static void test_retarget_swaps_sets(struct kunit *test)
 {
 	struct fhook_probe *one = fhook_probe(test, "one");
@@ -689,7 +697,7 @@ static void test_retarget_swaps_sets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, one->calls);
 	KUNIT_EXPECT_EQ(test, 2, two->calls);
 
-	/* What was retired meanwhile must not be what is in use. */
+	/* A set in use must not have been retired in the meantime. */
 	fhook_barrier();
 	KUNIT_EXPECT_EQ(test, 0, fhook_retarget(&one->ops, "fhook_target_a",
 						NULL));
@@ -715,7 +723,7 @@ static void test_retarget(struct kunit *test)
 	fhook_target_c(1);
 	KUNIT_EXPECT_EQ(test, 2, probe->calls);
 
-	/* All of what it has, and less. */
+	/* The same functions again, and fewer. */
 	KUNIT_EXPECT_EQ(test, 0, fhook_retarget(&probe->ops, "fhook_target_?",
 						"fhook_target_c"));
 	fhook_target_a(1);
@@ -728,7 +736,7 @@ static void test_retarget(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, other->calls);
 }
 
-/* What kallsyms and the unwinder's text test know of trampolines. */
+/* kallsyms and __kernel_text_address() know trampolines. */
 static void test_symbols(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "symbols");
@@ -741,11 +749,11 @@ static void test_symbols(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, strstr(symbol, "[__builtin__fhook]"));
 	fhook_probe_unregister(probe);
 
-	/* It is gone when fhook_unregister() has returned. */
+	/* The trampoline is gone when fhook_unregister() has returned. */
 	KUNIT_EXPECT_FALSE(test, fhook_test_is_text(probe->return_ip));
 }
 
-/* The third state of a site, which redirects and call traces are to have. */
+/* The third state of a site, for redirects and call traces. */
 static void test_jump(struct kunit *test)
 {
 	unsigned long slot = fhook_test_slot(test, fhook_target_a);

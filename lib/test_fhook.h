@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KUnit tests of fhook: what their files share.
+ * KUnit tests of fhook: declarations that its files share.
  *
- *	test_fhook.c		what a callback gets, and which callbacks run
- *	test_fhook_errors.c	what fails, and what that leaves behind
+ *	test_fhook.c		arguments and selection of callbacks
+ *	test_fhook_errors.c	failures, and the state after them
  *	test_fhook_context.c	contexts, other CPUs, unregistering, unwinding
  *	test_fhook_exit.c	exit callbacks, and functions that are skipped
- *	test_fhook_redirect.c	functions that are replaced
+ *	test_fhook_redirect.c	redirected functions
  *	test_fhook_x86.c	registers, and every instruction of a trampoline
- *	test_fhook_inside.c	tasks whose stack does not show where they are
+ *	test_fhook_inside.c	tasks whose stack does not show which function they are in
  *	test_fhook_arm64.c	registers, and interrupts in a trampoline
- *	test_fhook_targets.c	what is hooked, and most that has slots
- *	test_fhook_kernel.c	always built in: what modules cannot reach
+ *	test_fhook_targets.c	the hooked functions, and most other functions with slots
+ *	test_fhook_kernel.c	always built in: access to interfaces that are not exported
  */
 #ifndef _TEST_FHOOK_H
 #define _TEST_FHOOK_H
@@ -22,7 +22,7 @@
 
 #define FHOOK_TEST_ARGS		7
 
-/* Where redirects find the targets. */
+/* The name under which redirects find the targets. */
 #ifdef MODULE
 #define TARGETS_MODULE	KBUILD_MODNAME
 #else
@@ -30,25 +30,26 @@
 #endif
 
 /**
- * struct fhook_probe - an ops that writes down how it was called
- * @ops: it
- * @report: what fhook says of it
- * @test: that it belongs to
- * @calls: how often the callback was called; the others are of the last call
- * @ip: the callback's argument
- * @parent: the callback's argument
- * @data: the callback's argument
- * @return_ip: where the callback returns to, in the trampoline
- * @preemptible: could the callback be preempted?
- * @args: what fhook_regs_get_arg() says
- * @regs_ip: what fhook_regs_get_ip() says
- * @regs_sp: what fhook_regs_get_sp() says
- * @regs_fp: what fhook_regs_get_fp() says
- * @regs_parent: what fhook_regs_get_parent() says
- * @has_regs: did fhook_get_regs() return some?
- * @regs: copy of them
- * @act: what else the callback is to do, or NULL
- * @value: for @act
+ * struct fhook_probe - an ops that records its calls
+ * @ops: the ops
+ * @report: last report of fhook about the ops
+ * @test: test that owns the probe
+ * @calls: number of calls of the callback; the other members describe the last
+ *	call
+ * @ip: argument of the callback
+ * @parent: argument of the callback
+ * @data: argument of the callback
+ * @return_ip: return address of the callback, in the trampoline
+ * @preemptible: whether the callback could be preempted
+ * @args: results of fhook_regs_get_arg()
+ * @regs_ip: result of fhook_regs_get_ip()
+ * @regs_sp: result of fhook_regs_get_sp()
+ * @regs_fp: result of fhook_regs_get_fp()
+ * @regs_parent: result of fhook_regs_get_parent()
+ * @has_regs: whether fhook_get_regs() returned registers
+ * @regs: copy of these registers
+ * @act: additional work of the callback, or NULL
+ * @value: argument for @act
  */
 struct fhook_probe {
 	struct fhook_ops	ops;
@@ -84,7 +85,10 @@ void fhook_expect_symbol(struct kunit *test, unsigned long addr,
 			 const char *name);
 unsigned long fhook_test_slot(struct kunit *test, u32 (*func)(u32 value));
 
-/* What fhook_target_args() makes of what test_args() could change. */
+/*
+ * The result of fhook_target_args() for the arguments that test_args() can
+ * change.
+ */
 #if FHOOK_TEST_ARGS > FHOOK_REG_ARGS
 #define FHOOK_CHANGED_ARGS	7456789
 #else
@@ -109,7 +113,7 @@ u32 fhook_target_twin(u32 value);
 u32 fhook_target_branch(u32 value);
 u32 fhook_target_static(u32 value);
 void fhook_targets_turn(bool on);
-/* Named as the compiler names a clone */
+/* Named like a clone made by the compiler */
 u32 fhook_target_cloned(u32 value) __asm__("fhook_target_cloned.isra.0");
 u32 fhook_target_notrace(u32 value);
 u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value));
@@ -130,7 +134,7 @@ unsigned long fhook_target_many_args(unsigned long a0, unsigned long a1,
 				     unsigned long a6, unsigned long a7,
 				     unsigned long a8);
 
-/* What the targets do; test_fhook_targets.c does it too. */
+/* The results of the targets, as in test_fhook_targets.c. */
 #define FHOOK_A(value)		((value) * 3 + 1)
 #define FHOOK_B(value)		((value) * 5 + 2)
 #define FHOOK_C(value)		((value) * 7 + 3)
@@ -161,7 +165,7 @@ int fhook_test_trace_reliable(unsigned long *store, unsigned int size);
 struct bpf_prog;
 void fhook_test_bpf_symbol(struct bpf_prog *prog, bool on);
 
-/* test_fhook_*.c: an NMI to this CPU; not every machine can send one. */
+/* test_fhook_*.c: send an NMI to this CPU; not every machine can. */
 #if defined(CONFIG_X86_LOCAL_APIC) || defined(CONFIG_ARM64_PSEUDO_NMI)
 bool fhook_test_nmi_on(bool (*handler)(void));
 bool fhook_test_nmi_send(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of fhook on arm64: every register through both trampolines, and
- * the stack as an interrupt in one of them sees it.
+ * stack traces from an interrupt in a trampoline.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -22,13 +22,13 @@
 
 #include "test_fhook.h"
 
-/* x0 to x28; x29 and x30 are those of the frame. */
+/* x0 to x28; x29 and x30 belong to the frame. */
 #define GPRS	29
 
 /**
- * struct cpu_state - what test_fhook_call_empty() loads and what it finds
+ * struct cpu_state - registers that test_fhook_call_empty() loads and stores
  * @gpr: the registers
- * @sp: the stack pointer at the entry of the function that is called
+ * @sp: stack pointer at the entry of the called function
  */
 struct cpu_state {
 	unsigned long	gpr[GPRS];
@@ -37,16 +37,16 @@ struct cpu_state {
 
 static_assert(offsetof(struct cpu_state, sp) == 232);
 
-/* What is loaded, what is there after the call. */
+/* Registers before and after the call. */
 static struct cpu_state test_in, test_out;
 
 asmlinkage void test_fhook_call_empty(struct cpu_state *in,
 				      struct cpu_state *out);
 
 /*
- * Call fhook_target_empty() with known registers, and see what comes back.
- * The function itself changes none of them but x9, which its slots do. x18 may
- * be the shadow call stack's.
+ * Call fhook_target_empty() with known registers, and store the registers after
+ * it. The function itself changes only x9, by its slots. x18 may be the shadow
+ * call stack's.
  */
 asm("	.pushsection .text, \"ax\", @progbits\n"
 	"	.type test_fhook_call_empty, @function\n"
@@ -107,7 +107,7 @@ asm("	.pushsection .text, \"ax\", @progbits\n"
 	"	.size test_fhook_call_empty, . - test_fhook_call_empty\n"
 	"	.popsection\n");
 
-/* Fill the registers with what is in none of them by accident. */
+/* Fill the registers with values that none of them has by accident. */
 static void call_empty(void)
 {
 	int i;
@@ -118,19 +118,19 @@ static void call_empty(void)
 	test_fhook_call_empty(&test_in, &test_out);
 }
 
-/* What a slot itself needs, and what the test does not touch. */
+/* Registers that a slot itself needs, or that the test does not load. */
 static bool is_known(int i)
 {
 	return i != 9 && i != 18;
 }
 
-/* Scratch registers that carry nothing into a function. */
+/* Scratch registers that carry no arguments. */
 static bool is_scratch(int i)
 {
 	return i >= 9 && i <= 18;
 }
 
-/* A caller may rely on these, whatever the trampoline. */
+/* A caller may rely on these registers, whatever the trampoline does. */
 static void expect_preserved(struct kunit *test)
 {
 	int i;
@@ -209,7 +209,7 @@ static void test_regs(struct kunit *test)
 	try_regs(test, FHOOK_FL_UNGUARDED);
 }
 
-/* By the interrupt mask, or by priority where the kernel masks by that. */
+/* By the interrupt mask, or by priority if the kernel masks by priority. */
 static void test_regs_irqs(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "irqs");
@@ -234,7 +234,7 @@ static void act_change_regs(struct fhook_probe *probe, struct fhook_regs *fregs)
 		fhook_get_regs(fregs)->regs[i] += 1;
 }
 
-/* What a callback writes into the full registers is what the function gets. */
+/* The function gets the values that a callback writes to the full registers. */
 static void test_change_regs(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "change");
@@ -255,10 +255,10 @@ static void test_change_regs(struct kunit *test)
 /*
  * Interrupts in a trampoline
  *
- * A timer interrupts a task that calls a hooked function all the time, and
- * looks at the stack if it was in a trampoline. The trampoline has to come
- * first, then the hooked function and its caller, or, where the frame records
- * are not there yet or not any more, neither of them; then what called that.
+ * A timer interrupts a task that keeps calling a hooked function, and takes a
+ * stack trace if the task was in a trampoline. The trampoline must come first,
+ * then the hooked function and its caller or, if the frame records do not exist
+ * yet or any more, neither of them; then the callers of these.
  */
 
 #define MAX_FRAMES	64
@@ -286,7 +286,7 @@ static bool within(unsigned long addr, const char *name)
 	return !strncmp(symbol, name, strlen(name));
 }
 
-/* From frame @first on, there is what called the caller. */
+/* From frame @first on, the trace has the callers of the caller. */
 static bool ends_outside(unsigned int first, unsigned int num)
 {
 	unsigned int outside = look.outer_num - 1;
@@ -347,7 +347,7 @@ static void try_interrupts(struct kunit *test, unsigned int flags)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 	timer.function = look_fn;
 
-	/* The timer is for the CPU that starts it. */
+	/* The timer fires on the CPU that starts it. */
 	migrate_disable();
 	hrtimer_start(&timer, ns_to_ktime(LOOK_PERIOD),
 		      HRTIMER_MODE_REL_PINNED_HARD);
@@ -375,7 +375,7 @@ static void test_unwind_interrupts(struct kunit *test)
 #ifdef CONFIG_ARM64_PSEUDO_NMI
 /*
  * NMIs: overflows of the cycle counter, if interrupts are masked by priority,
- * and theirs is not.
+ * and the counter's interrupt is not.
  */
 
 #define NMI_PERIOD	1000000
@@ -397,10 +397,11 @@ static void nmi_overflow(struct perf_event *event,
 }
 
 /**
- * fhook_test_nmi_on() - have NMIs handled
- * @handler: called for each that is wanted; true if it is what it waits for
+ * fhook_test_nmi_on() - start handling NMIs
+ * @handler: called for each NMI that was sent; returns whether it was the
+ *	expected one
  *
- * Return: true if fhook_test_nmi_send() will send one.
+ * Return: whether fhook_test_nmi_send() can send NMIs.
  */
 bool fhook_test_nmi_on(bool (*handler)(void))
 {
@@ -421,7 +422,7 @@ bool fhook_test_nmi_on(bool (*handler)(void))
 	if (IS_ERR(nmi_event))
 		return false;
 
-	/* They may be interrupts like all others. */
+	/* They may be ordinary interrupts. */
 	for (i = 0; i < NMI_PATIENCE && !READ_ONCE(nmi_seen); i++)
 		mdelay(1);
 
@@ -429,9 +430,9 @@ bool fhook_test_nmi_on(bool (*handler)(void))
 }
 
 /**
- * fhook_test_nmi_send() - let an NMI come to this CPU
+ * fhook_test_nmi_send() - send an NMI to this CPU
  *
- * Return: true, it will, if fhook_test_nmi_on() said so.
+ * Return: true if fhook_test_nmi_on() has returned true.
  */
 bool fhook_test_nmi_send(void)
 {
@@ -441,7 +442,7 @@ bool fhook_test_nmi_send(void)
 }
 
 /**
- * fhook_test_nmi_off() - the end of fhook_test_nmi_on()
+ * fhook_test_nmi_off() - stop handling NMIs
  */
 void fhook_test_nmi_off(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of fhook: contexts that nest, other CPUs that call while hooks
- * come and go, how unregistering waits, and stacks with trampolines in them.
+ * KUnit tests of fhook: nested contexts, other CPUs that call functions while
+ * hooks are added and removed, waiting during unregistration, and stacks with
+ * trampolines.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -23,8 +24,8 @@
 enum context { IN_TASK, IN_SOFTIRQ, IN_HARDIRQ, IN_NMI, CONTEXTS };
 
 /*
- * Contexts: the callback in each of them, at the entry or at the exit, brings
- * about the next, so that at the innermost one all guards are held.
+ * Contexts: the callback in each of them, at the entry or at the exit, triggers
+ * the next context, so that at the innermost one all guards are held.
  */
 static unsigned int context_calls[CONTEXTS];
 static unsigned int context_exits[CONTEXTS];
@@ -87,7 +88,7 @@ static void act_next_context(struct fhook_probe *probe,
 	enum context context = this_context();
 
 	context_calls[context]++;
-	/* In its own context this is refused, and counted. */
+	/* In the same context this is refused, and counted. */
 	fhook_target_b(context);
 
 	switch (context) {
@@ -175,10 +176,10 @@ static void test_contexts_exit(struct kunit *test)
  */
 
 /**
- * struct caller - a thread that calls targets all the time
+ * struct caller - a thread that keeps calling targets
  * @task: the thread
- * @calls: how often it has
- * @wrong: how often the result was not what it should be
+ * @calls: number of its calls
+ * @wrong: number of wrong results
  */
 struct caller {
 	struct task_struct	*task;
@@ -201,7 +202,7 @@ static int caller_fn(void *data)
 		    value % 10 + 7654320)
 			caller->wrong++;
 		WRITE_ONCE(caller->calls, caller->calls + 1);
-		/* Or trampolines would be waited for, for ever. */
+		/* Otherwise waiting for trampolines would never end. */
 		if (value % 1024 == 0)
 			cond_resched_tasks_rcu_qs();
 	}
@@ -229,7 +230,7 @@ static struct caller *caller_start(struct kunit *test)
 	return caller;
 }
 
-/* A callback that may run on several CPUs at once writes nothing. */
+/* A callback that may run on several CPUs at once, and writes nothing. */
 static int silent_entry(struct fhook_ops *ops, unsigned long ip,
 			unsigned long parent_ip, struct fhook_regs *fregs,
 			void *data)
@@ -278,7 +279,7 @@ static void test_churn(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, READ_ONCE(callers[i]->wrong));
 }
 
-/* Hits of several CPUs are all counted. */
+/* The hits of all CPUs are counted. */
 static void test_count_all_cpus(struct kunit *test)
 {
 	struct caller *callers[2] = { caller_start(test), caller_start(test) };
@@ -295,15 +296,13 @@ static void test_count_all_cpus(struct kunit *test)
 		calls;
 	fhook_count(&probe->ops, &after, &missed);
 	KUNIT_EXPECT_GT(test, calls, 0);
-	/* Each caller may be in the middle of one, at both ends. */
+	/* Each caller may be in the middle of a call, at both ends. */
 	KUNIT_EXPECT_GE(test, after - before + 2, calls);
 	KUNIT_EXPECT_EQ(test, 0, missed);
 	fhook_probe_unregister(probe);
 }
 
-/*
- * How unregistering waits
- */
+/* Waiting during unregistration */
 
 static DECLARE_COMPLETION(done_completion);
 static struct fhook_ops *done_order[4];
@@ -335,7 +334,10 @@ static void test_async(struct kunit *test)
 				fhook_unregister_async(&probes[i]->ops,
 						       done_fn));
 
-	/* From here on none is called, and none can be registered yet. */
+	/*
+	 * From here on the callback is not called, and the ops cannot be
+	 * registered yet.
+	 */
 	fhook_target_a(1);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, 0, probes[i]->calls);
@@ -363,7 +365,7 @@ static void done_again(struct fhook_ops *ops)
 	done_again_err = fhook_register(ops, "fhook_target_b", NULL);
 }
 
-/* "It may be freed or registered again from here on", here included. */
+/* "It may be freed or registered again from this point on", including here. */
 static void test_register_when_done(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "again");
@@ -454,7 +456,7 @@ static int sleeper_fn(void *data)
 	return 0;
 }
 
-/* Some functions never return; that must not keep a hook from going. */
+/* Some functions never return; that must not delay the removal of a hook. */
 static void test_no_wait_for_function(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "sleeper");
@@ -467,7 +469,7 @@ static void test_no_wait_for_function(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	wait_for_completion(&sleeper_in);
 	KUNIT_EXPECT_EQ(test, 1, probe->calls);
-	/* Or this would never end. */
+	/* Otherwise this would never end. */
 	fhook_probe_unregister(probe);
 	complete(&sleeper_out);
 	kthread_stop(task);
@@ -490,7 +492,7 @@ static void act_unwind(struct fhook_probe *probe, struct fhook_regs *fregs)
 	num_reliable = fhook_test_trace_reliable(reliable, MAX_FRAMES);
 }
 
-/* The frames from the callback on should be these, and no others. */
+/* Expect these frames from the callback on, and no others. */
 static void expect_frames(struct kunit *test, const unsigned long *entries,
 			  unsigned int num)
 {
@@ -546,14 +548,17 @@ static void expect_turned(struct kunit *test, bool on)
 	KUNIT_EXPECT_EQ(test, on ? FHOOK_B(1) : FHOOK_A(1), fhook_target_static(1));
 }
 
-/* Jump labels and static calls change text beside slots, which does not mind. */
+/*
+ * Jump labels and static calls change text next to slots, without effect on
+ * fhook.
+ */
 static void test_beside_patched(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "beside");
 	bool on;
 
 	for (on = true;; on = false) {
-		/* While they are hooked, and then while they are not. */
+		/* While they are hooked, and while they are not. */
 		fhook_probe_register(probe, "fhook_target_branch fhook_target_static");
 		expect_turned(test, !on);
 		fhook_targets_turn(on);

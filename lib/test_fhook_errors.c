@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of fhook: what fails, what is said about it, and what it leaves
- * behind, which is nothing.
+ * KUnit tests of fhook: failures, their reports, and the state after them, which
+ * must be unchanged.
  *
- * "Nothing" is looked at where it counts: in the bytes of the slots.
+ * The tests check the state in the bytes of the slots.
  */
 #include <linux/fhook_redirect.h>
 #include <linux/fs.h>
@@ -14,10 +14,10 @@
 #include "test_fhook.h"
 
 /**
- * struct slots - the targets' slots
- * @addr: where they are: of a, of b or of another in its place, and of c
- * @idle: what they hold when nothing is hooked
- * @foreign: what somebody else has written to the one in the middle
+ * struct slots - slots of the targets
+ * @addr: addresses of the slots: of a, of b or a target in its place, and of c
+ * @idle: their contents when nothing is hooked
+ * @foreign: bytes that another owner has written to the middle one
  */
 struct slots {
 	unsigned long	addr[3];
@@ -49,11 +49,11 @@ static void expect_idle(struct kunit *test, const struct slots *slots)
 
 /**
  * struct bad_filter - a filter that must fail
- * @filter: it
- * @err: what fhook_register() should return
- * @error: what the report should say, for a program
- * @offset: where in @filter
- * @about: what the sentence should name
+ * @filter: the filter
+ * @err: expected error of fhook_register()
+ * @error: expected error in the report
+ * @offset: expected offset in @filter
+ * @about: name that the sentence should contain
  */
 struct bad_filter {
 	const char		*filter;
@@ -78,7 +78,10 @@ static const struct bad_filter bad_filters[] = {
 	  "fhook_test_builtin" },
 	{ "fhook_register", -EOPNOTSUPP, FHOOK_ERR_NO_SLOT, 0,
 	  "fhook_register" },
-	/* One of two or three: the others are not hooked either. */
+	/*
+	 * One error among two or three patterns: the others are not hooked
+	 * either.
+	 */
 	{ "fhook_target_a fhook_no_such_function", -ENOENT,
 	  FHOOK_ERR_NO_FUNCTION, 15, "fhook_no_such_function" },
 	{ " fhook_no_such_function  fhook_target_a", -ENOENT,
@@ -141,7 +144,7 @@ static void test_bad_filters(struct kunit *test)
 			fhook_register(&probe->ops, NULL, NULL));
 	KUNIT_EXPECT_EQ(test, FHOOK_ERR_PATTERN, probe->report.error);
 
-	/* The ops is as good as new. */
+	/* The ops can be used again. */
 	fhook_probe_register(probe, "fhook_target_a");
 	fhook_target_a(1);
 	KUNIT_EXPECT_EQ(test, 1, probe->calls);
@@ -149,7 +152,7 @@ static void test_bad_filters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fhook_check_filter("fhook_target_a", &report));
 }
 
-/* What would be left over is nothing, and that is no error. */
+/* Excluding all functions leaves none, which is not an error. */
 static void test_all_excluded(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "excluded");
@@ -169,7 +172,10 @@ static void test_all_excluded(struct kunit *test)
 	expect_idle(test, &slots);
 }
 
-/* What fhook_register() would take for a glob, or for two names, is neither. */
+/*
+ * Names that fhook_register() would take for globs, or for two names, are
+ * refused.
+ */
 static void test_bad_syms(struct kunit *test)
 {
 	static const char *const bad[] = {
@@ -192,7 +198,7 @@ static void test_bad_syms(struct kunit *test)
 	}
 }
 
-/* A pattern that matches nothing waits, if the ops says so. */
+/* A pattern that matches nothing waits if the ops permits it. */
 static void test_loose(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "loose");
@@ -299,7 +305,7 @@ static void test_twice(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fhook_is_registered(NULL));
 }
 
-/* A retarget that fails leaves the hook where it was. */
+/* A retarget that fails does not move the hook. */
 static void test_bad_retarget(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "retarget");
@@ -322,7 +328,7 @@ static void test_bad_retarget(struct kunit *test)
 	fhook_probe_unregister(probe);
 }
 
-/* Somebody writes to the slot in the middle: a jump to where it ends. */
+/* Another owner writes a jump to the end of the slot to the middle slot. */
 static void foreign_write(struct slots *slots)
 {
 	fhook_test_jump(slots->addr[1],
@@ -383,7 +389,7 @@ static void test_bytes_before_register(struct kunit *test)
 	fhook_target_c(1);
 	KUNIT_EXPECT_EQ(test, 0, probe->calls);
 
-	/* Nothing is remembered against it when it is put right. */
+	/* After the bytes are restored, the slot can be used again. */
 	give_back(slots);
 	expect_idle(test, slots);
 	fhook_probe_register(probe, "fhook_target_[abc]");
@@ -393,7 +399,7 @@ static void test_bytes_before_register(struct kunit *test)
 	expect_idle(test, slots);
 }
 
-/* A second hook, and a retarget, come upon bytes that were fine before. */
+/* A second hook, and a retarget, find changed bytes that were correct before. */
 static void test_bytes_before_change(struct kunit *test)
 {
 	struct fhook_probe *first = fhook_probe(test, "first");
@@ -416,7 +422,7 @@ static void test_bytes_before_change(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, first->calls);
 	KUNIT_EXPECT_EQ(test, 0, second->calls);
 
-	/* Put right, both work. */
+	/* After the bytes are restored, both work. */
 	fhook_test_poke(slots->addr[1], call, sizeof(call));
 	fhook_probe_register(second, "fhook_target_[abc]");
 	fhook_target_b(1);
@@ -428,8 +434,8 @@ static void test_bytes_before_change(struct kunit *test)
 }
 
 /*
- * Unregistering cannot fail. Foreign bytes stay, the other sites are let go,
- * and even if the old call comes back, it calls nobody who is gone.
+ * Unregistering cannot fail. Foreign bytes stay, the other sites are unhooked,
+ * and even if the old call is restored, it calls no removed hook.
  */
 static void test_bytes_at_unregister(struct kunit *test)
 {
@@ -452,7 +458,7 @@ static void test_bytes_at_unregister(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slots->addr[1], probe->report.addr);
 	expect_foreign(test, slots);
 
-	/* Other functions are none the worse. */
+	/* Other functions are not affected. */
 	fhook_probe_register(probe, "fhook_target_[ac]");
 	fhook_target_a(1);
 	fhook_target_c(1);
@@ -464,7 +470,7 @@ static void test_bytes_at_unregister(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, FHOOK_LOST1(1), fhook_target_lost1(1));
 	KUNIT_EXPECT_EQ(test, 2, probe->calls);
 
-	/* Who has put back what was there has given the slot back. */
+	/* An owner that restores the bytes has given the slot back. */
 	fhook_probe_register(probe, "fhook_target_lost1");
 	fhook_target_lost1(1);
 	KUNIT_EXPECT_EQ(test, 3, probe->calls);
@@ -472,7 +478,10 @@ static void test_bytes_at_unregister(struct kunit *test)
 	expect_idle(test, slots);
 }
 
-/* Who has put them back before fhook is switched off has given the slot back. */
+/*
+ * An owner that restores the bytes before fhook is switched off has given the
+ * slot back.
+ */
 static void test_bytes_at_switch(struct kunit *test)
 {
 	struct fhook_probe *stays = fhook_probe(test, "stays");
@@ -499,7 +508,7 @@ static void test_bytes_at_switch(struct kunit *test)
 	expect_idle(test, slots);
 }
 
-/* A redirect that could not be taken back there goes no further than it is. */
+/* A redirect that could not be removed from a site is not used by other sites. */
 static void test_bytes_at_restore(struct kunit *test)
 {
 	struct fhook_redirect redirect = {
@@ -537,7 +546,7 @@ static void test_bytes_at_restore(struct kunit *test)
 	expect_idle(test, slots);
 }
 
-/* Nor is what others have redirected to the same place taken for it. */
+/* Another redirect to the same function is not mistaken for it. */
 static void test_bytes_at_restore_shared(struct kunit *test)
 {
 	struct fhook_redirect lost = {
@@ -545,7 +554,7 @@ static void test_bytes_at_restore_shared(struct kunit *test)
 		.module		= TARGETS_MODULE,
 		.replacement	= fhook_target_b,
 	};
-	/* One comes before it, and one behind. */
+	/* One entry before it, and one after it. */
 	struct fhook_redirect kept[] = {
 		{
 			.func		= "fhook_target_lost1",
@@ -595,7 +604,9 @@ static void test_bytes_at_restore_shared(struct kunit *test)
 	expect_idle(test, slots);
 }
 
-/* The same for a function that two have hooked, who go one after the other. */
+/*
+ * The same for a function with two hooks, which are removed one after the other.
+ */
 static void test_bytes_at_unregister_shared(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "probe");
@@ -611,7 +622,7 @@ static void test_bytes_at_unregister_shared(struct kunit *test)
 
 	fhook_probe_unregister(probe);
 	expect_foreign(test, slots);
-	/* Nobody else is on c. */
+	/* No hook is left on c. */
 	KUNIT_EXPECT_MEMEQ(test, (void *)slots->addr[2], slots->idle[2],
 			   FHOOK_SLOT_SIZE);
 	fhook_target_a(1);
@@ -619,7 +630,10 @@ static void test_bytes_at_unregister_shared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, probe->calls);
 	KUNIT_EXPECT_EQ(test, 1, other->calls);
 
-	/* The old call comes back, for one who is gone and one who is not. */
+	/*
+	 * The old call is restored, for a removed hook and one that is still
+	 * registered.
+	 */
 	fhook_test_poke(slots->addr[1], call, sizeof(call));
 	KUNIT_EXPECT_EQ(test, FHOOK_LOST2(1), fhook_target_lost2(1));
 	KUNIT_EXPECT_EQ(test, 0, probe->calls);
@@ -633,7 +647,7 @@ static void test_bytes_at_unregister_shared(struct kunit *test)
 	expect_idle_but_foreign(test, slots);
 }
 
-/* Retargeting fails, and the hook works where it did. */
+/* Retargeting fails, and the hook still works where it was. */
 static void test_bytes_at_retarget(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "probe");
@@ -659,7 +673,7 @@ static void test_bytes_at_retarget(struct kunit *test)
 	expect_idle_but_foreign(test, slots);
 }
 
-/* Nobody else gets a slot, of vmlinux or of a module, and all get the rest. */
+/* Other owners are refused slots, of vmlinux and of modules, and nothing else. */
 static void test_reserved(struct kunit *test)
 {
 	unsigned long slots[] = {
@@ -682,20 +696,22 @@ static void test_reserved(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, fhook_test_reserved(end, end + 1));
 	}
 
-	/* On x86, BPF pokes any no-op that it finds; elsewhere it asks ftrace. */
+	/*
+	 * On x86, BPF patches any no-op that it finds; elsewhere it asks ftrace.
+	 */
 	err = fhook_test_bpf_poke(slots[0]);
 	KUNIT_EXPECT_LT(test, err, 0);
 	if (IS_ENABLED(CONFIG_X86_64) && err != -EOPNOTSUPP)
 		KUNIT_EXPECT_EQ(test, -EBUSY, err);
 }
 
-/* Neither trampolines nor the list of slots. */
+/* Trampolines and the list of slots are read-only. */
 static void test_read_only(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "test");
 	unsigned long slot = fhook_test_find_slot((unsigned long)vfs_fsync);
 
-	/* Tests that are built in run before the kernel makes it so. */
+	/* Built-in tests run before the kernel makes its data read-only. */
 	if (!IS_MODULE(CONFIG_FHOOK_KUNIT_TEST))
 		kunit_skip(test, "too early to see");
 

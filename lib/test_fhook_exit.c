@@ -2,8 +2,8 @@
 /*
  * KUnit tests of fhook: exit callbacks, and functions that are skipped.
  *
- * As in test_fhook.c, callbacks write down what they see and the test looks at it
- * when the hooked function has returned.
+ * As in test_fhook.c, callbacks record what they see, and the test checks it after the
+ * hooked function has returned.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -18,30 +18,31 @@
 
 #define MAX_FRAMES	64
 
-/* More calls than any task has room for, if each wants as much as it may. */
+/* More calls than a task has room for, if each uses the maximum. */
 #define TOO_DEEP	40
 
 /**
- * struct exit_probe - an ops that writes down how it was called
- * @ops: it
- * @report: what fhook says of it
- * @test: that it belongs to
- * @entries: how often the entry callback was called
- * @exits: how often the exit callback was called; the others are of the last call
- * @ip: the exit callback's argument
- * @ret_ip: the exit callback's argument
- * @retval: what fhook_regs_get_retval() said at the exit
- * @arg: what fhook_regs_get_arg() said at the exit, of the first
- * @regs_ip: what fhook_regs_get_ip() said at the exit
- * @regs_parent: what fhook_regs_get_parent() said at the exit
- * @entry_parent: what it said at the entry
- * @has_regs: did fhook_get_regs() return some at the exit?
- * @preemptible: could the exit callback be preempted?
- * @wrong: how often the data did not arrive as they were sent
- * @decline: does the entry callback decline the exit?
- * @at_entry: what else the entry callback is to do, or NULL
- * @at_exit: what else the exit callback is to do, or NULL
- * @value: for these
+ * struct exit_probe - an ops that records its calls
+ * @ops: the ops
+ * @report: last report of fhook about the ops
+ * @test: test that owns the probe
+ * @entries: number of calls of the entry callback
+ * @exits: number of calls of the exit callback; the members below describe the last
+ *	call
+ * @ip: argument of the exit callback
+ * @ret_ip: argument of the exit callback
+ * @retval: result of fhook_regs_get_retval() at the exit
+ * @arg: result of fhook_regs_get_arg() for the first argument at the exit
+ * @regs_ip: result of fhook_regs_get_ip() at the exit
+ * @regs_parent: result of fhook_regs_get_parent() at the exit
+ * @entry_parent: result of fhook_regs_get_parent() at the entry
+ * @has_regs: whether fhook_get_regs() returned registers at the exit
+ * @preemptible: whether the exit callback could be preempted
+ * @wrong: number of calls whose data were changed on the way
+ * @decline: whether the entry callback declines the exit
+ * @at_entry: additional work of the entry callback, or NULL
+ * @at_exit: additional work of the exit callback, or NULL
+ * @value: argument for @at_entry and @at_exit
  */
 struct exit_probe {
 	struct fhook_ops	ops;
@@ -67,7 +68,7 @@ struct exit_probe {
 	unsigned long		value;
 };
 
-/* Something that depends on the call, in the first and the last word. */
+/* Write values that depend on the call to the first and the last word. */
 static void mark_data(struct exit_probe *probe, void *data, unsigned long mark)
 {
 	unsigned long *words = data;
@@ -94,7 +95,7 @@ static int probe_entry(struct fhook_ops *ops, unsigned long ip,
 	probe->entries++;
 	probe->entry_parent = fhook_regs_get_parent(fregs);
 	probe->wrong += !data != !ops->data_size;
-	/* Of nested calls, the stack pointer is what tells them apart. */
+	/* The stack pointer distinguishes nested calls. */
 	if (data)
 		mark_data(probe, data, fhook_regs_get_sp(fregs));
 	if (probe->at_entry)
@@ -262,12 +263,12 @@ static void try_change(struct kunit *test, unsigned int flags)
 	KUNIT_EXPECT_EQ(test, FHOOK_A(1234), fhook_target_a(7));
 	KUNIT_EXPECT_EQ(test, FHOOK_A(1234), (u32)probe->retval);
 
-	/* The exit callback sees what the caller will. */
+	/* The exit callback sees the value that the caller will get. */
 	probe->at_entry = skip;
 	KUNIT_EXPECT_EQ(test, 1234, fhook_target_a(7));
 	KUNIT_EXPECT_EQ(test, 1234, (u32)probe->retval);
 
-	/* And without an exit. */
+	/* The same without an exit. */
 	probe->decline = true;
 	KUNIT_EXPECT_EQ(test, 1234, fhook_target_a(7));
 	expect_calls(probe, 4, 3);
@@ -292,7 +293,7 @@ static void test_decline(struct kunit *test)
 	probe_register(first, "fhook_target_a");
 	probe_register(second, "fhook_target_a");
 	probe_register(third, "fhook_target_a");
-	/* An entry callback without an exit has nothing to decline. */
+	/* An entry callback without an exit callback has nothing to decline. */
 	third->decline = true;
 
 	KUNIT_EXPECT_EQ(test, FHOOK_A(1), fhook_target_a(1));
@@ -325,7 +326,7 @@ static u32 recurse(u32 value)
 	return value < TOO_DEEP ? fhook_target_nest(value, recurse) : value;
 }
 
-/* The outermost calls have room and see both ends, the others see neither. */
+/* The outermost calls have room and both callbacks; the others have neither. */
 static void test_too_deep(struct kunit *test)
 {
 	struct exit_probe *probe = exit_probe(test, "deep");
@@ -345,7 +346,7 @@ static void test_too_deep(struct kunit *test)
 	expect_calls(probe, hits, hits);
 	expect_calls(entry, TOO_DEEP, 0);
 
-	/* And the room is there again. */
+	/* The room is free again. */
 	KUNIT_EXPECT_EQ(test, FHOOK_A(2) + 1,
 			fhook_target_nest(1, fhook_target_a));
 	expect_calls(probe, hits + 1, hits + 1);
@@ -353,7 +354,7 @@ static void test_too_deep(struct kunit *test)
 	probe_unregister(entry);
 }
 
-/* One return address for several functions. */
+/* One return address belongs to several functions. */
 static void test_tail_call(struct kunit *test)
 {
 	struct exit_probe *outer = exit_probe(test, "outer");
@@ -366,7 +367,10 @@ static void test_tail_call(struct kunit *test)
 	expect_calls(inner, 1, 1);
 	KUNIT_EXPECT_EQ(test, FHOOK_A(8), (u32)inner->retval);
 	KUNIT_EXPECT_EQ(test, FHOOK_A(8), (u32)outer->retval);
-	/* Both are told who really called, though one has taken the other's return. */
+	/*
+	 * Both get the real caller, though one has replaced the other's return
+	 * address.
+	 */
 	fhook_expect_symbol(test, outer->ret_ip, __func__);
 	KUNIT_EXPECT_EQ(test, outer->ret_ip, outer->entry_parent);
 	KUNIT_EXPECT_EQ(test, outer->ret_ip, outer->regs_parent);
@@ -386,7 +390,7 @@ static void call_another(struct exit_probe *probe, struct fhook_regs *fregs)
 	fhook_target_b(probe->exits);
 }
 
-/* What callbacks call is not hooked, at the exit as at the entry. */
+/* Functions called by callbacks are not hooked, at the exit as at the entry. */
 static void test_recursion(struct kunit *test)
 {
 	struct exit_probe *probe = exit_probe(test, "calls another");
@@ -435,7 +439,7 @@ static void test_bad_ops(struct kunit *test)
 			   "the ops has no callback or no name");
 }
 
-/* All data of the hooks of a function have to fit into a frame. */
+/* The data of all hooks of a function must fit into a frame. */
 static void test_too_much_data(struct kunit *test)
 {
 	struct exit_probe *probes[6];
@@ -454,7 +458,7 @@ static void test_too_much_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOSPC, err);
 	KUNIT_EXPECT_EQ(test, FHOOK_ERR_TOO_MANY, probes[i]->report.error);
 
-	/* The others are as they were. */
+	/* The other hooks are not affected. */
 	KUNIT_EXPECT_EQ(test, FHOOK_A(1), fhook_target_a(1));
 	while (i--) {
 		expect_calls(probes[i], 1, 1);
@@ -526,7 +530,7 @@ static void test_unregister_in_flight(struct kunit *test)
 	memset(freed, 0x5a, sizeof(*freed));
 	kfree(freed);
 
-	/* Another who comes meanwhile has not seen the entry. */
+	/* A hook that is added in the meantime has not seen the entry. */
 	probe_register(probe, "fhook_target_nest");
 	complete(&call_out);
 	kthread_stop(task);
@@ -536,12 +540,12 @@ static void test_unregister_in_flight(struct kunit *test)
 			fhook_target_nest(1, fhook_target_a));
 	expect_calls(probe, 1, 1);
 	probe_unregister(probe);
-	/* What the call referred to went with it. */
+	/* The objects to which the call referred are freed with it. */
 	fhook_barrier();
 	KUNIT_EXPECT_EQ(test, dying, fhook_test_dying());
 }
 
-/* A task that had its stack before, or one that is forked: both have one. */
+/* A task that existed before, or one that is forked: both have a stack. */
 static void test_return_in_flight(struct kunit *test)
 {
 	struct exit_probe *probe = exit_probe(test, "returns");
@@ -562,7 +566,7 @@ static u32 end_task(u32 value)
 	kthread_complete_and_exit(&call_in, 0);
 }
 
-/* A call that never returns goes with its task. */
+/* The frame of a call that never returns is freed with its task. */
 static void test_task_ends(struct kunit *test)
 {
 	struct exit_probe *probe = exit_probe(test, "task ends"), *other;
@@ -579,7 +583,10 @@ static void test_task_ends(struct kunit *test)
 	wait_for_completion(&call_in);
 	expect_calls(probe, 2, 1);
 	probe_unregister(probe);
-	/* Its memory goes when RCU lets it; then so does what it referred to. */
+	/*
+	 * RCU frees the task's memory, then the objects to which it referred are
+	 * freed.
+	 */
 	for (i = 0; i < 100 && fhook_test_dying() > dying; i++) {
 		msleep(50);
 		other = exit_probe(test, "next");
@@ -611,14 +618,14 @@ static u32 unwind_in_call(u32 value)
 	return value;
 }
 
-/* Not hooked, so that its caller is found behind it. */
+/* Not hooked, so that its caller is found after it. */
 static noinline u32 nest_again(u32 value)
 {
-	/* Not a jump. */
+	/* Not a tail call. */
 	return fhook_target_nest(value, unwind_in_call) + 1;
 }
 
-/* After one that begins like the first, there should be just the others. */
+/* After a frame that begins like the first, expect exactly the others. */
 static void expect_frames(struct kunit *test, const char *const *names,
 			  unsigned int num)
 {
@@ -668,7 +675,7 @@ static noinline void try_unwind(struct kunit *test, unsigned int flags)
 	probe_unregister(second);
 }
 
-/* Two frames for what is one return address on the stack, or two where not. */
+/* Two frames for one return address on the stack, or for two. */
 static noinline void try_unwind_tail(struct kunit *test, unsigned int flags)
 {
 	static const char *const names[] = {

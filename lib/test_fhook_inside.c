@@ -20,7 +20,7 @@
  * Tasks whose stack cannot be unwound
  */
 
-/* Called by assembler, beneath which no unwinder sees a caller. */
+/* Called from assembly, which hides its caller from the unwinder. */
 asmlinkage void test_fhook_beneath(void);
 void test_fhook_hide(void);
 STACK_FRAME_NON_STANDARD(test_fhook_hide);
@@ -121,7 +121,7 @@ static void expect_hidden_free(struct kunit *test, struct hidden *h)
 	KUNIT_EXPECT_EQ(test, 0, fhook_restore(&h->patch));
 }
 
-/* Whether the task is inside cannot be known, so it is in the way. */
+/* Whether the task is inside is unknown, so it prevents the switch. */
 static void test_unreliable_stack(struct kunit *test)
 {
 	struct task_struct *task;
@@ -169,7 +169,7 @@ static void try_beneath_bpf(struct kunit *test, fhook_exit_t exit)
 	fhook_probe_unregister(probe);
 }
 
-/* A task that sleeps in what BPF code called is unwound reliably. */
+/* A task that sleeps in a function called by BPF code is unwound reliably. */
 static void test_beneath_bpf(struct kunit *test)
 {
 	const struct bpf_insn insns[] = {
@@ -259,14 +259,15 @@ static void test_label_inside(struct kunit *test)
  * Instructions of a function that run elsewhere, because of a kprobe
  */
 
-/* Set by assembler. */
+/* Set by assembly. */
 extern const char *test_fhook_probed_detour, *test_fhook_probed_slot;
 
 static bool probed_inside, probed_stop, probed_stubborn;
 
 /*
- * The loop has room for a jump at the first label, which becomes a detour; not at the
- * second, where it would cover a branch target: there a slot is boosted.
+ * The loop has room for a jump at the first label, which becomes a detour. It has no
+ * room at the second, where the jump would cover a branch target: there a slot is
+ * boosted.
  */
 static noinline __noclone u32 probed_spin(u32 value)
 {
@@ -287,7 +288,7 @@ static noinline __noclone u32 probed_spin(u32 value)
 			     "test_fhook_probed_slot:	.quad 772b\n"
 			     "	.popsection\n"
 			     : "+r" (count) : : "ecx", "cc");
-		/* Or no grace period of RCU tasks ends. */
+		/* Otherwise no grace period of RCU tasks ends. */
 		if (!(count & 0xff) && !READ_ONCE(probed_stubborn))
 			cond_resched_tasks_rcu_qs();
 	}
@@ -317,7 +318,7 @@ static int probed_fn(void *call)
 	return 0;
 }
 
-/* A task that goes round in the loop, from @spin, with a probe at @addr. */
+/* A task that runs in the loop, from @spin, with a probe at @addr. */
 static struct task_struct *probed_begin(struct kunit *test, struct kprobe *kp,
 					const char *addr, void *spin)
 {
@@ -404,7 +405,7 @@ static int probed_redirect_fn(void *patch)
 	return err;
 }
 
-/* A redirect that is refused does not wait for a grace period, which may never end. */
+/* A refused redirect does not wait for a grace period, which may never end. */
 static void test_refused_at_once(struct kunit *test)
 {
 	struct fhook_report report = {};
@@ -472,7 +473,7 @@ static void try_probed_replacement(struct kunit *test, const char *addr)
 	WRITE_ONCE(probed_restored, false);
 	restorer = kthread_run(probed_restore_fn, &patch, "fhook_restores");
 	KUNIT_EXPECT_FALSE(test, IS_ERR(restorer));
-	/* Grace periods pass, and then it looks more than once. */
+	/* Time for grace periods, and for more than one check. */
 	schedule_timeout_interruptible(3 * HZ);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(probed_inside));
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(probed_restored));
@@ -481,7 +482,7 @@ static void try_probed_replacement(struct kunit *test, const char *addr)
 		KUNIT_EXPECT_EQ(test, 0, kthread_stop(restorer));
 }
 
-/* Nor is a replacement given up for its module to be freed. */
+/* A replacement in use is not given up, so its module is not freed. */
 static void test_probed_replacement(struct kunit *test)
 {
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC))

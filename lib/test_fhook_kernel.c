@@ -2,9 +2,9 @@
 /*
  * KUnit tests of fhook: the part that is built in even if the test is a module.
  *
- * It lends the test what is not exported to modules, and should not be for a
- * test's sake: writing to kernel text, and walking stacks from given registers.
- * The symbols are in a namespace of their own.
+ * It gives the test access to functions that are not exported to modules, and should
+ * not be exported only for a test: writing to kernel text, and walking stacks from
+ * given registers. The symbols are in a namespace of their own.
  */
 #include <linux/bpf.h>
 #include <linux/cleanup.h>
@@ -31,8 +31,8 @@
 #include "test_fhook.h"
 
 /**
- * fhook_test_builtin() - a function without a slot, found in vmlinux's table
- * @value: any
+ * fhook_test_builtin() - a function without a slot, in vmlinux
+ * @value: any value
  *
  * Return: @value.
  */
@@ -44,9 +44,9 @@ noinline u32 fhook_test_builtin(u32 value)
 EXPORT_SYMBOL_NS_GPL(fhook_test_builtin, FHOOK_KUNIT);
 
 /**
- * fhook_test_poke() - be somebody who writes where fhook thinks it is alone
- * @addr: a slot, of a function that nobody calls now
- * @insn: what to write
+ * fhook_test_poke() - write to text that fhook owns
+ * @addr: slot of a function that no task is calling now
+ * @insn: bytes to write
  * @len: its length in bytes
  */
 void fhook_test_poke(unsigned long addr, const void *insn, size_t len)
@@ -57,9 +57,9 @@ void fhook_test_poke(unsigned long addr, const void *insn, size_t len)
 EXPORT_SYMBOL_NS_GPL(fhook_test_poke, FHOOK_KUNIT);
 
 /**
- * fhook_test_dying() - how many sets are gone to which functions will return
+ * fhook_test_dying() - number of freed sets with functions that have not returned
  *
- * Return: that number.
+ * Return: the number of sets.
  */
 unsigned int fhook_test_dying(void)
 {
@@ -68,11 +68,11 @@ unsigned int fhook_test_dying(void)
 EXPORT_SYMBOL_NS_GPL(fhook_test_dying, FHOOK_KUNIT);
 
 /**
- * fhook_test_jump() - put a slot into the third of its states
- * @slot: its address; it holds a no-op or the jump
- * @dest: where it is to jump to, NULL for the no-op
+ * fhook_test_jump() - put a slot into the third of its states, a jump
+ * @slot: address of the slot; it has a no-op or the jump
+ * @dest: target of the jump, NULL for the no-op
  *
- * Return: true if the slot holds it.
+ * Return: true if the slot has the expected bytes afterwards.
  */
 bool fhook_test_jump(unsigned long slot, const void *dest)
 {
@@ -87,9 +87,9 @@ bool fhook_test_jump(unsigned long slot, const void *dest)
 EXPORT_SYMBOL_NS_GPL(fhook_test_jump, FHOOK_KUNIT);
 
 /**
- * fhook_test_jumps() - is a slot in the third of its states?
- * @slot: its address
- * @dest: where it should jump to, NULL if it should be a no-op
+ * fhook_test_jumps() - check whether a slot is in the third of its states
+ * @slot: address of the slot
+ * @dest: expected target of the jump, NULL for a no-op
  */
 bool fhook_test_jumps(unsigned long slot, const void *dest)
 {
@@ -99,7 +99,7 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_jumps, FHOOK_KUNIT);
 
 /**
  * fhook_test_find_slot() - the slot of a function
- * @func: its address
+ * @func: address of the function
  *
  * Return: the address of the slot, 0 if it has none.
  */
@@ -130,10 +130,10 @@ bool fhook_test_reserved(unsigned long first, unsigned long last)
 EXPORT_SYMBOL_NS_GPL(fhook_test_reserved, FHOOK_KUNIT);
 
 /**
- * fhook_test_bpf_poke() - be BPF, which wants a call at a function's entry
- * @addr: where
+ * fhook_test_bpf_poke() - try to patch a function's entry as BPF does
+ * @addr: address of the entry
  *
- * Return: what it is told, -EOPNOTSUPP in a kernel without BPF's compiler.
+ * Return: the result for BPF; -EOPNOTSUPP in a kernel without the BPF JIT.
  */
 int fhook_test_bpf_poke(unsigned long addr)
 {
@@ -150,7 +150,7 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_poke, FHOOK_KUNIT);
  * fhook_test_is_text() - __kernel_text_address()
  * @addr: any address
  *
- * Return: true if code of the kernel is there.
+ * Return: true if the address is in kernel text.
  */
 bool fhook_test_is_text(unsigned long addr)
 {
@@ -159,8 +159,8 @@ bool fhook_test_is_text(unsigned long addr)
 EXPORT_SYMBOL_NS_GPL(fhook_test_is_text, FHOOK_KUNIT);
 
 /**
- * fhook_test_sites() - the table that a slot is in
- * @slot: its address
+ * fhook_test_sites() - find the table of a slot
+ * @slot: address of the slot
  *
  * Return: the address of the first entry.
  */
@@ -171,10 +171,10 @@ const void *fhook_test_sites(unsigned long slot)
 EXPORT_SYMBOL_NS_GPL(fhook_test_sites, FHOOK_KUNIT);
 
 /**
- * fhook_test_can_write() - could a stray pointer do harm there?
- * @addr: of a byte of the kernel's
+ * fhook_test_can_write() - check whether memory is writable
+ * @addr: address of a byte of the kernel
  *
- * Return: true if the kernel can write to it; it has been left as it was.
+ * Return: true if the kernel can write to it; the byte is not changed.
  */
 bool fhook_test_can_write(const void *addr)
 {
@@ -185,8 +185,8 @@ bool fhook_test_can_write(const void *addr)
 EXPORT_SYMBOL_NS_GPL(fhook_test_can_write, FHOOK_KUNIT);
 
 /**
- * fhook_test_switch() - fhook_switch(), as the file fhook/enabled does
- * @on: what it is to be
+ * fhook_test_switch() - call fhook_switch(), like the file fhook/enabled
+ * @on: the new state
  *
  * Return: 0 or an error.
  */
@@ -198,11 +198,11 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_switch, FHOOK_KUNIT);
 
 /**
  * fhook_test_trace_regs() - stack_trace_save_regs()
- * @regs: where to begin
- * @store: for the addresses
- * @size: how many there is room for
+ * @regs: registers at which to begin
+ * @store: receives the addresses
+ * @size: size of @store
  *
- * Return: how many there are.
+ * Return: the number of addresses.
  */
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size)
@@ -213,11 +213,11 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_trace_regs, FHOOK_KUNIT);
 
 /**
  * fhook_test_trace_reliable() - stack_trace_save_tsk_reliable() of this task
- * @store: for the addresses
- * @size: how many there is room for
+ * @store: receives the addresses
+ * @size: size of @store
  *
- * Return: how many there are, or a negative errno if the stack cannot be
- * unwound reliably, which would hold up a live patch.
+ * Return: the number of addresses, or a negative errno if the stack cannot be unwound
+ * reliably, which would delay a live patch.
  */
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size)
 {
@@ -227,8 +227,8 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_trace_reliable, FHOOK_KUNIT);
 
 #ifdef CONFIG_BPF_JIT
 /**
- * fhook_test_bpf_symbol() - let the kernel know the text of a BPF program, or forget it
- * @prog: the program, compiled
+ * fhook_test_bpf_symbol() - add or remove the symbol of a BPF program
+ * @prog: the compiled program
  * @on: true to add its symbol, false to remove it
  */
 void fhook_test_bpf_symbol(struct bpf_prog *prog, bool on)
@@ -243,12 +243,12 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_symbol, FHOOK_KUNIT);
 
 #ifdef CONFIG_X86_64
 /**
- * fhook_test_calls() - how a trampoline gets to its callbacks
- * @slot: the address of a hooked slot
- * @callback: a callback
- * @indirect: set to how many calls and jumps have a target that is looked up
+ * fhook_test_calls() - count the calls of a callback in a trampoline
+ * @slot: address of a hooked slot
+ * @callback: the callback
+ * @indirect: set to the number of indirect calls and jumps
  *
- * Return: how many direct calls of @callback there are.
+ * Return: the number of direct calls of @callback.
  */
 unsigned int fhook_test_calls(unsigned long slot, const void *callback,
 			      unsigned int *indirect)
@@ -268,7 +268,7 @@ unsigned int fhook_test_calls(unsigned long slot, const void *callback,
 		if (insn.opcode.bytes[0] == CALL_INSN_OPCODE &&
 		    pos + insn.length + insn.immediate.value == callback)
 			calls++;
-		/* Calls and jumps by registers and memory */
+		/* Calls and jumps through registers and memory */
 		if (insn.opcode.bytes[0] == 0xff &&
 		    X86_MODRM_REG(insn.modrm.value) >= 2 &&
 		    X86_MODRM_REG(insn.modrm.value) <= 5)

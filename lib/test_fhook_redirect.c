@@ -15,11 +15,11 @@
 
 /**
  * struct redirection - a patch and its table
- * @patch: it
- * @table: its redirects
- * @report: what fhook says of it
- * @test: that it belongs to
- * @in_force: to be restored at the end of the test
+ * @patch: the patch
+ * @table: redirects of the patch
+ * @report: last report of fhook about the patch
+ * @test: test that owns it
+ * @in_force: the patch must be restored at the end of the test
  */
 struct redirection {
 	struct fhook_patch	patch;
@@ -105,7 +105,9 @@ static struct redirection *a_to_b(struct kunit *test, const char *name)
 	return r;
 }
 
-/* A site without hooks jumps, where the branch reaches, and then has none. */
+/*
+ * A site without hooks jumps, if the branch reaches, and has no trampoline then.
+ */
 static void test_redirect(struct kunit *test)
 {
 	unsigned long slot = fhook_test_slot(test, fhook_target_a);
@@ -137,7 +139,7 @@ static void test_table(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, FHOOK_B(2), fhook_target_b(2));
 }
 
-/* One replaces another, which is replaced itself, and hooked. */
+/* A redirect to a function that is itself redirected, and hooked. */
 static void test_chain(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "chain");
@@ -167,7 +169,10 @@ static void expect_hooked(struct fhook_probe *probe, u32 result)
 	KUNIT_EXPECT_EQ(probe->test, 11, probe->args[0]);
 }
 
-/* Hooks go on, whatever comes and goes first. */
+/*
+ * Hooks keep working, in whichever order hooks and redirects are added and
+ * removed.
+ */
 static void try_hooked(struct kunit *test, unsigned int flags)
 {
 	struct fhook_probe *early = fhook_probe(test, "early");
@@ -180,7 +185,7 @@ static void try_hooked(struct kunit *test, unsigned int flags)
 	expect_hooked(early, FHOOK_A(11));
 	expect_applied(r);
 	expect_hooked(early, FHOOK_B(11));
-	/* A callback sees where the call goes on. */
+	/* A callback sees the address at which the call continues. */
 	KUNIT_EXPECT_EQ(test, (unsigned long)fhook_target_b, early->regs_ip);
 	KUNIT_EXPECT_EQ(test, flags & FHOOK_FL_REGS, early->has_regs);
 
@@ -215,7 +220,7 @@ static void act_change(struct fhook_probe *probe, struct fhook_regs *fregs)
 	fhook_regs_set_arg(fregs, 0, 3);
 }
 
-/* A callback has the last word. */
+/* A callback can override the redirect. */
 static void test_acting(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "acting");
@@ -295,11 +300,11 @@ static void test_taken(struct kunit *test)
 }
 
 /**
- * struct bad_redirect - what is refused
+ * struct bad_redirect - a redirect that is refused
  * @func: the function
- * @replacement: what is to replace it
- * @err: what the caller gets
- * @error: and the report
+ * @replacement: its replacement
+ * @err: expected error
+ * @error: expected error in the report
  * @text: part of the sentence
  */
 struct bad_redirect {
@@ -335,7 +340,7 @@ static const struct bad_redirect bad_redirects[] = {
 	  "redirected twice" },
 };
 
-/* What comes before it in the table is not redirected either. */
+/* The redirects before it in the table are not installed either. */
 static void test_bad_redirects(struct kunit *test)
 {
 	unsigned long middle = (unsigned long)fhook_target_b;
@@ -351,7 +356,7 @@ static void test_bad_redirects(struct kunit *test)
 		expect_refused(r, bad->err, bad->error, bad->text);
 	}
 
-	/* Objtool is not to take it for a place that is branched to. */
+	/* Prevent objtool from taking it for a branch target. */
 	OPTIMIZER_HIDE_VAR(middle);
 	r = redirection(test, "middle of a function");
 	add(r, "fhook_target_a", (void *)middle + 4);
@@ -379,7 +384,7 @@ static void test_circle(struct kunit *test)
 
 	add(circle, "fhook_target_b", fhook_target_a);
 	expect_refused(circle, -ELOOP, FHOOK_ERR_REDIRECT, "leads back");
-	/* Behind the one that is looked at first. */
+	/* A circle that does not include the function that is checked first. */
 	circle = a_to_b(test, "circle behind");
 	add(circle, "fhook_target_b", fhook_target_c);
 	add(circle, "fhook_target_c", fhook_target_b);
@@ -397,7 +402,7 @@ static void test_circle(struct kunit *test)
 	expect_restored(first);
 }
 
-/* The other one of that name, which has no slot. */
+/* Another function of this name, which has no slot. */
 static noinline __noclone u32 fhook_twin(u32 value)
 {
 	return value * 29 + 9;
@@ -411,7 +416,7 @@ static void test_twins(struct kunit *test)
 	u32 one = 1;
 	int err;
 
-	/* Or clang would do without it. */
+	/* Otherwise clang would optimize it away. */
 	OPTIMIZER_HIDE_VAR(one);
 	KUNIT_EXPECT_EQ(test, FHOOK_TWIN(1), fhook_target_twin(1));
 	KUNIT_EXPECT_EQ(test, 38, fhook_twin(one));
@@ -434,7 +439,7 @@ static void test_twins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, redirected);
 }
 
-/* The compiler is not to know, or it would call int_sqrt() once for all. */
+/* Prevent the compiler from calling int_sqrt() only once. */
 static unsigned long square = 81;
 
 static unsigned long not_sqrt(unsigned long value)
@@ -452,7 +457,7 @@ static struct redirection *waiting(struct kunit *test, const char *name)
 	return r;
 }
 
-/* Who waits for a function has it. */
+/* A patch that waits for a function owns it. */
 static void test_waiting(struct kunit *test)
 {
 	struct redirection *first = waiting(test, "waits");
@@ -471,12 +476,15 @@ static void test_waiting(struct kunit *test)
 	first->table[0].module = "no-such-module";
 	expect_refused(first, -EINVAL, FHOOK_ERR_REDIRECT, "no module is named");
 
-	/* Now, and not when the module comes: it is not to suffer for it. */
+	/*
+	 * Fail now, and not when the module is loaded, which must not suffer for
+	 * it.
+	 */
 	second->table[0].replacement = &square;
 	expect_refused(second, -EINVAL, FHOOK_ERR_REDIRECT, "is no function");
 }
 
-/* A function of the kernel, and a module that is not there. */
+/* A function of the kernel, and a module that is not loaded. */
 static void test_modules(struct kunit *test)
 {
 	struct redirection *r = redirection(test, "modules");
@@ -512,7 +520,7 @@ static u32 do_not_stay(u32 value)
 	return value;
 }
 
-/* No tail call, or it would not be there any more. */
+/* Not a tail call, which would leave no return address. */
 static noinline u32 other_nest(u32 value, u32 (*nest)(u32 value))
 {
 	return nest(value + 99) + 1;
@@ -527,7 +535,7 @@ static int stay_fn(void *result)
 	return 0;
 }
 
-/* A task that calls @fn with @data, and is in fhook_stay() by now. */
+/* A task that calls @fn with @data, and is now in fhook_stay(). */
 struct task_struct *fhook_stay_begin(struct kunit *test, int (*fn)(void *data),
 				     void *data)
 {
@@ -558,7 +566,7 @@ static struct redirection *nest_to_other(struct kunit *test, unsigned int flags)
 	return r;
 }
 
-/* One after the other: who is inside stays there. */
+/* Without consistency, a task that is inside stays there. */
 static void test_task_inside(struct kunit *test)
 {
 	struct redirection *r = nest_to_other(test, 0);
@@ -587,7 +595,10 @@ static int restore_fn(void *data)
 	return err;
 }
 
-/* Its code may be freed when restoring is over: so nobody is in it by then. */
+/*
+ * The replacement may be freed after fhook_restore() returns: no task is inside
+ * then.
+ */
 static void test_restore_waits(struct kunit *test)
 {
 	struct redirection *r = nest_to_other(test, 0);
@@ -605,7 +616,7 @@ static void test_restore_waits(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(restorer));
 	while (fhook_target_nest(1, do_not_stay) != 3 && !READ_ONCE(restored))
 		schedule_timeout_interruptible(1);
-	/* Time enough to be over, if it did not wait. */
+	/* Enough time to finish, if it did not wait. */
 	schedule_timeout_interruptible(HZ / 2);
 	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(result));
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(restored));
@@ -649,7 +660,7 @@ static void test_consistent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, fhook_target_nest(1, do_not_stay));
 }
 
-/* Hooks stay in place through all of its steps. */
+/* Hooks stay in place through all steps of a consistent redirect. */
 static void try_consistent_hooked(struct kunit *test, unsigned int flags,
 				  fhook_exit_t exit)
 {
@@ -690,7 +701,7 @@ static int apply_fn(void *data)
 	return err;
 }
 
-/* Until the switch, trampolines look at the gate, and continue in the function. */
+/* Until the switch, trampolines check the gate, and continue in the function. */
 static void test_consistent_gate(struct kunit *test)
 {
 	unsigned long slot = fhook_test_slot(test, fhook_target_a);
@@ -712,7 +723,7 @@ static void test_consistent_gate(struct kunit *test)
 		gated += !fhook_test_jumps(slot, NULL) &&
 			 !fhook_test_jumps(slot, fhook_target_b);
 		KUNIT_EXPECT_EQ(test, FHOOK_A(4), fhook_target_a(4));
-		/* Or what it waits for in the end would never be over. */
+		/* Otherwise the last wait would never end. */
 		schedule_timeout_interruptible(1);
 	}
 	KUNIT_EXPECT_GT(test, gated, 0);
@@ -721,7 +732,9 @@ static void test_consistent_gate(struct kunit *test)
 	fhook_stay_end(task);
 }
 
-/* What somebody else has written to the slot stays, and nothing is lost. */
+/*
+ * Bytes that another owner has written to the slot stay, and the hook is not lost.
+ */
 static void try_overwritten(struct kunit *test, unsigned int flags)
 {
 	unsigned long slot = fhook_test_slot(test, fhook_target_lost4);

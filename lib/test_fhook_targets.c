@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of fhook: the functions that are hooked.
+ * KUnit tests of fhook: the hooked functions.
  *
  * This is the only file of the test that is compiled with slots, so that no
- * callback is hooked by accident. Each function is different, or the compiler
- * would make one of two.
+ * callback is hooked by accident. Each function is different, because the
+ * compiler could merge equal ones.
  */
 #include <linux/compiler.h>
 #include <linux/jump_label.h>
@@ -28,7 +28,7 @@ noinline u32 fhook_target_c(u32 value)
 	return FHOOK_C(value);
 }
 
-/* The slots of these get lost on the way. */
+/* Tests overwrite the slots of these functions. */
 noinline u32 fhook_target_lost1(u32 value)
 {
 	return FHOOK_LOST1(value);
@@ -71,13 +71,13 @@ noinline notrace u32 fhook_target_notrace(u32 value)
 	return value * 19 + 7;
 }
 
-/* A frame of its own between the hooked function and its caller. */
+/* Has a frame of its own between the hooked function and its caller. */
 noinline u32 fhook_target_nest(u32 value, u32 (*nest)(u32 value))
 {
 	return nest(value + 1) + 1;
 }
 
-/* Ends in a jump: its return address is that of the other's. */
+/* Ends in a jump: its return address becomes that of the other function. */
 noinline u32 fhook_target_tail(u32 value)
 {
 	return fhook_target_a(value + 1);
@@ -88,7 +88,10 @@ noinline u32 fhook_target_tail_nest(u32 value, u32 (*nest)(u32 value))
 	return fhook_target_nest(value + 1, nest);
 }
 
-/* Changes no register, so that the caller sees what a trampoline does. */
+/*
+ * Changes no register, so that the caller sees the changes made by a
+ * trampoline.
+ */
 noinline void fhook_target_empty(void)
 {
 	asm volatile("");
@@ -97,7 +100,7 @@ noinline void fhook_target_empty(void)
 static DEFINE_STATIC_KEY_FALSE(fhook_target_key);
 DEFINE_STATIC_CALL(fhook_target_call, fhook_target_a);
 
-/* What is behind the slots of these two is patched, too. */
+/* The instructions after the slots of these two are patched, too. */
 noinline u32 fhook_target_branch(u32 value)
 {
 	if (static_branch_unlikely(&fhook_target_key))
@@ -111,7 +114,7 @@ noinline u32 fhook_target_static(u32 value)
 	return static_call(fhook_target_call)(value);
 }
 
-/* This and fhook_target_b(), or fhook_target_a() */
+/* For this and fhook_target_b(), or fhook_target_a() */
 void fhook_targets_turn(bool on)
 {
 	if (on)
@@ -121,7 +124,7 @@ void fhook_targets_turn(bool on)
 	static_call_update(fhook_target_call, on ? fhook_target_b : fhook_target_a);
 }
 
-/* Tells each argument, from 0 to 9, from every other. */
+/* Its result distinguishes each argument, from 0 to 9, from every other. */
 noinline unsigned long fhook_target_args(unsigned long a0, unsigned long a1,
 					 unsigned long a2, unsigned long a3,
 					 unsigned long a4, unsigned long a5,
@@ -141,7 +144,7 @@ fhook_target_other_args(unsigned long a0, unsigned long a1, unsigned long a2,
 	       1000000 * a0;
 }
 
-/* More than travel in registers; their values are what the test looks at. */
+/* More arguments than are passed in registers; the test checks their values. */
 noinline unsigned long
 fhook_target_many_args(unsigned long a0, unsigned long a1, unsigned long a2,
 		       unsigned long a3, unsigned long a4, unsigned long a5,

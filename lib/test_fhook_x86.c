@@ -24,7 +24,7 @@
  * Registers
  */
 
-/* Those that a program may set as it likes, in the order of pt_regs. */
+/* The registers that a program may set freely, in the order of pt_regs. */
 enum {
 	R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI,
 	RDI, GPRS
@@ -33,10 +33,10 @@ enum {
 static_assert(GPRS * sizeof(long) == offsetof(struct pt_regs, orig_ax));
 
 /**
- * struct cpu_state - what test_fhook_call_empty() loads and what it finds
+ * struct cpu_state - registers that test_fhook_call_empty() loads and stores
  * @gpr: the registers, in the order of pt_regs
  * @flags: the flags
- * @sp: the stack pointer at the entry of the function that is called
+ * @sp: stack pointer at the entry of the called function
  */
 struct cpu_state {
 	unsigned long	gpr[GPRS];
@@ -44,14 +44,14 @@ struct cpu_state {
 	unsigned long	sp;
 };
 
-/* What is loaded, what is there after the call. */
+/* Registers before and after the call. */
 struct cpu_state test_fhook_in, test_fhook_out;
 
 asmlinkage void test_fhook_call_empty(void);
 
 /*
- * Call fhook_target_empty() with known registers, and see what comes back.
- * The function itself changes none of them.
+ * Call fhook_target_empty() with known registers, and store the registers after
+ * it. The function itself changes none of them.
  */
 asm("	.pushsection .text, \"ax\", @progbits\n"
 	"	.type test_fhook_call_empty, @function\n"
@@ -116,7 +116,7 @@ asm("	.pushsection .text, \"ax\", @progbits\n"
 #define ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | \
 			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
 
-/* Fill the registers with what is in none of them by accident. */
+/* Fill the registers with values that none of them has by accident. */
 static void call_empty(unsigned long arithmetic)
 {
 	int i;
@@ -128,13 +128,13 @@ static void call_empty(unsigned long arithmetic)
 	test_fhook_call_empty();
 }
 
-/* A caller may rely on these, whatever the trampoline. */
+/* A caller may rely on these registers, whatever the trampoline does. */
 static void expect_preserved(struct kunit *test)
 {
 	int i;
 
 	for (i = 0; i < GPRS; i++) {
-		/* Scratch registers that carry nothing into a function. */
+		/* Scratch registers that carry no arguments. */
 		if (i == R10 || i == R11)
 			continue;
 		KUNIT_EXPECT_EQ_MSG(test, test_fhook_in.gpr[i],
@@ -215,7 +215,7 @@ static void act_change_regs(struct fhook_probe *probe, struct fhook_regs *fregs)
 	fhook_get_regs(fregs)->flags ^= X86_EFLAGS_CF;
 }
 
-/* What a callback writes into the full registers is what the function gets. */
+/* The function gets the values that a callback writes to the full registers. */
 static void test_change_regs(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "change");
@@ -235,12 +235,12 @@ static void test_change_regs(struct kunit *test)
 /*
  * Unwinding from each instruction
  *
- * A hooked function is called with the trap flag set. After each instruction
- * the debug exception looks at the stack, which has to be, from outside:
- * the Caller, the hooked Function unless it has not begun, the Trampoline and
- * the callBack as far as they have been entered; and when it has returned, the
- * Caller and the stub that it Returned to. What the callback or one of the others
- * calls, or jumps to at its end, comes first and is 'x'.
+ * A hooked function is called with the trap flag set. After each instruction the
+ * debug exception takes a stack trace. From the outside, it must have: the
+ * Caller; the hooked Function, unless it has not begun; the Trampoline and the
+ * callBack, as far as they have been entered; after the return, the Caller and
+ * the stub that the function has Returned to. Functions that the callback or one
+ * of the others calls, or jumps to at its end, come first and are shown as 'x'.
  */
 
 #define MAX_FRAMES	64
@@ -280,7 +280,7 @@ static bool is_in(unsigned long addr, const char *name)
 	       (!symbol[strlen(name)] || symbol[strlen(name)] == ' ');
 }
 
-/* What runs instead; from a redirected trampoline, it is what is returned to. */
+/* The replacement; a redirected trampoline returns to it. */
 static noinline u32 step_instead(u32 value)
 {
 	return value + 1;
@@ -316,7 +316,9 @@ static bool frames_are_right(const char *kinds, unsigned int num)
 {
 	unsigned int x;
 
-	/* From the caller outwards it is what it was in the caller. */
+	/*
+	 * From the caller outwards, the trace must be the same as in the caller.
+	 */
 	if (num + steps.outer_num - 1 != steps.num ||
 	    memcmp(steps.frames + num, steps.outer + 1,
 		   (steps.outer_num - 1) * sizeof(*steps.outer)))
@@ -377,7 +379,7 @@ static struct notifier_block step_notifier = {
 	.priority	= INT_MAX,
 };
 
-/* Short, or there would be many steps. */
+/* Short, to keep the number of steps small. */
 static int step_entry(struct fhook_ops *ops, unsigned long ip,
 		      unsigned long parent_ip, struct fhook_regs *fregs,
 		      void *data)
@@ -493,10 +495,10 @@ static int nmi_fn(unsigned int cmd, struct pt_regs *regs)
 }
 
 /**
- * fhook_test_nmi_on() - have NMIs handled
- * @handler: called for each; true if it is what it waits for
+ * fhook_test_nmi_on() - start handling NMIs
+ * @handler: called for each NMI; returns whether it was the expected one
  *
- * Return: true if fhook_test_nmi_send() will send one.
+ * Return: whether fhook_test_nmi_send() can send NMIs.
  */
 bool fhook_test_nmi_on(bool (*handler)(void))
 {
@@ -506,9 +508,9 @@ bool fhook_test_nmi_on(bool (*handler)(void))
 }
 
 /**
- * fhook_test_nmi_send() - let an NMI come to this CPU
+ * fhook_test_nmi_send() - send an NMI to this CPU
  *
- * Return: true, it will.
+ * Return: true.
  */
 bool fhook_test_nmi_send(void)
 {
@@ -518,7 +520,7 @@ bool fhook_test_nmi_send(void)
 }
 
 /**
- * fhook_test_nmi_off() - the end of fhook_test_nmi_on()
+ * fhook_test_nmi_off() - stop handling NMIs
  */
 void fhook_test_nmi_off(void)
 {
