@@ -6,7 +6,7 @@
 #include "lib/base.h"
 
 /*
- * Run with the arguments from the subcommand's name on; returns the exit status, or -1 and
+ * Run with the arguments from the subcommand's name on; return the exit status, or -1 and
  * a sentence.
  */
 int calltrace_print(int argc, char **argv, struct fault *fault);

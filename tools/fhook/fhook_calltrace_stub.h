@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stubs of a call trace in C and C++ source, and the text of which they are made
+ * The stubs of a call trace in C and C++ source, and the assembler text of stubs
  *
- * A stub is one jump in section .entry_exit_stub: the site jumps there, and it jumps
- * back behind the site. No register changes, no flag, no memory: the assembler
- * statement has no clobbers. The labels are made anew for each copy that a compiler
- * makes of the statement, so each copy has a stub and a record of its own.
+ * A stub is one jump in section .entry_exit_stub: the site jumps to the stub, which
+ * jumps back to the instruction after the site. It changes no registers, flags or
+ * memory, so the assembler statement has no clobbers. Each copy of the statement that a
+ * compiler makes gets new labels, and thus a stub and a record of its own.
  *
- * The record of a stub is in section .entry_exit_map, which is not loaded: linkers
- * resolve it and strip leaves it:
+ * The record of a stub is in section .entry_exit_map, which is not loaded. Linkers
+ * resolve its relocations, and strip keeps it:
  *
  *	u64 stub	its address
  *	u64 entry	that of its function, or 0 if that has no code of its own
@@ -16,12 +16,13 @@
  *	u32 kind	one of FHOOK_STUB_...
  *	u32 size	of the stub, in bytes
  *
- * The name of a tail is that of the function, a blank, and where it goes, or `-'; where
- * its address is known, a blank and that follow. A record is in the COMDAT group of its
- * code, by the flag `?', and goes with it.
+ * The name of a tail consists of the function's name, a blank, and the name of the
+ * target, or `-'; if the target's address is known, a blank and the address follow. The
+ * flag `?' puts a record into the COMDAT group of its code, so that both are discarded
+ * together.
  *
- * This file needs no other, and is also for other people's sources: whatever it
- * defines begins with fhook.
+ * This file includes no other, and is meant to be included by instrumented sources: all
+ * names that it defines begin with fhook.
  */
 #ifndef FHOOK_CALLTRACE_STUB_H
 #define FHOOK_CALLTRACE_STUB_H
@@ -31,7 +32,10 @@
 #define FHOOK_STUB_TAIL		2
 #define FHOOK_STUB_LAND		3
 
-/* On x86_64, five bytes at a multiple of eight do not cross what a processor minds. */
+/*
+ * On x86_64, five bytes at a multiple of eight do not cross a boundary that slows
+ * processors down.
+ */
 #define FHOOK_STUB_JUMP_X86	"jmp"
 #define FHOOK_STUB_ALIGN_X86	".balign 8, 0xcc\n"
 #define FHOOK_STUB_SIZE_X86	"5"
@@ -40,9 +44,9 @@
 #define FHOOK_STUB_SIZE_ARM64	"4"
 
 /*
- * The entry: of a function that has a symbol, and of one that has none. In its own code
- * the symbol has been defined when the assembler comes to the stub; in a copy elsewhere
- * there may never be one, and a reference would not link.
+ * The entry of a function that has a symbol, and of one that has none. In the
+ * function's own code, the symbol has been defined when the assembler reaches the stub;
+ * in a copy elsewhere it may never be defined, and a reference would not link.
  */
 #define FHOOK_STUB_SYMBOL(symbol)						\
 	".ifdef \"" symbol "\"\n"						\
@@ -52,7 +56,7 @@
 	".endif\n"
 #define FHOOK_STUB_NO_SYMBOL	".quad 0\n"
 
-/* ARCH is X86 or ARM64, UID what makes a label unique, the others are strings. */
+/* ARCH is X86 or ARM64, UID makes labels unique, the others are strings. */
 #define FHOOK_STUB_TEXT(arch, uid, entry, name, kind)				\
 	FHOOK_STUB_JUMP_##arch " .Lfhook_stub" uid "\n"				\
 	".Lfhook_back" uid ":\n"						\
@@ -73,9 +77,9 @@
 	".popsection"
 
 /*
- * What fhook-instrument-source writes. The functions are inlined even where nothing
- * else is; that which leaves is called by the compiler at the end of the scope of a
- * variable, on whichever way, and in C++ when an exception passes as well.
+ * Used by the output of fhook-instrument-source. The functions are inlined even if
+ * nothing else is. The compiler calls the exit function at the end of the scope of a
+ * variable, on every way out of it, in C++ also when an exception passes.
  */
 #ifndef FHOOK_STUB_TEXT_ONLY
 
@@ -95,11 +99,11 @@
 	__asm__ __volatile__(FHOOK_STUB_EXPAND(FHOOK_STUB_ARCH, entry, name,	\
 					       FHOOK_STUB_NUMBER(kind)) ::)
 
-/* Also where the language is older than the word. */
+/* Also for languages older than the keyword. */
 #define FHOOK_STUB_INLINE							\
 	static __inline __attribute__((__always_inline__, __unused__, __nothrow__))
 
-/* For one function, whose number makes it unique in its file. */
+/* For one function, whose number is unique in its file. */
 #define FHOOK_STUB_FUNCTION(number, entry, name)				\
 	FHOOK_STUB_INLINE char fhook_enter_##number(void)			\
 	{									\
@@ -116,13 +120,13 @@
 		FHOOK_STUB_ASM(entry, name, FHOOK_STUB_LAND);			\
 	}
 
-/* SYMBOL is what the assembler calls the function, NAME what the map does. */
+/* SYMBOL is the function's name for the assembler, NAME that in the map. */
 #define FHOOK_FUNCTION(number, symbol)						\
 	FHOOK_STUB_FUNCTION(number, FHOOK_STUB_SYMBOL(symbol), symbol)
 #define FHOOK_TEMPLATE(number, name)						\
 	FHOOK_STUB_FUNCTION(number, FHOOK_STUB_NO_SYMBOL, name)
 
-/* The first declaration of a function's body. */
+/* The first declaration in a function's body. */
 #define FHOOK_TRACE(number)							\
 	__extension__ __attribute__((__cleanup__(fhook_leave_##number), __unused__)) \
 	char fhook_guard_##number = fhook_enter_##number()

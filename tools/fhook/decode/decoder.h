@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From a raw stream to addresses of stubs
+ * Decoding raw streams to addresses of stubs
  *
- * A decoder is asked for events, a batch at a time, and reads on in its stream as far
- * as it has to. It says what the stream says and nothing else: what it cannot read is
- * a gap, of which it tells why, and it goes on where the stream can be read again.
+ * A decoder delivers events in batches, and reads as much of its stream as it needs for
+ * that. It reports only what the stream contains: an unreadable part is a gap, with a
+ * reason, and decoding continues where the stream can be read again.
  */
 #ifndef FHOOK_DECODER_H
 #define FHOOK_DECODER_H
@@ -19,12 +19,12 @@ enum trace_event_type {
 };
 
 /**
- * struct trace_event - one thing that a stream says
- * @address: of the stub
- * @time: in cycles of the recording's clock; 0 if nothing is known
- * @why: of a gap: what has happened, a sentence without its end
- * @lost: of a gap: how many bytes could not be read, if that is known
- * @type: enum trace_event_type
+ * struct trace_event - an event of a stream
+ * @address: address of the stub
+ * @time: time in cycles of the recording's clock; 0 if unknown
+ * @why: reason of a gap, a sentence without a full stop
+ * @lost: number of bytes of a gap that could not be read, if known
+ * @type: value of enum trace_event_type
  */
 struct trace_event {
 	u64 address;
@@ -39,10 +39,10 @@ struct trace_event {
 struct decoder;
 
 /**
- * struct decoder_ops - a format
- * @open: begin to read a file; NULL and a sentence when that cannot be
- * @fill: up to TRACE_BATCH events; 0 when there are no more
- * @close: end it
+ * struct decoder_ops - a trace format
+ * @open: begins to read a file; returns NULL and a sentence on error
+ * @fill: returns up to TRACE_BATCH events; 0 at the end
+ * @close: ends reading
  */
 struct decoder_ops {
 	struct decoder *(*open)(const struct recording *recording, const struct map *map,
@@ -52,11 +52,11 @@ struct decoder_ops {
 };
 
 /**
- * struct decoder - what all formats have: a mapped file
- * @ops: the format
- * @data: the file
- * @size: its bytes
- * @released: so many of them are not in memory any more
+ * struct decoder - a mapped file, the part common to all formats
+ * @ops: operations of the format
+ * @data: contents of the file
+ * @size: size of @data in bytes
+ * @released: number of bytes at the start that are no longer in memory
  */
 struct decoder {
 	const struct decoder_ops *ops;
@@ -67,12 +67,12 @@ struct decoder {
 /* For the formats: map the file, and let go of it. */
 int decoder_map(struct decoder *decoder, const char *path, struct fault *fault);
 void decoder_unmap(struct decoder *decoder);
-/* What is before this offset was read, and does not have to stay in memory. */
+/* The part before this offset has been read and need not stay in memory. */
 void decoder_release(struct decoder *decoder, size_t offset);
 
 /*
- * Where the trace ends: behind it are zeroes, more than MOST of them, if the program was
- * killed that wrote it.
+ * The end of the trace: if the program that wrote it was killed, more than MOST zeroes
+ * follow it.
  */
 size_t decoder_end(const struct decoder *decoder, size_t most);
 

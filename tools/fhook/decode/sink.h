@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is made of calls: where the stacks send them
+ * Sinks: outputs for the calls that the stacks report
  *
- * A sink is told of each call and each return of each thread, in the order of that
- * thread; threads may be mixed. It keeps nothing that grows with the trace.
+ * A sink is notified of each call and each return of each thread, in the order
+ * within that thread; threads may be interleaved. It keeps no data whose size grows
+ * with the trace.
  */
 #ifndef FHOOK_SINK_H
 #define FHOOK_SINK_H
@@ -43,16 +44,17 @@ struct totals {
 struct sink;
 
 /**
- * struct sink_ops - a kind of output; each member may be missing
+ * struct sink_ops - a kind of output; each member may be NULL
  * @begin: returns 0, or -1 and a sentence
- * @hit: each executed stub of a function, before what it means
- * @enter: a call; the frame is on the thread's stack
- * @leave: a call that is over; the frame is still on top of the stack
- * @unmatched: a stub says that a function is left, or landed in, that is not on the
- *	stack: it was entered before the trace or in a gap
- * @gap: something is missing in this thread; WHY is a sentence without its end
- * @ended: the thread has no more events
- * @end: all have ended
+ * @hit: called for each executed stub of a function, before the others
+ * @enter: called for each call; the frame is on the thread's stack
+ * @leave: called for each ended call; the frame is still on top of the stack
+ * @unmatched: called for a stub of a function that is left, or landed in, and is
+ *	not on the stack: it was entered before the trace or in a gap
+ * @gap: called when something is missing in a thread; WHY is a sentence without a
+ *	full stop
+ * @ended: called when the thread has no more events
+ * @end: called after all threads have ended
  */
 struct sink_ops {
 	int (*begin)(struct sink *sink, struct fault *fault);
@@ -68,14 +70,14 @@ struct sink_ops {
 };
 
 /**
- * struct sink - one output
- * @ops: its kind
- * @out: where it goes
- * @map: the functions
- * @totals: what was counted so far
- * @timed: times are nanoseconds; otherwise they are numbers of events
- * @no_memory: a sink could not remember what it had to; the output is not whole
- * @data: the kind's own
+ * struct sink - an output in progress
+ * @ops: kind of output
+ * @out: file for the output
+ * @map: map with the functions
+ * @totals: counters of the decoding so far
+ * @timed: times are in nanoseconds; otherwise they are numbers of events
+ * @no_memory: the sink ran out of memory; the output is incomplete
+ * @data: data of the kind
  */
 struct sink {
 	const struct sink_ops *ops;

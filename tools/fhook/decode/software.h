@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The streams that software writes: records of the machine's own byte order. */
+/*
+ * The streams written by software recorders: records in the machine's byte
+ * order.
+ */
 #ifndef FHOOK_DECODE_SOFTWARE_H
 #define FHOOK_DECODE_SOFTWARE_H
 
@@ -7,8 +10,9 @@
 
 /**
  * struct software_record - one event
- * @address: of the stub that would have been executed; 0: records are missing
- * @time: in cycles of the recording's clock; or how many are missing
+ * @address: address of the corresponding stub; 0: records are missing
+ * @time: time in cycles of the recording's clock, or the number of missing
+ *	records
  */
 struct software_record {
 	u64 address;

@@ -11,11 +11,12 @@
  * another stack, and all calls of the thread are uncertain. A gap makes the calls that
  * are open uncertain: if they turn out to be left, their exits were lost.
  *
- * A function that leaves by a tail stays on the stack until what it went to has
- * returned. The next entry of its target, at this place of the stack, is that: others
- * in between are an interrupt's, and are shown inside of it. If the target is not in
- * the map, nothing will be heard of it, and the tail is an exit. So it is if nobody
- * knows the target: what is entered next may be called when that has returned.
+ * A function that leaves by a tail call stays on the stack until the target has returned.
+ * The next entry of the target at this place of the stack belongs to it; other calls in
+ * between are those of an interrupt, and are shown inside of the function. If the target
+ * is not in the map, its return is not reported, and the tail call is treated as an exit.
+ * The same is done if the target is unknown: the next function may be called after the
+ * target has returned.
  */
 #ifndef FHOOK_STACKS_H
 #define FHOOK_STACKS_H
@@ -24,20 +25,20 @@
 
 enum frame_state {
 	FRAME_RUNS,
-	FRAME_WAITS,	/* it has left by a tail, and its target is yet to come */
-	FRAME_TAIL,	/* it has left by a tail; it goes with what is above it */
+	FRAME_WAITS,	/* it has left by a tail call, and its target has not been entered yet */
+	FRAME_TAIL,	/* it has left by a tail call; it ends with the frame above it */
 };
 
 /**
- * struct frame - a call that is not over
- * @entered: when
- * @below: how much of its time is that of its callees
+ * struct frame - an open call
+ * @entered: time of the entry
+ * @below: time spent in its callees
  * @function: index of the function
- * @target: of a tail that waits: index of a function
- * @state: enum frame_state
- * @chain: how many tails led here one after the other
- * @mark: the sink's
- * @before: depth of the next outer call of the same function that runs; 0: there is none
+ * @target: index of the target function of a waiting tail call
+ * @state: value of enum frame_state
+ * @chain: number of consecutive tail calls that led here
+ * @mark: free for the sink
+ * @before: depth of the next outer running call of the same function; 0: there is none
  * @nested: the stack has another call of the same function below this one
  */
 struct frame {
@@ -56,8 +57,8 @@ struct frame {
  * struct open_calls - the calls of one function that are on a stack
  * @function: index of the function
  * @count: number of frames, in any state
- * @depth: depth of the innermost frame that runs; 0: there is none
- * @used: the slot is not free
+ * @depth: depth of the innermost running frame; 0: there is none
+ * @used: the slot is in use
  */
 struct open_calls {
 	u32 function;
@@ -67,15 +68,15 @@ struct open_calls {
 };
 
 /**
- * struct thread - a thread or task, or what was executed by nobody knows whom
- * @label: what it is called
- * @number: unique; from 1 on
- * @frames: its stack, the outermost call first
- * @nr_frames: how deep it is
- * @room_frames: for how many there is room
- * @open: calls on the stack by function: a hash table
- * @nr_open: how many functions it has, with those that have no calls any more
- * @room_open: number of slots, a power of two
+ * struct thread - a thread or task, or events of an unknown one
+ * @label: its name
+ * @number: unique number, from 1
+ * @frames: stack of calls, the outermost first
+ * @nr_frames: depth of the stack
+ * @room_frames: allocated size of @frames
+ * @open: hash table of the calls on the stack, by function
+ * @nr_open: number of functions in @open, including those without calls
+ * @room_open: number of slots of @open, a power of two
  * @uncertain: calls below this depth were entered before a gap
  * @now: the time of the last event
  * @gap: there was one: what is not on the stack may have been entered in it
@@ -101,10 +102,10 @@ struct sink;
 struct totals;
 
 /**
- * struct stacks - all of them
- * @sink: where the calls go
- * @totals: what is counted
- * @multiply: nanoseconds of a cycle of the clock, times 2^32; 0 without times
+ * struct stacks - the stacks of all threads
+ * @sink: sink for the calls
+ * @totals: counters
+ * @multiply: nanoseconds per cycle of the clock, times 2^32; 0 without times
  */
 struct stacks {
 	struct sink *sink;
@@ -113,24 +114,24 @@ struct stacks {
 };
 
 struct thread *stacks_new_thread(struct stacks *stacks);
-/* A stub of a function was executed by a thread, at TIME of the clock. */
+/* A thread executed a stub of a function, at TIME of the clock. */
 void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_stub *stub,
 		u64 time);
 void stacks_gap(struct stacks *stacks, struct thread *thread, const char *why, u64 lost);
 /*
- * What an exit without entry proves: where calls are open, or were left, the function need
- * not have been entered before the trace.
+ * Whether an exit without entry proves that the function was entered before the trace: not
+ * if calls are open, or were left otherwise.
  */
 static inline bool stacks_entered_before(const struct thread *thread)
 {
 	return !thread->nr_frames && !thread->unseen && !thread->several;
 }
 
-/* As in a gap, but it was said before that something may be missing here. */
+/* Like a gap, but the possible loss has been reported before. */
 void stacks_doubt(struct stacks *stacks, struct thread *thread);
-/* What comes is not of whom these calls are: none of them is heard of again. */
+/* The following events belong to another task: these calls are not heard of again. */
 void stacks_forget(struct stacks *stacks, struct thread *thread);
-/* The thread has ended, or the trace. */
+/* The thread or the trace has ended. */
 void stacks_end_thread(struct stacks *stacks, struct thread *thread);
 
 #endif /* FHOOK_STACKS_H */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From the streams of a recording to threads
+ * Attributing the streams of a recording to threads
  *
- * A stream of a thread is read from its begin to its end, one after the other. Streams
- * of processors are read at the same time: a stream goes on until its context stubs
- * say that another task runs. Then it waits until that task's turn before this one
- * has been read, wherever that is. As turns are counted, no clocks are compared, and
- * nothing is kept but each task's stack. If a turn is in no stream, because there was
- * a gap, all streams wait at last: then the one that has waited since the earliest
- * time goes on, and the task has a gap.
+ * Streams of threads are read from start to end, one after the other. Streams of
+ * processors are read in parallel: a stream is read until its context stubs announce
+ * another task. Then it waits until the previous turn of that task has been read, in
+ * whichever stream that is. Since turns are counted, no clocks are compared, and only
+ * each task's stack is kept. If a turn is in no stream, because of a gap, all streams
+ * are waiting in the end: then the stream that has waited since the earliest time
+ * continues, and the task has a gap.
  *
- * What software has recorded of a kernel has no turns, but times of one clock. Then the
- * events of all streams are taken in the order of their times. A task may have left its
- * processor and come back, and nobody has said so: so a gap of one processor is a gap of
- * each task that has events before its end and after its begin.
+ * Software recordings of a kernel have no turns, but times of a single clock. The events
+ * of all streams are then processed in the order of their times. A task may have left
+ * its processor and come back in a gap, unnoticed: so a gap of one processor is a gap of
+ * each task that has events before the end of the gap and after its start.
  */
 #ifndef FHOOK_STREAMS_H
 #define FHOOK_STREAMS_H
@@ -24,14 +24,14 @@
 
 /**
  * struct streams - a decoding
- * @recording: what is decoded
- * @map: its stubs; objects that were moved have been said to it
- * @sink: what is made of it
- * @totals: what is counted
- * @only: the number of the one thread, task or processor that is wanted; -1: all
- * @found: there is one that is wanted
- * @goes_on: the sink has had another recording before
- * @more: it gets another one behind this
+ * @recording: the recording
+ * @map: map with the stubs, with the locations of moved objects
+ * @sink: sink for the calls
+ * @totals: counters
+ * @only: number of the selected thread, task or processor; -1: all
+ * @found: a selected one exists
+ * @goes_on: the sink has already processed another recording
+ * @more: the sink will process another recording
  */
 struct streams {
 	const struct recording *recording;
@@ -42,7 +42,7 @@ struct streams {
 	bool found, goes_on, more;
 };
 
-/* Returns 0, or -1 and a sentence: then nothing could be decoded. */
+/* Returns 0, or -1 and a sentence, in which case nothing could be decoded. */
 int streams_decode(struct streams *streams, struct fault *fault);
 
 #endif /* FHOOK_STREAMS_H */

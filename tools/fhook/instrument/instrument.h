@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the instrumenters share: options, refusals, and writing a file
+ * Declarations shared by the instrumenters: options, refusals, and writing a file
  *
- * A function that the list names and that cannot be instrumented is a refusal, with a
- * sentence of its own. They are collected; if there is one, nothing is written, unless
- * the user has said that they are to be skipped. Those that a glob matches are left out,
- * and counted by reason: every program has some. Only instrument_finish() prints, and
- * instrument_progress() where it takes long.
+ * If the list names a function that cannot be instrumented, this is a refusal, with a
+ * sentence of its own. Refusals are collected; if there is any, nothing is written,
+ * unless the user has asked to skip such functions. Functions that only match a glob are
+ * left out, and counted by reason: every program has some. Only instrument_finish()
+ * prints, and instrument_progress() in long runs.
  */
 #ifndef FHOOK_INSTRUMENT_H
 #define FHOOK_INSTRUMENT_H
@@ -17,10 +17,10 @@
 struct argp_child;
 
 /**
- * struct left_out - functions that are left out for one reason
- * @why: the reason, a sentence without its end
- * @example: the name of the first one
- * @count: how many there are
+ * struct left_out - functions left out for the same reason
+ * @why: the reason, a sentence without a full stop
+ * @example: name of the first such function
+ * @count: number of such functions
  */
 struct left_out {
 	char *why;
@@ -30,15 +30,15 @@ struct left_out {
 
 /**
  * struct instrument - one run of an instrumenter
- * @list: the functions
- * @input: the file that is read
- * @output: the file that is written; NULL for the standard output
- * @skip: go on without what is refused
- * @binary: the result is nothing for a terminal
- * @refusals: one sentence each
- * @left_out: one for each reason
- * @instrumented: how many functions have been done
- * @stubs: how many stubs they have
+ * @list: functions to instrument
+ * @input: path of the input file
+ * @output: path of the output file; NULL for the standard output
+ * @skip: continue without the refused functions
+ * @binary: do not write the result to a terminal
+ * @refusals: sentences of the refusals
+ * @left_out: functions left out, by reason
+ * @instrumented: number of instrumented functions
+ * @stubs: number of their stubs
  */
 struct instrument {
 	struct list list;
@@ -54,63 +54,63 @@ struct instrument {
 };
 
 /**
- * instrument_parse - read the command line: -f, -F, -o, --skip, and the input
- * @run: receives it
- * @argc: of main()
- * @argv: of main()
- * @words: what the help calls the arguments, the input first
- * @does: what the program does, a sentence
- * @more: options of its own, which have nowhere to go but what they know; or NULL
+ * instrument_parse - parse the command line: -f, -F, -o, --skip, and the input
+ * @run: receives the options
+ * @argc: argument of main()
+ * @argv: argument of main()
+ * @words: names of the arguments for the help, the input first
+ * @does: description of the program for the help, a sentence
+ * @more: additional options, which store their values themselves; or NULL
  *
- * Ends the program where that is not understood.
+ * Ends the program if the command line is wrong.
  */
 void instrument_parse(struct instrument *run, int argc, char **argv, const char *words,
 		      const char *does, const struct argp_child *more);
 
-/* Remember that something is not done. Returns -1 when there is no memory. */
+/* Record a refusal. Returns -1 if there is no memory. */
 int __printf(2, 3) instrument_refuse(struct instrument *run, const char *format, ...);
 
 /**
- * instrument_cannot - remember that a function cannot be done
+ * instrument_cannot - record that a function cannot be instrumented
  * @run: the run
- * @by_name: the list names it: it is refused. Otherwise a glob matches it
- * @name: its symbol
+ * @by_name: the list names the function, so it is refused; otherwise a glob matches it
+ * @name: symbol of the function
  * @why: the reason, without names and addresses
- * @format: the sentence of a refusal
+ * @format: the sentence for a refusal
  *
- * Returns -1 when there is no memory.
+ * Returns -1 if there is no memory.
  */
 int __printf(5, 6) instrument_cannot(struct instrument *run, bool by_name, const char *name,
 				     const char *why, const char *format, ...);
 
-/* So much of something has been done: said from time to time, where it takes long. */
+/* Print the progress of a long operation from time to time. */
 void instrument_progress(const char *what, size_t done, size_t all);
 
 /**
- * instrument_unmatched - refuse what the list names and nobody has
- * @run: whose list has been asked about all functions
- * @declared: tells what is known of a name that is no function here: a sentence
- *	without its subject, or NULL. It may be NULL itself.
- * @data: for it
+ * instrument_unmatched - refuse names of the list that no function has
+ * @run: the run, whose list has been asked about all functions
+ * @declared: describes a name that is not a function of the input: returns a sentence
+ *	without its subject, or NULL. May be NULL itself.
+ * @data: argument for @declared
  */
 int instrument_unmatched(struct instrument *run,
 			 const char *(*declared)(const char *name, void *data), void *data);
 
-/* May the result be written? If not, the fault says why. */
+/* Check whether the result may be written; otherwise the fault has the reason. */
 int instrument_may_write(const struct instrument *run, struct fault *fault);
 
 /**
- * instrument_write - write the result, wholly or not at all
- * @path: the file, or NULL for the standard output
- * @data: what
- * @size: how many bytes
- * @mode: the permissions of the file, less what the umask takes
+ * instrument_write - write the result, all or nothing
+ * @path: path of the file, or NULL for the standard output
+ * @data: contents
+ * @size: size of @data in bytes
+ * @mode: permissions of the file, before applying the umask
  * @fault: receives a sentence
  */
 int instrument_write(const char *path, const void *data, size_t size, unsigned int mode,
 		     struct fault *fault);
 
-/* Print what there is to say; returns the exit status. */
+/* Print all messages; returns the exit status. */
 int instrument_finish(struct instrument *run, int ret, const struct fault *fault);
 
 #endif /* FHOOK_INSTRUMENT_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The list of functions that are to be instrumented
+ * The list of functions to instrument
  *
- * A pattern is a name or a glob; with a `!' before it, what it matches is left out,
- * wherever it stands. It is held against the symbol of a function, and for C++
- * also against what that means, with its parameters and without them.
+ * A pattern is a name or a glob; with a leading `!' it excludes all functions that it
+ * matches, in any position of the list. It is matched against the symbol of a function
+ * and, for C++, also against the demangled name, with its parameters and without them.
  */
 #ifndef FHOOK_INSTRUMENT_LIST_H
 #define FHOOK_INSTRUMENT_LIST_H
@@ -13,10 +13,10 @@
 
 /**
  * struct list_pattern - one line of a list
- * @text: without `!'
- * @excludes: there was one
- * @is_glob: it may match several
- * @matched: it has matched something
+ * @text: pattern without `!'
+ * @excludes: there was a `!'
+ * @is_glob: it may match several functions
+ * @matched: it has matched a function
  */
 struct list_pattern {
 	char *text;
@@ -26,12 +26,12 @@ struct list_pattern {
 };
 
 /**
- * struct list - all patterns, and all names that there are
- * @patterns: in the order of the list
- * @order: indexes of the patterns: names in their order, and then globs
- * @nr_ordered: how many patterns it has
- * @nr_exact: how many of these are names
- * @names: what list_wants() was asked about, for guessing what was meant
+ * struct list - all patterns, and all known names
+ * @patterns: patterns in the order of the list
+ * @order: indexes of the patterns: names in alphabetical order, then globs
+ * @nr_ordered: number of elements of @order
+ * @nr_exact: number of names among these
+ * @names: names that were passed to list_wants(), for suggestions
  */
 struct list {
 	struct list_pattern *patterns;
@@ -41,25 +41,25 @@ struct list {
 	size_t room_patterns, room_names;
 };
 
-/* Does the list want a function, and by its name? */
+/* Does the list select a function, and by its name? */
 enum list_answer { LIST_NO, LIST_BY_GLOB, LIST_BY_NAME };
 
-/* Add the patterns of a file, one a line; `#' begins a comment. */
+/* Add the patterns of a file, one per line; `#' begins a comment. */
 int list_read(struct list *list, const char *path, struct fault *fault);
 
 int list_add(struct list *list, const char *pattern, struct fault *fault);
 
-/* Fails when the list has nothing that could be instrumented. */
+/* Fails if the list selects no function. */
 int list_check(const struct list *list, struct fault *fault);
 
 /**
- * list_wants - is a function to be instrumented?
+ * list_wants - check whether to instrument a function
  * @list: the list
- * @symbol: the function's symbol
+ * @symbol: symbol of the function
  */
 enum list_answer list_wants(struct list *list, const char *symbol);
 
-/* The name nearest to TEXT of those that were asked about, or NULL if none is near. */
+/* The most similar known name, or NULL if none is similar. */
 const char *list_near(const struct list *list, const char *text);
 
 void list_free(struct list *list);

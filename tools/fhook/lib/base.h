@@ -4,8 +4,8 @@
  *
  * A function that can fail for a reason which the user has to know writes one
  * sentence into a struct fault and returns -1; only main() prints it. Nothing
- * else is printed on the way, and nothing exits but main(): the readers run in
- * a fuzzer, in QEMU and in programs that are traced.
+ * else is printed on the way, and only main() exits: the decoders also run in a
+ * fuzzer, in QEMU and in traced programs.
  */
 #ifndef FHOOK_BASE_H
 #define FHOOK_BASE_H
@@ -28,27 +28,27 @@ typedef __s64 s64;
 #define __unused		__attribute__((unused))
 
 /**
- * struct fault - why something failed
- * @text: a sentence, with the name of the file or function it is about
+ * struct fault - the reason of a failure
+ * @text: sentence, with the name of the file or function concerned
  */
 struct fault {
 	char text[1024];
 };
 
-/* Write the sentence; returns -1, so that a caller can return it. */
+/* Write the sentence; returns -1, for the caller to return. */
 int __printf(2, 3) fault_say(struct fault *fault, const char *format, ...);
 
-/* Print it as the last word of a program, with a point at its end. */
+/* Print the sentence as the last output of a program, with a full stop. */
 void fault_print(const char *program, const struct fault *fault);
 
 /**
  * grow - make room for one more element of an array
  * @array: address of the pointer to the array
- * @allocated: address of how many elements it has room for
- * @used: how many it has
- * @size: of an element
+ * @allocated: address of the number of elements that the array has room for
+ * @used: number of elements in use
+ * @size: size of an element
  *
- * Returns 0, or -1 when there is no memory, with the array as it was.
+ * Returns 0, or -1 if there is no memory, with the array unchanged.
  */
 int grow(void *array, size_t *allocated, size_t used, size_t size);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Commands that have commands: the word that says which, and the list of them. */
+/* Commands with subcommands: selecting a subcommand by its name, and listing them. */
 #ifndef FHOOK_COMMAND_H
 #define FHOOK_COMMAND_H
 
 #include "base.h"
 
 /**
- * struct command - one of them
- * @name: the word
- * @run: with the arguments from the word on; returns the exit status, or -1 and a sentence
- * @brief: what the help says of it
+ * struct command - a subcommand
+ * @name: its name
+ * @run: called with the arguments from the name on; returns the exit status, or -1 and a
+ *	sentence
+ * @brief: description for the help
  */
 struct command {
 	const char *name;
@@ -18,14 +19,14 @@ struct command {
 };
 
 /**
- * command_run - run the command that the first argument names
- * @commands: those that there are; the last one has no name
- * @does: what they are, a sentence for the help
- * @argc: how many arguments there are
- * @argv: they; the first is what is called, as it is to be seen
+ * command_run - run the subcommand that the first argument names
+ * @commands: the subcommands; the last element has no name
+ * @does: description of the command for the help, a sentence
+ * @argc: number of arguments
+ * @argv: arguments; the first is the name of the command for messages
  * @fault: receives a sentence
  *
- * Returns what the command returns, and ends the program where there is none to run.
+ * Returns the result of the subcommand, and ends the program if there is none to run.
  */
 int command_run(const struct command *commands, const char *does, int argc, char **argv,
 		struct fault *fault);

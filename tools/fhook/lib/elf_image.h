@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An ELF file in memory, of which nothing is believed
+ * An ELF file in memory, none of whose contents is trusted
  *
- * 64 bits, little-endian, x86_64 or aarch64. Whatever a file says of itself is held
- * against its size before it is used.
+ * 64 bits, little-endian, x86_64 or aarch64. All offsets and sizes in the file are
+ * checked against its size before they are used.
  */
 #ifndef FHOOK_ELF_IMAGE_H
 #define FHOOK_ELF_IMAGE_H
@@ -12,12 +12,12 @@
 #include "base.h"
 
 /**
- * struct elf_symbol - a function that the file has a name for
- * @address: where it begins
- * @size: in bytes, 0 if the file does not say
- * @name: in the image
+ * struct elf_symbol - a named function of a file
+ * @address: start address
+ * @size: size in bytes, 0 if unknown
+ * @name: its name, in the image
  * @type: STT_FUNC or STT_GNU_IFUNC
- * @global: others can see it
+ * @global: the symbol is visible to other files
  */
 struct elf_symbol {
 	u64 address;
@@ -29,18 +29,18 @@ struct elf_symbol {
 
 /**
  * struct elf_image - a file
- * @path: its name
- * @data: its bytes
- * @size: how many
- * @header: at their beginning
- * @segments: header->e_phnum of them
- * @sections: nr_sections of them
- * @symbols: the functions that are defined here, by address
- * @by_name: indexes of symbols, by name
- * @loads: the segments of memory, by address; no two overlap
- * @by_address: sections that are in memory and have bytes in the file, by address; no two
- *	overlap
- * @stripped: there is no .symtab, the symbols are those for the dynamic linker
+ * @path: path of the file
+ * @data: contents of the file
+ * @size: size of @data in bytes
+ * @header: ELF header, at the start of @data
+ * @segments: header->e_phnum program headers
+ * @sections: nr_sections section headers
+ * @symbols: functions defined in the file, sorted by address
+ * @by_name: indexes of symbols, sorted by name
+ * @loads: loadable segments, sorted by address, without overlaps
+ * @by_address: sections in memory with bytes in the file, sorted by address, without
+ *	overlaps
+ * @stripped: there is no .symtab; the symbols are those of the dynamic linker
  */
 struct elf_image {
 	const char *path;
@@ -59,7 +59,7 @@ struct elf_image {
 	bool stripped;
 };
 
-/* Returns 0, or -1 and a sentence: then there is nothing to close. */
+/* Returns 0, or -1 and a sentence, in which case nothing has to be closed. */
 int elf_open(struct elf_image *image, const char *path, struct fault *fault);
 void elf_close(struct elf_image *image);
 
@@ -75,29 +75,29 @@ void *elf_section_data(const struct elf_image *image, const Elf64_Shdr *section)
 /* A string of a section of strings, or NULL. */
 const char *elf_string(const struct elf_image *image, const Elf64_Shdr *strings, u64 offset);
 
-/* SIZE bytes that will be at an address, or NULL if the file does not have them all. */
+/* SIZE bytes at a virtual address, or NULL if the file does not have them all. */
 void *elf_at(const struct elf_image *image, u64 address, size_t size);
 
-/* The segment that an address is in, or NULL. */
+/* The segment that contains an address, or NULL. */
 const Elf64_Phdr *elf_segment_of(const struct elf_image *image, u64 address);
 
-/* The section with bytes in the file that an address is in, or NULL. */
+/* The section with bytes in the file that contains an address, or NULL. */
 const Elf64_Shdr *elf_section_of(const struct elf_image *image, u64 address);
 
 /**
- * elf_named - functions by name
- * @image: where
- * @name: the beginning of the name
- * @length: its length
- * @whole: it is all of the name; otherwise more may follow
- * @first: receives the place of the first one in by_name
+ * elf_named - look up functions by name
+ * @image: the file
+ * @name: start of the name
+ * @length: length of @name
+ * @whole: @name is the complete name; otherwise more may follow
+ * @first: receives the index of the first one in by_name
  *
- * Returns how many there are.
+ * Returns the number of functions.
  */
 size_t elf_named(const struct elf_image *image, const char *name, size_t length, bool whole,
 		 size_t *first);
 
-/* The function that an address is in, or NULL. */
+/* The function that contains an address, or NULL. */
 const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address);
 
 /* Of those that linkers make, the longest has 32 bytes. */
@@ -105,7 +105,7 @@ const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 addres
 
 /* The bytes of the build id, and how many; NULL if there is none. */
 u8 *elf_build_id(const struct elf_image *image, size_t *size);
-/* The same in notes, of which there are LEFT bytes. */
+/* The same for LEFT bytes of notes. */
 u8 *elf_find_build_id(u8 *notes, size_t left, size_t *size);
 
 #define BUILD_ID_TEXT	129

@@ -9,9 +9,9 @@
 #include "base.h"
 
 /**
- * struct elf_record - what the section .entry_exit_map says of a stub
+ * struct elf_record - a record of a stub in section .entry_exit_map
  *
- * fhook_calltrace_stub.h says what it means.
+ * fhook_calltrace_stub.h describes the members.
  */
 struct elf_record {
 	u64 stub;
@@ -28,8 +28,8 @@ struct elf_record {
 /**
  * elf_map_write - write the map of files as text
  * @paths: the files; the first is object 0 of the map, and so on
- * @count: how many
- * @to: receives it, only if all is well
+ * @count: number of files
+ * @to: receives the map, only on success
  * @fault: receives a sentence
  */
 int elf_map_write(char *const *paths, size_t count, FILE *to, struct fault *fault);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The map of a call trace: which stub says what
+ * The map of a call trace: the meaning of each stub
  *
- * A map is read once and then only looked at. Its text and its stubs have the
- * addresses of the files; map_load() says where an object is in memory, and
- * map_find() takes the addresses of a trace, which are those in memory.
+ * A map is read once and not changed afterwards. Its text and its stubs have the addresses of
+ * the files; map_load() sets the location of an object in memory, and map_find() takes the
+ * addresses of a trace, which are those in memory.
  */
 #ifndef FHOOK_MAP_H
 #define FHOOK_MAP_H
@@ -17,7 +17,9 @@ enum stub_kind {
 	STUB_EXIT,
 	STUB_TAIL,
 	STUB_LAND,
-	/* From here on: of a context, and it has a number instead of a function. */
+	/*
+	 * The kinds from here on belong to a context, and have a number instead of a function.
+	 */
 	STUB_TASK2,
 	STUB_TASK1,
 	STUB_TASK0,
@@ -25,17 +27,17 @@ enum stub_kind {
 	STUB_KINDS
 };
 
-/* A tail stub goes to what has no entry in the map, or nobody knows where. */
+/* The target of a tail stub has no entry in the map, or is unknown. */
 #define TARGET_OUTSIDE	0xffffffffu
 
 /**
  * struct map_stub - one jump of a block
- * @address: where it is in its file
- * @size: in bytes
+ * @address: address in its file
+ * @size: size in bytes
  * @function: index of its function, or the number of a context kind
- * @target: of a tail: index of a function, or TARGET_OUTSIDE
- * @object: index of its object, or of the one whose blocks that shares
- * @kind: enum stub_kind
+ * @target: index of the target function of a tail, or TARGET_OUTSIDE
+ * @object: index of its object, or of the object whose blocks that one shares
+ * @kind: value of enum stub_kind
  */
 struct map_stub {
 	u64 address;
@@ -47,9 +49,9 @@ struct map_stub {
 };
 
 /**
- * struct map_function - what is entered and left
- * @entry: its address in its file, which tells functions of one name apart
- * @name: its name, as the index of a string
+ * struct map_function - a function with stubs
+ * @entry: address of the function in its file, which distinguishes functions of the same name
+ * @name: index of its name among the strings
  * @object: index of its object
  * @entered: it has an entry stub
  */
@@ -62,13 +64,13 @@ struct map_function {
 
 /**
  * struct map_block - a range of stubs
- * @start: in its file
- * @memory: where it is in memory
- * @size: in bytes
+ * @start: address in its file
+ * @memory: address in memory
+ * @size: size in bytes
  * @object: index of its object
- * @lines: for each MAP_LINE bytes, the first stub that ends behind their begin
- * @loaded: it was said where it is in memory
- * @copied: it is another place of a block before, which has the lines
+ * @lines: for each MAP_LINE bytes, the first stub that ends after their start
+ * @loaded: the address in memory is known
+ * @copied: another location of an earlier block, which owns @lines
  */
 struct map_block {
 	u64 start;
@@ -80,10 +82,10 @@ struct map_block {
 };
 
 /**
- * struct map_object - what functions are in
- * @id: its number in its file
- * @space: index of the object whose blocks it shares: itself, if it has any
- * @build_id: text, "-" where it is not known
+ * struct map_object - an object that contains functions
+ * @id: number of the object in its file
+ * @space: index of the object whose blocks it shares: its own, if it has any
+ * @build_id: build id as text, "-" if unknown
  * @name: its name
  */
 struct map_object {
@@ -105,28 +107,31 @@ struct map {
 	char **strings;
 	size_t nr_objects, nr_blocks, nr_own, nr_stubs, nr_functions, nr_strings;
 	size_t room_objects, room_blocks, room_stubs, room_functions, room_strings;
-	/* Of strings and functions, by their hash. */
+	/* Hash tables of strings and functions. */
 	u32 *string_table, *function_table;
 	size_t string_slots, function_slots;
-	/* For each number of an object its index plus 1, or MAP_AMBIGUOUS. */
+	/* For each number of an object, its index plus 1, or MAP_AMBIGUOUS. */
 	u32 *by_id;
-	/* The blocks by their addresses in memory; the first NR_OWN are not second places. */
+	/*
+	 * The blocks sorted by address in memory; the first NR_OWN are not additional
+	 * locations.
+	 */
 	struct map_block **by_memory;
-	/* The block of the last address that was looked up. */
+	/* The block of the last address that was found. */
 	struct map_block *recent;
 };
 
-/* Read a map; a fault has the name that was given and the number of the line. */
+/* Read a map; a fault has the given name and the number of the line. */
 int map_read(struct map *map, FILE *file, const char *name, struct fault *fault);
 int map_read_file(struct map *map, const char *path, struct fault *fault);
 
-/* Read several as one: the kernel's and a program's. The numbers of objects are each's own. */
+/* Read several maps as one: the kernel's and a program's. Each has its own object numbers. */
 int map_read_files(struct map *map, const char *const *paths, size_t count, struct fault *fault);
 void map_free(struct map *map);
 
 /*
- * The object with this ID is BIAS bytes above the addresses that the map has. It may be
- * at several places, one after the other.
+ * The object with this ID is loaded BIAS bytes above the addresses in the map. It may be
+ * loaded at several locations, one after the other.
  */
 int map_load(struct map *map, u32 id, u64 bias, struct fault *fault);
 
@@ -142,12 +147,12 @@ static inline bool map_is_context(const struct map_stub *stub)
 	return stub->kind >= STUB_TASK2;
 }
 
-/* What the last block is before there was one. */
+/* The value of map->recent before the first look-up. */
 extern struct map_block map_no_block;
 
 struct map_block *map_find_block(struct map *map, u64 address);
 
-/* The stub which has this address in memory, or NULL. */
+/* The stub at an address in memory, or NULL. */
 static inline const struct map_stub *map_find(struct map *map, u64 address)
 {
 	struct map_block *block = map->recent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Several maps as the text of one. */
+/* Joining several maps to one text. */
 #ifndef FHOOK_MAP_JOIN_H
 #define FHOOK_MAP_JOIN_H
 
@@ -7,9 +7,9 @@
 #include "base.h"
 
 /**
- * struct map_join - a map that is made of others
- * @to: where its text goes
- * @next_id: what the first object of the next map becomes
+ * struct map_join - a map joined from others
+ * @to: output for its text
+ * @next_id: number for the first object of the next map
  */
 struct map_join {
 	FILE *to;
@@ -17,8 +17,8 @@ struct map_join {
 };
 
 /*
- * Add the text of a map that can be read. The numbers of its objects are its own, and
- * become others. Returns 0, or -1 when it could not be written or read.
+ * Add the text of a map. The numbers of its objects are replaced by new ones. Returns
+ * 0, or -1 if the text could not be read or written.
  */
 int map_join_add(struct map_join *join, FILE *from);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A recording: a directory with what was traced, and what it takes to read it
+ * A recording: a directory with the trace, and the data needed to read it
  *
- *	info		what it is, as lines of words (struct recording)
+ *	info		description, as lines of words (struct recording)
  *	map		the map of the stubs
- *	0.trace ...	one raw stream a processor or a thread
+ *	0.trace ...	one raw stream for each processor or thread
  *
- * Recorders write info before the first byte of a stream and whenever they learn
- * something, each time as a whole: a recorder that is killed leaves a recording.
+ * Recorders write info before the first byte of a stream and whenever something becomes
+ * known, completely each time: a recorder that is killed leaves a valid recording.
  */
 #ifndef FHOOK_RECORDING_H
 #define FHOOK_RECORDING_H
@@ -24,7 +24,7 @@ enum recording_format {
 
 enum recording_profile {
 	PROFILE_TARGET,		/* disable packets have their target */
-	PROFILE_NO_TARGET,	/* they do not */
+	PROFILE_NO_TARGET,	/* disable packets have no target */
 	PROFILE_CYCLES,		/* with target, and cycle packets */
 	PROFILE_BRANCHES,	/* no filter: each branch, for comparison */
 	PROFILES
@@ -38,14 +38,14 @@ struct recording_load {
 	u64 bias;
 };
 
-/* A stream's number, and something that is known of it; of several lines the last counts. */
+/* Data about the stream with a number; if there are several lines, the last counts. */
 struct recording_note {
 	u32 stream;
 	u32 line;
 	u64 value;
 };
 
-/* The registers without which an ETMv4 stream cannot be read. */
+/* The registers that are needed to decode an ETMv4 stream. */
 struct recording_etm {
 	u32 traceid;
 	u32 config;
@@ -53,28 +53,27 @@ struct recording_etm {
 };
 
 /**
- * struct recording - what the info of a recording says
- * @directory: where it is, as it was named
- * @path: of one that is made: where it is, wherever the program goes
- * @made_directory: it was not there before
+ * struct recording - the info of a recording
+ * @directory: its directory, as given
+ * @path: absolute path of a recording being made, independent of the working directory
+ * @made_directory: the directory did not exist before
  * @format: line "format intel-pt|etmv4|software"
  * @profile: line "profile NAME"
  * @threads: "streams thread", a stream is one thread; otherwise "streams cpu"
- * @has_format: there is such a line in what was read
- * @has_streams: and such a line
- * @loads: lines "load ID 0xBIAS": objects that are not where the map has them
- * @tids: lines "thread STREAM TID": which thread a stream is of
- * @lost: lines "lost STREAM N": what could not be written, in bytes, or 0 when nobody
- *	knows how much
- * @unplaced: line "unplaced N": so many times an object was loaded whose calls could not
- *	be recorded there
- * @unopened: line "unopened N": so many streams could not be made
- * @family: line "cpu FAMILY MODEL STEPPING", which decides what errata there are
- * @clock: line "clock KHZ": the time stamps' unit; without it, there are no times
- * @nominal: line "nominal RATIO": bus cycles in a time stamp cycle, as CBR has it
+ * @has_format: there was a line "format"
+ * @has_streams: there was a line "streams"
+ * @loads: lines "load ID 0xBIAS": objects at other addresses than in the map
+ * @tids: lines "thread STREAM TID": the thread of a stream
+ * @lost: lines "lost STREAM N": number of bytes that could not be written, or 0 if unknown
+ * @unplaced: line "unplaced N": number of times that an object was loaded whose calls could
+ *	not be recorded there
+ * @unopened: line "unopened N": number of streams that could not be made
+ * @family: line "cpu FAMILY MODEL STEPPING", which determines the errata
+ * @clock: line "clock KHZ": unit of the time stamps; without it, there are no times
+ * @nominal: line "nominal RATIO": bus cycles per time stamp cycle, as in CBR packets
  * @mtc: line "mtc FREQ EAX EBX": period of MTC packets, leaf 15H of CPUID
  * @etm: line "etm TRACEID CONFIG IDR0 IDR1 IDR2 IDR8", all of them 0xNUMBER
- * @nr_streams: streams are numbered from 0, and it is one more than the last
+ * @nr_streams: number of the last stream, plus one
  */
 struct recording {
 	char *directory, *path;
@@ -98,40 +97,40 @@ struct recording {
 int recording_read(struct recording *recording, const char *directory, struct fault *fault);
 void recording_free(struct recording *recording);
 
-/* Write the info of a recording, in one step. */
+/* Write the info of a recording, atomically. */
 int recording_write(const struct recording *recording, struct fault *fault);
 
-/* Fails if the directory holds a recording already, or files called as those of one. */
+/* Fails if the directory already has a recording, or files with the names of one. */
 int recording_check(const char *directory, struct fault *fault);
 
 /**
- * recording_create - make a recording, with nothing in it but a map
- * @recording: what the info is to say; its directory is set
- * @directory: its, which must not hold one already
- * @map: the file that is copied to it, or NULL
+ * recording_create - make a recording that has only a map
+ * @recording: description; its directory is set by this function
+ * @directory: path of the directory, which must not have a recording
+ * @map: path of the map to copy, or NULL
  * @fault: receives a sentence
  *
- * Returns 0, or -1, and nothing has been made.
+ * Returns 0, or -1, in which case nothing has been made.
  */
 int recording_create(struct recording *recording, const char *directory, const char *map,
 		     struct fault *fault);
 
-/* Take away what recording_create() and its streams have made. */
+/* Remove everything that recording_create() and its streams have made. */
 void recording_remove(const struct recording *recording);
 
-/* The profile of this name; or -1, and a sentence that names all of them. */
+/* The profile with this name; or -1, and a sentence that lists all of them. */
 int recording_find_profile(const char *name, enum recording_profile *profile,
 			   struct fault *fault);
 
 /*
- * A file without a name, for a map that is to be copied; it goes with us, however we end.
- * It is opened by PATH while we have it open: by others, or by ourselves and children that
- * we fork. NULL if there is none, and then PATH is NULL.
+ * An unnamed file for a map that is to be copied, which vanishes when this process ends.
+ * While it is open, PATH opens it: for others, or for this process and its children. NULL on
+ * error, in which case PATH is NULL.
  */
 FILE *recording_unnamed_file(bool for_others, char **path);
 
 /*
- * The path of one of its files, which is to be freed; NULL without memory, or when there
+ * The path of a file of the recording, to be freed; NULL if there is no memory, or if there
  * cannot be so many streams.
  */
 char *recording_path(const struct recording *recording, const char *name);
@@ -141,7 +140,7 @@ int recording_add_load(struct recording *recording, u32 object, u64 bias);
 int recording_add_thread(struct recording *recording, u32 stream, u64 tid);
 int recording_add_lost(struct recording *recording, u32 stream, u64 lost);
 
-/* The note of a stream, of a recording that was read; or NULL. */
+/* The note about a stream of a recording that was read; or NULL. */
 const struct recording_note *recording_note(const struct recording_note *notes, size_t nr,
 					    u32 stream);
 

@@ -2,19 +2,18 @@
 /*
  * A stream that is being written
  *
- * Of one thread at a time. It is written to memory that is a window of its file, so
- * that nothing is missing when the program is killed, or executes another one: then
- * the file has zeroes behind its end, which decoders leave out. Where a file cannot be
- * mapped, or has no room for a whole window, it is a buffer that is written when it is
- * full.
+ * Of one thread at a time. It is written to a mapped window of its file, so that nothing
+ * is lost when the program is killed, or executes another one: the file then has zeroes
+ * after its end, which decoders ignore. If a file cannot be mapped, or has no room for a
+ * whole window, a buffer is used, which is written when it is full.
  *
- * The program that is recorded may close descriptors that it does not know, and open
- * files of its own in their place: ours is looked at before it is used. If it is
- * not the file's any more, that is opened anew by its path, which has to be good wherever
- * the program goes.
+ * The recorded program may close descriptors that it does not know, and open files of its
+ * own in their place, so the descriptor is checked before it is used. If it is no longer
+ * that of our file, the file is opened again by its path, which must be independent of the
+ * working directory.
  *
- * When something cannot be written (the disk is full), the stream ends there, and the
- * rest is counted: a hole in it would be read as something else than what was there.
+ * If data cannot be written (the disk is full), the stream ends there, and the rest is
+ * counted: a hole in the stream would be decoded wrongly.
  */
 #ifndef FHOOK_TRACE_FILE_H
 #define FHOOK_TRACE_FILE_H
@@ -27,17 +26,18 @@
 
 /**
  * struct trace_file - a stream
- * @path: of its file
- * @fd: the file, unless the program has closed it
- * @device: of the file, and
- * @inode: its number there
- * @map: where that is mapped, or NULL
- * @window: what is written next, the end of it or @buffer
- * @size: the room in that, in bytes
- * @used: how much of it has been written
- * @written: bytes of the stream before that
- * @lost: bytes behind the stream's end that could not be written, known when flushed
- * @buffer: what is to be written when it is not mapped
+ * @path: path of the file
+ * @fd: descriptor of the file, unless the program has closed it
+ * @device: device of the file
+ * @inode: inode number of the file
+ * @map: address of the mapped window, or NULL
+ * @window: memory to write to next, at the end of the window or of @buffer
+ * @size: room in @window, in bytes
+ * @used: number of bytes written to @window
+ * @written: number of bytes of the stream before @window
+ * @lost: number of bytes after the stream's end that could not be written, known after
+ *	flushing
+ * @buffer: buffer to write to if the file is not mapped
  */
 struct trace_file {
 	char *path;
@@ -50,21 +50,21 @@ struct trace_file {
 	u8 buffer[TRACE_BUFFER];
 };
 
-/* NULL when it cannot be made. */
+/* Returns NULL if the file cannot be made. */
 struct trace_file *trace_file_open(const char *path);
 void trace_file_flush(struct trace_file *file);
 void trace_file_close(struct trace_file *file);
 
 /*
- * It is that of another process, which we are a child of: what is still written to it here
- * is nobody's. It is not freed, for we may be in the midst of that.
+ * The file belongs to the parent process; data that this child still writes to it are
+ * discarded. It is not freed, because this may interrupt a writer.
  */
 void trace_file_disown(struct trace_file *file);
 
-/* The window is full: go on behind it. */
+/* The window is full: continue after it. */
 void trace_file_advance(struct trace_file *file);
 
-/* Room for so many bytes, which are to be few; used is to be advanced by them. */
+/* Reserve room for a few bytes; the caller increments used by the number written. */
 static inline u8 *trace_file_room(struct trace_file *file, size_t size)
 {
 	if (file->used + size > file->size)

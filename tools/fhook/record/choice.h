@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which functions of the kernel are recorded by events
+ * The functions of the kernel that are recorded by events
  *
- * An event takes a name or a glob, and nothing that is left out of it; and a function
- * that two of its patterns match would be recorded twice. So a list is made into other
- * patterns, which match each wanted function once: those of the list, where nothing
- * else has a word about what they match, and the names of functions otherwise.
+ * An event accepts a name or a glob, without exceptions; and a function that matches two
+ * of its patterns would be recorded twice. So a list is converted to patterns that match
+ * each wanted function once: the list's own patterns if no other pattern of the list
+ * matches any of their functions, otherwise the names of the functions.
  */
 #ifndef FHOOK_RECORD_CHOICE_H
 #define FHOOK_RECORD_CHOICE_H
@@ -13,9 +13,9 @@
 #include "instrument/list.h"
 
 /**
- * struct choice - patterns that do not meet
- * @patterns: as fhook_events takes them
- * @functions: how many functions they match now
+ * struct choice - patterns without common functions
+ * @patterns: patterns for fhook_events
+ * @functions: number of functions that they match now
  */
 struct choice {
 	char **patterns;
@@ -24,8 +24,8 @@ struct choice {
 };
 
 /*
- * Make it of a list and of the functions that there are, one a line, as "NAME" or
- * "NAME [MODULE]"; the text is cut into pieces. A pattern that matches nothing is a fault.
+ * Convert a list, given the existing functions, one per line, as "NAME" or "NAME
+ * [MODULE]"; the text is modified. A pattern without a match is an error.
  */
 int choice_make(struct choice *choice, const struct list *list, char *available,
 		struct fault *fault);

@@ -2,10 +2,10 @@
 /*
  * fhook's events on the functions that a software recorder records
  *
- * Two events, of the entry and of the return, in a group of this process, and an
- * instance of tracefs for them: nothing that others trace is touched, and all of it is
- * taken away again. What this process itself does is not recorded, or it would record
- * how it records.
+ * Two events, for entries and returns, in a group of this process, and a tracefs
+ * instance for them: tracing by others is not affected, and everything is removed in
+ * the end. Calls of this process are not recorded, because it would record its own
+ * recording.
  */
 #ifndef FHOOK_KERNEL_EVENTS_H
 #define FHOOK_KERNEL_EVENTS_H
@@ -16,13 +16,13 @@
 struct tracefs_instance;
 
 /**
- * struct kernel_events - them
- * @group: of the events; the instance is called so as well
- * @instance: NULL before it was made
- * @format: of the events
- * @page_size: of the ring buffer
- * @enter: there is an event of entries, which is to be taken away
- * @leave: and one of exits
+ * struct kernel_events - the events of a recording
+ * @group: group of the events; the instance has the same name
+ * @instance: the instance; NULL before it is made
+ * @format: format of the events
+ * @page_size: page size of the ring buffer
+ * @enter: the event of entries exists and has to be removed
+ * @leave: the event of exits exists and has to be removed
  */
 struct kernel_events {
 	char group[32];
@@ -32,20 +32,23 @@ struct kernel_events {
 	bool enter, leave;
 };
 
-/* Define the events for these patterns; with a buffer of so many KiB for each CPU. */
+/*
+ * Define the events for these patterns, with a buffer of the given size in KiB for
+ * each CPU.
+ */
 int kernel_events_make(struct kernel_events *events, const struct choice *choice, u64 buffer_kb,
 		       struct fault *fault);
 
-/* Hook the functions; nothing is recorded yet. */
+/* Hook the functions, without recording yet. */
 int kernel_events_hook(struct kernel_events *events, struct fault *fault);
 
-/* Begin to record, or end it. */
+/* Start or stop recording. */
 int kernel_events_record(struct kernel_events *events, bool on, struct fault *fault);
 
-/* How many calls the hooks have missed. */
+/* The number of calls that the hooks have missed. */
 u64 kernel_events_missed(const struct kernel_events *events);
 
-/* Take away what has been made, as far as it was. */
+/* Remove everything that has been made. */
 void kernel_events_remove(struct kernel_events *events);
 
 #endif /* FHOOK_KERNEL_EVENTS_H */

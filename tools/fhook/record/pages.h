@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From the pages of the kernel's ring buffer to a stream
+ * Converting pages of the kernel's ring buffer to a stream
  *
  * Each CPU has a ring buffer, which is read page by page, and a stream of software
- * records. An event becomes the record of a stub: a function's entry or its exit. When
- * the task is another one than that of the event before, records that spell it come
- * first. Where the kernel says that events were overwritten before they were read, a
- * record says that they are missing, and how many if that is known; behind it the task
- * is spelled anew.
+ * records. An event becomes the record of a stub: a function's entry or its exit. If
+ * the task differs from that of the previous event, records that spell the task come
+ * first. If the kernel reports that events were overwritten before they were read, a
+ * record marks the gap, with the number of events if it is known; after it, the task
+ * is spelled again.
  */
 #ifndef FHOOK_RECORD_PAGES_H
 #define FHOOK_RECORD_PAGES_H
@@ -17,18 +17,18 @@
 
 struct kbuffer;
 
-/* Where an event has what, as its format says. */
+/* The location of a field, from an event's format. */
 struct page_event {
 	int id;
 	int function;
 };
 
 /**
- * struct page_format - what there is to know of the pages of all CPUs
- * @enter: the event of an entry, with the place of the function's address
- * @leave: that of an exit
- * @id: where any event has its number, 2 bytes
- * @task: where it has the task's, 4 bytes
+ * struct page_format - the layout of events on the pages of all CPUs
+ * @enter: number of the entry event, with the location of the function's address
+ * @leave: number of the exit event, with the location of the function's address
+ * @id: location of the event number, 2 bytes
+ * @task: location of the task number, 4 bytes
  */
 struct page_format {
 	struct page_event enter, leave;
@@ -36,13 +36,13 @@ struct page_format {
 };
 
 /**
- * struct page_stream - one CPU
- * @file: its stream
- * @buffer: reads pages
- * @task: of the last event, or -1
- * @events: how many events have been recorded
- * @missed: how many are missing, as far as is known
- * @gaps: how often some are
+ * struct page_stream - conversion of one CPU's pages
+ * @file: stream of the CPU
+ * @buffer: reader of pages
+ * @task: task of the last event, or -1
+ * @events: number of recorded events
+ * @missed: number of missing events, as far as known
+ * @gaps: number of gaps
  */
 struct page_stream {
 	struct trace_file *file;
@@ -51,7 +51,7 @@ struct page_stream {
 	u64 events, missed, gaps;
 };
 
-/* Begin a stream. Returns 0, or -1: it cannot be made. */
+/* Begin a stream. Returns 0, or -1 if it cannot be made. */
 int page_stream_open(struct page_stream *stream, const char *path);
 void page_stream_close(struct page_stream *stream);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the ways to record share. */
+/* Declarations shared by the recorders. */
 #ifndef FHOOK_RECORD_H
 #define FHOOK_RECORD_H
 
@@ -17,23 +17,23 @@ enum record_how {
 #define RECORD_DIRECTORY	"calltrace.out"
 
 /**
- * struct record - what the command line says
- * @directory: where to; NULL until it is known that there is one
- * @map: of the program's stubs; not needed by the software recorder
- * @maps: those that the command line names
- * @nr_maps: how many
- * @profile: its name
- * @program: the path of what is run
- * @argv: its arguments, the first one being its name
- * @how: with what
- * @own_map: the path of the map, when it is one that was made here; or NULL
- * @kernel: functions of the kernel are recorded, not those of the program
- * @functions: of the kernel; none: those that have been chosen already
- * @tracefs: where the kernel's files are; NULL: where tracefs is mounted
- * @pmu: what the kernel says of the processor's trace
- * @port: the one on which QEMU's plugin listens, or NULL
- * @buffer_kb: of the buffer for each CPU, when the kernel is recorded, or of perf's; 0
- *	for perf's own choice
+ * struct record - options of the command line
+ * @directory: directory of the recording; NULL until it can be made
+ * @map: map of the program's stubs; not needed by the software recorder
+ * @maps: maps named on the command line
+ * @nr_maps: number of @maps
+ * @profile: name of the profile
+ * @program: path of the program to run
+ * @argv: arguments of the program, the first being its name
+ * @how: recorder to use
+ * @own_map: path of the map, if it was made here; or NULL
+ * @kernel: record functions of the kernel, not those of the program
+ * @functions: functions of the kernel; none: those already chosen
+ * @tracefs: directory of the kernel's files; NULL: the mounted tracefs
+ * @pmu: the kernel's description of the processor's trace
+ * @port: port of QEMU's plugin, or NULL
+ * @buffer_kb: size of each CPU's buffer when the kernel is recorded, or of perf's
+ *	buffer; 0 for perf's default
  */
 struct record {
 	const char *directory, *map, *profile;
@@ -53,7 +53,10 @@ struct record {
 int record_check_profile(const struct record *record, struct fault *fault);
 int record_hardware(struct record *record, struct fault *fault);
 
-/* Record functions of the kernel while the program runs; whatever happens is undone. */
+/*
+ * Record functions of the kernel while the program runs; all changes are undone in any
+ * case.
+ */
 int record_kernel(struct record *record, struct fault *fault);
 /* way.c: choose what records it, and check that it can. */
 int record_choose_way(struct record *record, struct fault *fault);
@@ -63,7 +66,7 @@ int record_kernel_hardware(struct record *record, struct fault *fault);
 int record_kernel_software(struct record *record, struct fault *fault);
 int record_kernel_port(struct record *record, struct fault *fault);
 
-/* The path of the port on which QEMU's plugin listens, which is to be freed; or NULL. */
+/* The path of the port of QEMU's plugin, to be freed; or NULL. */
 char *record_port(void);
 
 #endif /* FHOOK_RECORD_H */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's calls go by way of stubs while something else records these
+ * Sending the kernel's calls through stubs while a recorder runs
  *
- * Functions are chosen, calls sent through the blocks, and both put back: whatever the
- * recorder is, this is the kernel's side. Programs that have been attached have blocks
- * of their own, which are recorded with the kernel's, by the maps of the command line.
+ * Functions are chosen, calls are sent through the blocks, and both are restored: this is
+ * the kernel's part of recording, independent of the recorder. Attached programs have
+ * blocks of their own, which are recorded with the kernel's, by the maps of the command
+ * line.
  */
 #ifndef FHOOK_RECORD_STUBS_H
 #define FHOOK_RECORD_STUBS_H
@@ -17,15 +18,15 @@ struct record_block {
 };
 
 /**
- * struct record_stubs - what was chosen
- * @record: what the command line says
- * @functions: those that were chosen before; NULL: they are left as they are
- * @enabled: what "enable" said before; NULL: it has not been written
- * @blocks: what is to be recorded, the kernel's first
- * @nr_blocks: how many
- * @room_blocks: allocated
- * @map_file: a map of all of them, in a file without a name
- * @map: a path to it
+ * struct record_stubs - the chosen functions and their blocks
+ * @record: options of the command line
+ * @functions: previous choice; NULL: it has not been changed
+ * @enabled: previous contents of "enable"; NULL: it has not been written
+ * @blocks: blocks to record, the kernel's first
+ * @nr_blocks: number of @blocks
+ * @room_blocks: allocated size of @blocks
+ * @map_file: unnamed file with a map of all blocks
+ * @map: path of @map_file
  */
 struct record_stubs {
 	const struct record *record;
@@ -36,19 +37,16 @@ struct record_stubs {
 	char *map;
 };
 
-/*
- * Choose the functions, and find their blocks. Whatever is returned, the end is
- * record_stubs_end().
- */
+/* Choose the functions, and find their blocks. Call record_stubs_end() in any case. */
 int record_stubs_choose(struct record_stubs *stubs, struct fault *fault);
 
 /* Write the map to a file. */
 int record_stubs_map(struct record_stubs *stubs, struct fault *fault);
 
 /**
- * struct stubs_recorder - what records the blocks
- * @begin: record from now on
- * @end: stop, whether it has begun or not
+ * struct stubs_recorder - a recorder of the blocks
+ * @begin: start recording
+ * @end: stop recording, even if it has not begun
  */
 struct stubs_recorder {
 	int (*begin)(void *data, struct fault *fault);
@@ -57,13 +55,13 @@ struct stubs_recorder {
 
 /*
  * Run the command while calls go through the blocks. The kernel patches its text before
- * RECORDER begins and after it has ended: the functions that do it may be among those that
- * are recorded.
+ * RECORDER begins and after it has ended, because the functions that patch may be recorded
+ * themselves.
  */
 int record_stubs_run(struct record_stubs *stubs, const struct stubs_recorder *recorder,
 		     void *data, struct fault *fault);
 
-/* Put back what was chosen, and let go of everything. */
+/* Restore the previous choice, and release all resources. */
 void record_stubs_end(struct record_stubs *stubs);
 
 #endif /* FHOOK_RECORD_STUBS_H */

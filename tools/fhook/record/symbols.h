@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The map of what a software recorder has seen of the kernel
+ * The map for a software recording of the kernel
  *
- * As in a program that records itself, a function's first byte stands for its entry and
- * its second one for its exit. The tasks that context stubs spell have addresses which
- * no kernel has.
+ * As in a program that records itself, the address of a function's first byte
+ * represents its entry, that of the second one its exit. The context stubs that spell
+ * tasks have addresses that no kernel uses.
  */
 #ifndef FHOOK_RECORD_SYMBOLS_H
 #define FHOOK_RECORD_SYMBOLS_H
 
 #include "lib/map.h"
 
-/* Context stubs, a byte each: 256 of a kind. */
+/* Context stubs, one byte each: 256 per kind. */
 #define SYMBOLS_CONTEXT		0x1000
 
 static inline u64 symbols_context(enum stub_kind kind, u8 number)
@@ -36,8 +36,8 @@ struct symbol {
 };
 
 /**
- * struct symbols - the functions that are recorded
- * @symbols: by their address
+ * struct symbols - the recorded functions
+ * @symbols: functions sorted by address
  */
 struct symbols {
 	struct symbol *symbols;
@@ -45,8 +45,8 @@ struct symbols {
 };
 
 /*
- * Add the functions that ENABLED, the text of fhook/enabled_functions, says are hooked
- * by HOOK; where they are is in the file KALLSYMS.
+ * Add the functions that HOOK hooks according to ENABLED, the contents of
+ * fhook/enabled_functions; the file KALLSYMS has their addresses.
  */
 int symbols_add(struct symbols *symbols, const char *enabled, const char *hook,
 		const char *kallsyms, struct fault *fault);

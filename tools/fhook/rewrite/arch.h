@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What fhook-rewrite has to know of an architecture
+ * The interface between fhook-rewrite and an architecture
  *
  * The files that implement this are built with headers of the kernel, as its relocators
  * are, whose names of types are those of lib/base.h and not always the same types: nothing
@@ -13,42 +13,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A copy of an instruction, at the longest. */
+/* The maximum size of a copied instruction. */
 #define REWRITE_COPY_MAX	48
 
 enum rewrite_kind {
-	INSN_BAD,		/* none */
+	INSN_BAD,		/* not an instruction */
 	INSN_PLAIN,
-	INSN_NOP,		/* nothing, or a breakpoint: padding if nobody comes there */
-	INSN_LANDING,		/* what an indirect branch must find at its target */
+	INSN_NOP,		/* no effect, or a breakpoint: padding if it cannot be reached */
+	INSN_LANDING,		/* required at the target of an indirect branch */
 	INSN_CALL,
 	INSN_JUMP,
 	INSN_CONDITIONAL,
-	INSN_INDIRECT,		/* a jump to what a register says */
-	INSN_MEMORY,		/* a jump to what memory says */
-	INSN_TABLE,		/* that, and a sum with an element of a table was made before */
+	INSN_INDIRECT,		/* a jump to an address in a register */
+	INSN_MEMORY,		/* a jump to an address in memory */
+	INSN_TABLE,		/* the same, after adding an element of a table */
 	INSN_RETURN,
-	INSN_END,		/* nothing comes behind it */
+	INSN_END,		/* execution does not continue after it */
 };
 
-#define MARK_TARGET	1	/* something may jump there */
-#define MARK_TAKEN	2	/* its address is known to data, or computed */
-#define MARK_PAD	4	/* exceptions land there */
-#define MARK_WINDOW	8	/* it is in a window */
-#define MARK_FIXED	16	/* it must stay as it is */
-#define MARK_USED	32	/* padding that has been given away */
+#define MARK_TARGET	1	/* something may jump here */
+#define MARK_TAKEN	2	/* its address is in data, or is computed */
+#define MARK_PAD	4	/* exceptions arrive here */
+#define MARK_WINDOW	8	/* part of a window */
+#define MARK_FIXED	16	/* must not be changed */
+#define MARK_USED	32	/* padding that is already used */
 #define MARK_REGION	64	/* a function may begin here */
-#define MARK_SHARED	128	/* another function jumps here, into the middle of one */
+#define MARK_SHARED	128	/* another function jumps here, into the middle of a function */
 #define MARK_NUMBER	256	/* its target is a number, an address only if code never moves */
 
 /**
- * struct rewrite_insn - one instruction
- * @address: its
- * @target: where a direct branch leads to, or what address it computes; 0: none
- * @size: in bytes
- * @kind: enum rewrite_kind
- * @marks: MARK_...
- * @window: index of the window that it is in, if it is marked so
+ * struct rewrite_insn - an instruction
+ * @address: its address
+ * @target: target of a direct branch, or address that it computes; 0: none
+ * @size: size in bytes
+ * @kind: value of enum rewrite_kind
+ * @marks: MARK_... bits
+ * @window: index of its window, if it is marked so
  */
 struct rewrite_insn {
 	uint64_t address;
@@ -75,13 +75,14 @@ enum rewrite_flow_kind {
 #define FLOW_NONE	0xff
 
 /**
- * struct rewrite_flow - what an instruction computes, as far as jumps depend on it
- * @address: an address or a distance
- * @written: a bit for each register that it writes
- * @kind: enum rewrite_flow_kind
- * @to: number of the register that is written
+ * struct rewrite_flow - the effect of an instruction on registers, as far as jumps
+ * depend on it
+ * @address: address or distance
+ * @written: bit mask of the registers that it writes
+ * @kind: value of enum rewrite_flow_kind
+ * @to: number of the written register
  * @base: number of a register that is read, or FLOW_NONE
- * @index: number of another one, or FLOW_NONE
+ * @index: number of a second register that is read, or FLOW_NONE
  */
 struct rewrite_flow {
 	uint64_t address;
@@ -90,14 +91,14 @@ struct rewrite_flow {
 	uint8_t to, base, index;
 };
 
-/* What a jump or call of some code is, wherever it comes from. */
+/* The kinds of code that a jump or call may lead to. */
 enum rewrite_thunk {
 	THUNK_NONE,
-	THUNK_INDIRECT,		/* a jump to what a register says */
+	THUNK_INDIRECT,		/* a jump to an address in a register */
 	THUNK_RETURN,		/* a return */
 };
 
-/* Does nothing follow it? */
+/* Does execution not continue after the instruction? */
 static inline bool rewrite_ends(const struct rewrite_insn *insn)
 {
 	return insn->kind == INSN_RETURN || insn->kind == INSN_JUMP ||
@@ -107,12 +108,12 @@ static inline bool rewrite_ends(const struct rewrite_insn *insn)
 
 /**
  * struct rewrite_arch - an architecture
- * @jump_size: of a jump that reaches the new code
- * @short_size: of a short one, which needs a hop; 0 if there is none
- * @short_reach: how far that goes
- * @stride: from stub to stub
- * @page: the largest page size
- * @fill: a byte that must not be run, and may be
+ * @jump_size: size of a jump that reaches the new code
+ * @short_size: size of a short jump, which needs a hop; 0 if there is none
+ * @short_reach: range of a short jump
+ * @stride: distance between stubs
+ * @page: largest page size
+ * @fill: filler byte that must not be executed, and traps if it is
  */
 struct rewrite_arch {
 	unsigned int jump_size;
@@ -122,25 +123,29 @@ struct rewrite_arch {
 	unsigned int page;
 	uint8_t fill;
 
-	/* Read one instruction; returns its kind, or INSN_BAD. PREVIOUS may be NULL. */
+	/* Decode an instruction; returns its kind, or INSN_BAD. PREVIOUS may be NULL. */
 	int (*read)(const uint8_t *bytes, size_t size, uint64_t address,
 		    const uint8_t *previous, size_t previous_size, struct rewrite_insn *insn);
 	/*
-	 * What stands for an instruction elsewhere, without the jump behind it. Returns
-	 * its length, or a negative error.
+	 * Relocate an instruction, without a jump after it. Returns the length of the
+	 * result, or a negative error.
 	 */
 	int (*copy)(const uint8_t *bytes, size_t size, uint64_t from, uint64_t to,
 		    uint8_t *copy);
 	/* Write a jump of jump_size bytes. Returns 0 or a negative error. */
 	int (*jump)(uint64_t at, uint64_t target, uint8_t *bytes);
-	/* The word that an entry of the procedure linkage table jumps to, or 0. */
+	/*
+	 * The address of the word to which an entry of the procedure linkage table
+	 * jumps, or 0.
+	 */
 	uint64_t (*slot)(const uint8_t *bytes, size_t size, uint64_t address);
-	/* What an instruction computes. */
+	/* The effect of an instruction on registers. */
 	void (*flow)(const uint8_t *bytes, size_t size, uint64_t address,
 		     struct rewrite_flow *flow);
 	/*
-	 * Is an instruction, of a call within a function or of a thunk, where the pushed
-	 * return address is replaced or dropped before a return? NULL: there are none.
+	 * Does an instruction, at the target of a call within a function or in a thunk,
+	 * replace or drop the pushed return address before a return? NULL: there are
+	 * none.
 	 */
 	int (*thunk)(const uint8_t *bytes, size_t size);
 	/* May the base of a table of distances be code of the function? */
@@ -149,7 +154,7 @@ struct rewrite_arch {
 	void (*short_jump)(uint64_t at, uint64_t target, uint8_t *bytes);
 };
 
-/* Of each architecture, for its .copy and .jump. */
+/* Defined by each architecture, for its .copy and .jump. */
 int rewrite_copy(const uint8_t *bytes, size_t size, uint64_t from, uint64_t to,
 		 uint8_t *to_bytes);
 int rewrite_jump(uint64_t at, uint64_t target, uint8_t *bytes);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of fhook-rewrite share
+ * Declarations shared by the files of fhook-rewrite
  *
- * The code of a file is read once, from end to end, into an array of instructions;
- * what may be jumped to is marked there. For each function of the list there are
- * points, where a stub has to be, and for the points there are windows: instructions
- * that are replaced by one jump and run elsewhere. Only when all windows are there is
- * anything changed.
+ * The code of a file is read once, from end to end, into an array of instructions, in which
+ * possible targets of jumps are marked. Each selected function has points, which need a stub,
+ * and each point has a window: instructions that are replaced by one jump and run elsewhere.
+ * Nothing is changed until all windows have been found.
  */
 #ifndef FHOOK_REWRITE_H
 #define FHOOK_REWRITE_H
@@ -21,9 +20,9 @@
 
 /**
  * struct code - the instructions of a file
- * @insns: by address
- * @regions: where functions begin, as symbols and unwind information say, sorted
- * @branches: indexes of the instructions that have a target, sorted by that
+ * @insns: instructions sorted by address
+ * @regions: sorted starts of functions, from symbols and unwind information
+ * @branches: indexes of the instructions that have a target, sorted by target
  */
 struct code {
 	const struct elf_image *image;
@@ -52,16 +51,16 @@ struct range {
 
 #define RANGES_MAX	8
 
-/* The most instructions that are moved aside into a veneer. */
+/* The most instructions that linkers move into a veneer. */
 #define VENEER_INSNS	2
 
 /**
- * struct function - one of the list
- * @symbol: its
- * @ranges: its code: the first is where its symbol is, others are its cold parts
- * @scattered: it has more of them
+ * struct function - a selected function
+ * @symbol: symbol of the function
+ * @ranges: its code: the first range contains its symbol, others are its cold parts
+ * @scattered: it has more ranges than @ranges
  * @by_name: the list names it
- * @refused: it cannot be done
+ * @refused: it cannot be rewritten
  */
 struct function {
 	const struct elf_symbol *symbol;
@@ -73,10 +72,10 @@ struct function {
 };
 
 /**
- * struct point - an instruction that a stub belongs to
- * @insn: index of it
+ * struct point - an instruction that needs a stub
+ * @insn: index of the instruction
  * @kind: FHOOK_STUB_...
- * @target: of a tail: the function it goes to, or NULL
+ * @target: target function of a tail, or NULL
  */
 struct point {
 	size_t insn;
@@ -100,11 +99,12 @@ static inline bool function_has(const struct function *function, u64 address)
  * struct window - instructions that run elsewhere
  * @function: index of the function
  * @first: index of the first instruction, where the jump is
- * @last: index of the last
- * @room: how many bytes may be overwritten, with padding behind the last
- * @hop: where a short jump finds a longer one, or 0
- * @hops: how many others find theirs behind this one's jump
- * @target: where its jump leads, when that is known
+ * @last: index of the last instruction
+ * @room: number of bytes that may be overwritten, including padding after the last
+ *	instruction
+ * @hop: address of the longer jump to which a short jump leads, or 0
+ * @hops: number of other windows whose hop is after this one's jump
+ * @target: target of its jump, when known
  */
 struct window {
 	size_t function;
@@ -116,17 +116,18 @@ struct window {
 };
 
 /**
- * struct frame - what unwind information says of a part of the code
- * @start: of the code
- * @end: of it
+ * struct frame - unwind information of a part of the code
+ * @start: start address of the code
+ * @end: end address of the code
  * @entry: address of the FDE
  * @rules: address of its CIE
- * @program: what it says from address to address, as bytes
- * @size: of that
- * @unit: of the distances in it
+ * @program: instructions of the FDE, as bytes
+ * @size: size of @program
+ * @unit: code alignment factor
  * @has_data: its CIE has augmentation data
- * @lsda_size: of the address of the table of landing pads, in that; 0: there is none
- * @usual: addresses are 32 bits from where they stand
+ * @lsda_size: size of the address of the table of landing pads in the augmentation data; 0:
+ *	there is none
+ * @usual: addresses are 32-bit offsets from their own location
  */
 struct frame {
 	u64 start, end;
@@ -139,14 +140,14 @@ struct frame {
 	bool usual;
 };
 
-/* New code that is run where, before, the instruction at FROM was. */
+/* New code that runs in place of the instruction at FROM. */
 struct place {
 	u64 at;
 	u64 from;
 	u32 size;
 };
 
-/* Code or data that is replaced, or added. */
+/* Code or data that is replaced or added. */
 struct patch {
 	u64 address;
 	u8 size;
@@ -154,23 +155,23 @@ struct patch {
 };
 
 /**
- * struct rewrite - one file that is rewritten
- * @at_run_time: it is not: the kernel puts stubs where it is mapped
+ * struct rewrite - the rewriting of one file
+ * @at_run_time: the file is not changed: the kernel puts stubs into processes
  * @words: relocations of words without a symbol
- * @imports: relocations of words with one
- * @imported: names of what comes from libraries, sorted
- * @pads: addresses where exceptions land, and longjmp, sorted
- * @bases: addresses in the function that is planned which its switches add distances to
- * @frames: what unwind information there is
+ * @imports: relocations of words with a symbol
+ * @imported: sorted names of the symbols from libraries
+ * @pads: sorted addresses at which exceptions and longjmp arrive
+ * @bases: addresses in the function being planned to which its switches add distances
+ * @frames: unwind information
  * @block: address of the first stub
- * @stubs: of the block
- * @names: for the records
- * @places: the new code, for its unwind information
- * @moved: the code that runs elsewhere, and behind it its unwind information
- * @moved_at: its address
- * @unwind_at: address of the first of that: the code ends there
+ * @stubs: stubs of the block
+ * @names: names for the records
+ * @places: new code, for its unwind information
+ * @moved: code that runs elsewhere, followed by its unwind information
+ * @moved_at: address of @moved
+ * @unwind_at: address of the first unwind information, where the code ends
  * @table_at: address of a table of all unwind information, or 0
- * @table_size: in bytes
+ * @table_size: size of that table in bytes
  */
 struct rewrite {
 	struct instrument run;
@@ -219,14 +220,14 @@ void code_mark(struct code *code, u64 address, unsigned int mark);
 bool code_comes_back(const struct code *code, const struct rewrite_insn *jump);
 const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn);
 
-/* The first of the branches whose target is not before an address. */
+/* The index of the first branch whose target is at or after an address. */
 size_t code_branches_to(const struct code *code, u64 address);
 
 /* relocations.c: what the loader writes */
 int relocations_read(struct rewrite *rw);
-/* What a word of data will be when the program is loaded. */
+/* The value of a word of data after loading. */
 u64 relocations_word(const struct rewrite *rw, u64 address);
-/* The function that a word of data will have the address of, or NULL. */
+/* The name of the function whose address a word of data will have, or NULL. */
 const char *relocations_import(const struct rewrite *rw, u64 slot);
 
 /* targets.c: what data leads to */
@@ -236,17 +237,19 @@ int targets_mark(struct rewrite *rw, struct fault *fault);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
 bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address);
 
-/* Where a jump through a register or memory goes. */
+/* The target of a jump through a register or memory. */
 enum jump_way {
-	JUMP_ANYWHERE,		/* nobody knows */
-	JUMP_WORD,		/* to a word of memory */
-	JUMP_SUM,		/* to a sum of which is not known what it is */
-	JUMP_CASE,		/* to where a table of distances leads */
+	JUMP_ANYWHERE,		/* unknown */
+	JUMP_WORD,		/* a word of memory */
+	JUMP_SUM,		/* an unknown sum */
+	JUMP_CASE,		/* a target in a table of distances */
 };
 
 /* jumps.c: jumps through registers */
 u32 jumps_tables(const struct rewrite *rw, const struct function *function);
-/* The way of the jump with index JUMP; *BASE is an address that it is known to need, or 0. */
+/*
+ * The target of the jump with index JUMP; *BASE is an address that it is known to need, or 0.
+ */
 enum jump_way jumps_way(const struct rewrite *rw, const struct function *function, size_t jump,
 			u32 tables, u64 *base);
 /* What leads to retpolines is what these do; branches are marked before. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What kind of branch an instruction is, as the trace hardware distinguishes them. */
+/* The kinds of branches that the trace hardware distinguishes. */
 #ifndef FHOOK_BRANCH_H
 #define FHOOK_BRANCH_H
 
@@ -17,10 +17,10 @@ enum branch_kind {
 };
 
 /**
- * struct branch - what an instruction does with the instruction pointer
+ * struct branch - effect of an instruction on the instruction pointer
  * @kind: enum branch_kind
- * @from_memory: of an indirect one or a return: the target is what it reads
- * @target: of a direct one
+ * @from_memory: the target of an indirect branch or return is the word that it reads
+ * @target: target of a direct branch
  */
 struct branch {
 	enum branch_kind kind;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Write what a processor with an Embedded Trace Macrocell (ETMv4) would
+ * Write the trace of a processor with an Embedded Trace Macrocell (ETMv4)
  *
  * The instruction trace of a range, without cycle counts, time stamps, context
- * ids and return stack, raw: one source, no formatter's frames. Addresses that
- * were among the last three are written in full, though an exact match packet
- * could say them in one byte: the larger of the possible streams.
+ * ids and return stack, raw: a single source, without formatter frames.
+ * Addresses that were among the last three are written in full, though an exact
+ * match packet would need only one byte: this is the largest of the possible
+ * streams.
  */
 #ifndef FHOOK_ETM_EMIT_H
 #define FHOOK_ETM_EMIT_H
@@ -15,12 +16,12 @@
 
 /**
  * struct etm_emitter - the trace hardware of one processor
- * @file: where the packets go
- * @period: an A-sync after so many bytes
- * @next_sync: @file has this many bytes when the next one is due
- * @last: what addresses are compressed against
- * @kernel: what is traced runs at EL1, not EL0
- * @synced: no address has come since the last A-sync
+ * @file: output for the packets
+ * @period: distance between A-sync packets, in bytes
+ * @next_sync: size of @file at which the next A-sync is due
+ * @last: address against which addresses are compressed
+ * @kernel: the traced code runs at EL1, not EL0
+ * @synced: no address has been written since the last A-sync
  */
 struct etm_emitter {
 	struct trace_file *file;
@@ -33,13 +34,13 @@ extern const struct recording_etm etm_emit_registers;
 
 void etm_emit_start(struct etm_emitter *etm, struct trace_file *file, u64 period, bool kernel);
 
-/* Execution comes into the range, here, from outside. */
+/* Execution enters the range here. */
 void etm_emit_enable(struct etm_emitter *etm, u64 address);
 
-/* A branch instruction was executed, or, a conditional one, passed. */
+/* A branch instruction was executed or, if conditional, not taken. */
 void etm_emit_atom(struct etm_emitter *etm, bool executed);
 
-/* Where an indirect branch went, within the range. */
+/* The target of an indirect branch, within the range. */
 void etm_emit_address(struct etm_emitter *etm, u64 address);
 
 #endif /* FHOOK_ETM_EMIT_H */

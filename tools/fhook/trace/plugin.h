@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The QEMU plugin that records: what its files share
+ * The QEMU plugin that records: declarations that its files share
  *
  * plugin.c reads the arguments and looks at code that is translated,
  * vcpu.c is called when it is executed, load.c finds where programs
  * are loaded, and control.c hears what a guest wants.
  *
- * Code outside of the ranges has no callbacks: it runs as without the plugin. The
- * ranges are an array that only grows, and is read without a lock: a range is
- * complete before the count says that it is there. Each vCPU's state has a mutex,
- * which nobody else takes but who starts and stops.
+ * Code outside of the ranges has no callbacks: it runs as without the plugin. The array
+ * of ranges only grows, and is read without a lock: a range is complete before the
+ * counter includes it. Each vCPU's state has a mutex, which is otherwise taken only to
+ * start and stop.
  */
 #ifndef FHOOK_TRACE_PLUGIN_H
 #define FHOOK_TRACE_PLUGIN_H
@@ -28,19 +28,19 @@ struct trace_range {
 
 /**
  * struct trace_plugin - the plugin
- * @id: what QEMU calls it
- * @x86: the guest's architecture; otherwise it is arm64
- * @system: a machine, not a program
+ * @id: identifier given by QEMU
+ * @x86: the guest is x86_64; otherwise it is arm64
+ * @system: a machine is emulated, not a program
  * @copies: the emulator copies instructions, see qemu_plugin.h
- * @vcpus: how many a machine has whose emulator may take one for another; or 0
- * @out: where the first recording goes
- * @map_path: the map, or NULL
- * @map: what is in it, if there is one
+ * @vcpus: number of vCPUs of a machine whose emulator may confuse them; or 0
+ * @out: directory of the first recording
+ * @map_path: path of the map, or NULL
+ * @map: contents of the map, if there is one
  * @control: the channel, or NULL
- * @profile: of the next recording
- * @psb_period: bytes between synchronisation points
- * @ranges: what is traced
- * @nr_ranges: how many
+ * @profile: profile of the next recording
+ * @psb_period: distance between synchronisation points, in bytes
+ * @ranges: traced ranges
+ * @nr_ranges: number of ranges
  */
 struct trace_plugin {
 	u64 id;
@@ -58,9 +58,9 @@ extern struct trace_plugin plugin;
 
 /* Returns 0, or -1 and a sentence. */
 int trace_add_range(u64 start, u64 size, struct fault *fault);
-/* Nothing in a range is traced any more that is translated from here on. */
+/* Code in a range that is translated from here on is not traced any more. */
 void trace_drop_range(u64 start, u64 size);
-/* While nothing is recorded; what has been translated is to be dropped then. */
+/* Drop all ranges while nothing is recorded; the caller then drops translated code. */
 void trace_forget_ranges(void);
 
 static inline bool trace_in_range(u64 address)
@@ -75,13 +75,14 @@ static inline bool trace_in_range(u64 address)
 }
 
 /**
- * struct trace_site - an instruction that is traced, or, of a full branch trace,
+ * struct trace_site - a traced instruction, or in a full branch trace the last one of a
+ * translated block
  *	the last one of a translated block
- * @next: of the same address, with other bytes
- * @start: where the block begins
- * @ip: the instruction's address
- * @size: its bytes
- * @branch: what it does
+ * @next: link to the next site with the same address and other bytes
+ * @start: start address of the block
+ * @ip: address of the instruction
+ * @size: size of the instruction in bytes
+ * @branch: effect of the instruction
  */
 struct trace_site {
 	struct trace_site *next;
@@ -98,11 +99,11 @@ void trace_executed(unsigned int vcpu, void *data);
 void trace_loaded(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
 void trace_block_executed(unsigned int vcpu, void *data);
 
-/* Begin a recording in the next directory; end the one that there is. */
+/* Begin a recording in the next directory; end the current one. */
 int trace_start(enum recording_profile profile, struct fault *fault);
-/* End the one that there is, and fail if it could not all be written. */
+/* End the current recording, and fail if it could not be written completely. */
 int trace_stop(struct fault *fault);
-/* Where that recording is, which is to be freed; or NULL. */
+/* The directory of that recording, to be freed; or NULL. */
 char *trace_directory(void);
 void trace_vcpu_gone(unsigned int vcpu);
 /* In the child of a fork. */
@@ -111,13 +112,15 @@ void trace_forked(void);
 /* An object of the map was found in memory. */
 void trace_add_load(u32 object, u64 bias);
 
-/* Look where the objects of the map are: once, or again at what was mapped at ADDRESS. */
+/*
+ * Find the locations of the map's objects: once, or again for a new mapping at ADDRESS.
+ */
 void trace_find_loads(u64 address);
 
-/* In the end: say it if none was found. */
+/* At the end: print a message if none was found. */
 void trace_check_loads(void);
 
-/* Listen. Returns 0, or -1 and a sentence. */
+/* Begin to accept requests. Returns 0, or -1 and a sentence. */
 int trace_control_start(struct fault *fault);
 
 /* QEMU has dropped all code that it had translated. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Write what a processor with Intel Processor Trace would
+ * Write the trace of a processor with Intel Processor Trace
  *
- * The packets, their sizes and when each is generated are those of the processor's
- * manual (volume 3, chapter "Intel Processor Trace"). What the manual leaves open
- * is done as the larger of the possible streams: TNT packets of six branches at
- * most, and never one that waits for a TIP behind it.
+ * The packets, their sizes and the conditions for them are those of the processor's
+ * manual (volume 3, chapter "Intel Processor Trace"). If the manual permits several
+ * streams, the largest is written: TNT packets have at most six branches, and never
+ * wait for a TIP after them.
  */
 #ifndef FHOOK_PT_EMIT_H
 #define FHOOK_PT_EMIT_H
@@ -13,21 +13,21 @@
 #include "lib/recording.h"
 #include "lib/trace_file.h"
 
-/* The time stamps count nanoseconds, and a bus cycle has ten of them. */
+/* The time stamps count nanoseconds, and a bus cycle takes ten of them. */
 #define PT_CLOCK_KHZ	1000000
 #define PT_NOMINAL	10
 
 /**
  * struct pt_emitter - the trace hardware of one processor
- * @file: where the packets go
- * @profile: which packets there are
- * @psb_period: a PSB+ after so many bytes
- * @next_psb: @file has this many bytes when the next one is due
- * @last_ip: what addresses are compressed against
- * @last_cycle: when the last CYC packet was written
+ * @file: output for the packets
+ * @profile: selects the packets
+ * @psb_period: distance between PSB+ packets, in bytes
+ * @next_psb: size of @file at which the next PSB+ is due
+ * @last_ip: address against which addresses are compressed
+ * @last_cycle: time of the last CYC packet
  * @bits: branches that wait for a TNT packet
- * @nr_bits: how many
- * @mode_due: MODE.Exec has to come before the next TIP.PGE
+ * @nr_bits: number of these branches
+ * @mode_due: MODE.Exec must precede the next TIP.PGE
  */
 struct pt_emitter {
 	struct trace_file *file;
@@ -42,28 +42,28 @@ struct pt_emitter {
 void pt_emit_start(struct pt_emitter *pt, struct trace_file *file,
 		   enum recording_profile profile, u64 psb_period);
 
-/* Execution comes into the filter's range, here. */
+/* Execution enters the filter's range here. */
 void pt_emit_enable(struct pt_emitter *pt, u64 ip);
 
 /*
- * Execution leaves the range by the branch at IP. HAS_TARGET: the branch is of a
- * kind whose target the packet has; the profile may still leave it out.
+ * Execution leaves the range by the branch at IP. HAS_TARGET: the packet of this kind
+ * of branch includes its target; the profile may still omit it.
  */
 void pt_emit_disable(struct pt_emitter *pt, u64 ip, bool has_target, u64 target);
 
-/* A conditional branch, or a return that went where its call came from. */
+/* A conditional branch, or a return to the instruction after its call. */
 void pt_emit_taken(struct pt_emitter *pt, bool taken);
 
 /* An indirect branch. */
 void pt_emit_target(struct pt_emitter *pt, u64 target);
 
-/* An interrupt, instead of the instruction at IP, takes execution out of the range. */
+/* An interrupt, instead of the instruction at IP, leaves the range. */
 void pt_emit_interrupt(struct pt_emitter *pt, u64 ip);
 
-/* The same, where all is in the range. */
+/* The same if everything is in the range. */
 void pt_emit_async(struct pt_emitter *pt, u64 from, u64 to);
 
-/* Write the branches that wait: before the stream ends. */
+/* Write waiting branches, before the stream ends. */
 void pt_emit_flush(struct pt_emitter *pt);
 
 #endif /* FHOOK_PT_EMIT_H */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What QEMU 7.2 and later export to plugins, as far as it is used here
+ * The part of the plugin interface of QEMU 7.2 and later that is used here
  *
- * Debian packages no header for plugins. These are declarations of what the interface's
- * versions 1 to 4 have in common, and of what tells them apart: QEMU 7.2 takes plugins
- * for version 1 only, and since 9.0 it takes none of that. The symbols at the end are no
- * part of it: an emulator need not have them, and what is done with them is not done then.
+ * Debian packages no header for plugins. These declarations cover the common part of
+ * versions 1 to 4 of the interface, and their differences: QEMU 7.2 accepts only plugins
+ * for version 1, and QEMU 9.0 and later do not accept those. The symbols at the end are
+ * not part of the interface: if an emulator lacks them, the features that need them are
+ * disabled.
  */
 #ifndef FHOOK_QEMU_PLUGIN_H
 #define FHOOK_QEMU_PLUGIN_H
@@ -15,7 +16,7 @@
 
 #define QEMU_PLUGIN_OLD		1
 #define QEMU_PLUGIN_NEW		2
-/* From this version on, an instruction's bytes are copied. */
+/* From this version on, the bytes of an instruction are copied. */
 #define QEMU_PLUGIN_COPIES	3
 #define QEMU_EXPORT	__attribute__((visibility("default")))
 #define QEMU_WEAK	__attribute__((weak))
@@ -77,14 +78,14 @@ uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
-/* Before QEMU_PLUGIN_COPIES it returns where they are, and has one argument. */
+/* Before QEMU_PLUGIN_COPIES, has one argument and returns the address of the bytes. */
 uintptr_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to, size_t size);
 void qemu_plugin_outs(const char *string);
 
 /* Since QEMU_PLUGIN_NEW. */
 QEMU_WEAK int qemu_plugin_num_vcpus(void);
 
-/* Of the emulator itself. */
+/* A symbol of the emulator itself. */
 extern QEMU_WEAK uintptr_t guest_base;
 QEMU_WEAK void *qemu_get_cpu(int index);
 QEMU_WEAK int cpu_memory_rw_debug(void *cpu, uint64_t address, void *data, size_t size,
