@@ -15,11 +15,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "../host/random.h"
 #include "decode/perf_data.h"
 #include "decode/sink.h"
 #include "decode/streams.h"
 #include "lib/elf_map.h"
-#include "random.h"
 
 #define MAX_FILE	(64 * 1024)
 
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	count = strtoul(argv[2], NULL, 0);
-	random_state = strtoul(argv[3], NULL, 0) * 2 + 1;
+	random_seed(strtoul(argv[3], NULL, 0));
 	mkdir(argv[1], 0777);
 	for (i = 0; i < count; i++)
 		try(argv[4 + random_below(argc - 4)], argv[1], out);

@@ -23,8 +23,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../host/random.h"
 #include "lib/base.h"
-#include "random.h"
 
 /* What only grows with the square of the file does not end before. */
 #define SECONDS_MOST	60
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 	file = fopen(argv[5], "r");
 	size = file ? fread(original, 1, sizeof(original), file) : 0;
 	count = strtoul(argv[2], NULL, 0);
-	random_state = strtoul(argv[3], NULL, 0) * 2 + 1;
+	random_seed(strtoul(argv[3], NULL, 0));
 	megabytes = strtoul(argv[4], NULL, 0);
 	mkdir(argv[1], 0777);
 	/* The command comes first, the file after it. */

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include "../host/random.h"
 #include "decode/decoder.h"
-#include "random.h"
 #include "trace/etm_emit.h"
 #include "trace/pt_emit.h"
 

@@ -5,11 +5,11 @@
  */
 #include "random.h"
 
-u64 random_state;
+uint64_t random_state;
 
-u64 random_next(void)
+uint64_t random_next(void)
 {
-	u64 x = random_state += 0x9e3779b97f4a7c15;
+	uint64_t x = random_state += 0x9e3779b97f4a7c15;
 
 	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
 	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;

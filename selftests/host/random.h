@@ -3,16 +3,16 @@
 #ifndef SELFTESTS_HOST_RANDOM_H
 #define SELFTESTS_HOST_RANDOM_H
 
-#include <linux/types.h>
+#include <stdint.h>
 
 /* To be kept, when the same are wanted again. */
-extern u64 random_state;
+extern uint64_t random_state;
 
-static inline void random_seed(u64 seed)
+static inline void random_seed(uint64_t seed)
 {
 	random_state = seed;
 }
 
-u64 random_next(void);
+uint64_t random_next(void);
 
 #endif /* SELFTESTS_HOST_RANDOM_H */
