@@ -47,6 +47,7 @@ is_rewritten()
 		fails "$name: $(stat -c %s "$name.new") bytes are more than $size"
 	for copy in objcopy "strip -g" "strip --strip-unneeded" strip; do
 		cp "$name.new" "$name.copy"
+		# shellcheck disable=SC2086	# a command of words
 		$prefix$copy "$name.copy" 2> said
 		[ ! -s said ] || fails "$copy: $(cat said)"
 		is_right "$name.copy"

@@ -108,7 +108,7 @@ for option in -Wl,--build-id -Wl,--build-id=none; do
 	[ "$(cut -d ' ' -f 1 values | sort -u | wc -l)" -eq 1 ]
 	record 2 3 one two two- one- two
 	record 4 4 thread one two one- two
-	! grep unplaced recording/info
+	if grep unplaced recording/info; then status=1; fi
 done
 
 # Another file takes the place of a file that is loaded.

@@ -137,7 +137,8 @@ static void expect_hit(const struct uhook_recorder *recorder, struct record_hit 
 	for (i = 0; i < UHOOK_RECORD_STACK; i++) {
 		if (!record_has_word(hit->sp, i))
 			continue;
-		memcpy(&hit->stack[i], run_stack + (hit->sp - STACK) + i * sizeof(u64), sizeof(u64));
+		memcpy(&hit->stack[i], run_stack + (hit->sp - STACK) + i * sizeof(u64),
+		       sizeof(u64));
 		words++;
 	}
 	partial += recorder->stack && words < UHOOK_RECORD_STACK;

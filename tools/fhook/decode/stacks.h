@@ -4,12 +4,12 @@
  *
  * What is on a stack is what the trace has said, and it is never guessed. An exit
  * ends the innermost call of its function; calls above it have no exit: a jump or an
- * exception has left them, or they go on on a stack of their own. Nobody knows which,
- * and so it is said. The exit of a function that is not on the stack changes nothing: it
- * was entered before the trace began, or in a gap, or on another stack: coroutines have
- * their own. When such an exit comes after calls without an exit, these may have been on
- * another stack, and all calls of the thread are uncertain. A gap makes the calls that
- * are open uncertain: if they turn out to be left, their exits were lost.
+ * exception has left them, or they go on later, on a stack of their own. Nobody knows
+ * which, and so it is said. The exit of a function that is not on the stack changes
+ * nothing: it was entered before the trace began, or in a gap, or on another stack:
+ * coroutines have their own. When such an exit comes after calls without an exit, these
+ * may have been on another stack, and all calls of the thread are uncertain. A gap makes
+ * the calls that are open uncertain: if they turn out to be left, their exits were lost.
  *
  * A function that leaves by a tail call stays on the stack until the target has returned.
  * The next entry of the target at this place of the stack belongs to it; other calls in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Commands that have commands: the word that says which, and the list of them; and where they are. */
+/* Commands that have commands: the word that says which, their list, and where they are. */
 #include <argp.h>
 #include <stdio.h>
 #include <string.h>

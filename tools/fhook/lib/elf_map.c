@@ -160,7 +160,8 @@ static int find_entry(const struct elf_image *image, struct elf_record *record,
 		return 0;
 	symbol = elf_symbol_of(image, jump_target(image, record));
 	if (!symbol)
-		return fault_say(fault, "%s is stripped, and only its symbols tell where %s is: print the map before strip.",
+		return fault_say(fault,
+				 "%s is stripped, and only its symbols tell where %s is: print the map before strip.",
 				 image->path, name);
 	record->entry = whole_of(image, symbol);
 	return 0;

@@ -17,8 +17,8 @@
 #include "lib/elf_image.h"
 
 /* No program has addresses from here on. */
-#define NOWHERE		(1ULL << 48)
-#define NOWHERE_ALIGN	(1ULL << 16)
+#define NOWHERE		0x1000000000000ULL
+#define NOWHERE_ALIGN	0x10000ULL
 
 /**
  * struct object - something that is or was loaded
