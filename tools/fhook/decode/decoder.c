@@ -52,7 +52,7 @@ void decoder_release(struct decoder *decoder, size_t offset)
 
 	if (offset < decoder->released + 2 * piece)
 		return;
-	/* What a decoder looks back to is not that far. */
+	/* Keep some data before the offset, because decoders may look back. */
 	offset = (offset - piece) / piece * piece;
 	madvise((void *)decoder->data + decoder->released, offset - decoder->released,
 		MADV_DONTNEED);

@@ -2,14 +2,14 @@
 /*
  * Decode ETMv4, with OpenCSD's packet processor
  *
- * A stub is executed when its address is followed by an atom, which stands for its
- * branch. If an exception follows instead, the stub will be entered again, and counts
- * then; the address behind the exception is where it came, and none of a stub that
- * was executed. Only the packets are needed: all that the library's full decoder
- * could add is what the instructions of a stub do.
+ * A stub was executed if its address is followed by an atom, which represents its
+ * branch. If an exception follows instead, the stub will be entered again, and is
+ * counted then; the address after the exception is the return address, not that of an
+ * executed stub. Only the packets are needed: the library's full decoder could only
+ * add the effects of a stub's instructions.
  *
- * The library calls back for each packet: the stream is given to it in pieces so small
- * that the events of one have room here.
+ * The library calls back for each packet: the stream is passed to it in pieces so
+ * small that there is room here for the events of one piece.
  */
 #include <opencsd/c_api/opencsd_c_api.h>
 #include <opencsd/etmv4/trc_pkt_types_etmv4.h>
@@ -22,15 +22,15 @@
 
 /**
  * struct etm - a stream of ETMv4
- * @base: the file
+ * @base: mapped file
  * @tree: OpenCSD's decoder
- * @offset: how much of the file it was given
- * @end: where its trace ends
- * @address: of the last address packet
- * @addressed: no atom has come since
- * @excepted: an exception has come since the trace was switched on
- * @synced: packets are understood
- * @events: those that wait to be fetched
+ * @offset: number of bytes passed to the decoder
+ * @end: end of the trace in the file
+ * @address: address of the last address packet
+ * @addressed: no atom has followed @address
+ * @excepted: an exception has occurred since the trace was enabled
+ * @synced: the decoder is synchronized
+ * @events: events that have not been fetched
  */
 struct etm {
 	struct decoder base;
@@ -145,7 +145,7 @@ static void read_piece(struct etm *etm)
 	decoder_release(&etm->base, etm->offset);
 	if (used && !OCSD_DATA_RESP_IS_FATAL(response))
 		return;
-	/* Behind what it does not take, it has to find a beginning again. */
+	/* After data that it refuses, the decoder has to synchronize again. */
 	put_gap(etm, "OpenCSD cannot read this");
 	etm->offset += !used;
 	ocsd_dt_process_data(etm->tree, OCSD_OP_RESET, 0, 0, NULL, &used);
@@ -210,7 +210,7 @@ static struct decoder *open_etm(const struct recording *recording,
 		fault_say(fault, "%s: there is not enough memory", path);
 		return NULL;
 	}
-	/* TRCIDR8: what of the trace may be taken back, by packets that come later. */
+	/* TRCIDR8: parts of the trace may be cancelled by later packets. */
 	if (recording->etm.idr8) {
 		fault_say(fault,
 			  "%s: its processor traces what it does not know yet to happen, which is not understood here",

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A recording from what perf has recorded
+ * Making recordings from files of perf
  *
  * The layout of a perf.data file is documented in the kernel's tree
- * (tools/perf/Documentation/perf.data-file-format.txt): a header, a section of events,
- * and sections of features. An event of type AUXTRACE is followed by a piece of the
- * processor's trace, and says of which processor or thread. No hardware was at hand:
- * this was run on files that a test had made after the documentation.
+ * (tools/perf/Documentation/perf.data-file-format.txt): a header, a section of events, and
+ * sections of features. An event of type AUXTRACE is followed by a piece of the processor's
+ * trace, and names the processor or thread. No such hardware was available: this was tested
+ * on files that a test generates according to the documentation.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -53,7 +53,7 @@ struct perf_auxtrace_info {
 	u64 values[];
 };
 
-/* What Intel PT's info says, by its place in the list of values. */
+/* The positions in the list of values of Intel PT's info. */
 enum {
 	INFO_PMU_TYPE,
 	INFO_TIME_SHIFT,
@@ -91,19 +91,19 @@ struct perf_mmap2 {
 
 /**
  * struct import - a file that is being read
- * @file: it, mapped
- * @path: its name
- * @header: at its begin
- * @map: of the stubs
- * @placed: for each object, whether it is known where it is
- * @recording: what is made
- * @streams: of each processor or thread, by their number in the recording
- * @keys: processor or thread of each
- * @losses: what perf says that it has lost
- * @pt: it is said that the trace is Intel PT
- * @created: there is a directory for the recording
- * @event: the event that is looked at: in the file it may be anywhere
- * @fault: where a sentence goes
+ * @file: contents of the file, mapped
+ * @path: path of the file
+ * @header: header, at the start of @file
+ * @map: map of the stubs
+ * @placed: for each object, whether its location is known
+ * @recording: resulting recording
+ * @streams: streams of processors or threads, by their number in the recording
+ * @keys: processor or thread of each stream
+ * @losses: data that perf has lost
+ * @pt: the trace is known to be Intel PT
+ * @created: the directory of the recording exists
+ * @event: current event, copied because it may be unaligned in the file
+ * @fault: receives the error sentence
  */
 struct import {
 	struct decoder file;
@@ -154,7 +154,7 @@ static void read_cpuid(struct import *import, const struct perf_section *section
 		recording->family = 0;
 }
 
-/* Behind the data is a section for each feature that there is, in their order. */
+/* After the data there is a section for each present feature, in their order. */
 static void read_features(struct import *import)
 {
 	const struct perf_header *header = import->header;
@@ -352,7 +352,7 @@ static int copy_trace(struct import *import, const struct perf_auxtrace *event, 
 	return 0;
 }
 
-/* Where its buffer was full, perf goes on: nobody could tell that something is missing. */
+/* When its buffer was full, perf continues: the loss would go unnoticed. */
 static int check_aux(const struct import *import, const struct perf_aux *aux)
 {
 	if (aux->header.size < sizeof(*aux) || !(aux->flags & PERF_AUX_FLAG_TRUNCATED))
@@ -379,7 +379,7 @@ static int read_loss(struct import *import, const struct perf_event_header *head
 	return header->type == PERF_RECORD_AUX ? check_aux(import, aux) : 0;
 }
 
-/* What is in the file at END follows the event. Returns how much of it is its part, or -1. */
+/* Data at END follow the event. Returns the size of the part that belongs to it, or -1. */
 static s64 read_event(struct import *import, u64 end)
 {
 	const struct perf_event_header *header = (const void *)import->event;
@@ -480,7 +480,7 @@ static int finish(struct import *import, int result)
 
 	if (close_streams(import) && !result)
 		result = cannot_write(import);
-	/* Records that are missing may have said that trace is, but not whose */
+	/* Missing records may have reported losses of the trace of any stream */
 	for (i = 0; !result && lost && i < recording->nr_streams; i++)
 		recording_add_lost(recording, i, 0);
 	if (!result)

@@ -2,13 +2,13 @@
 /*
  * Decode Intel PT, with libipt's query decoder
  *
- * A stub is executed when the trace is enabled in it and disabled again by its own
- * branch. If it is disabled asynchronously, an interrupt came before: the stub is
- * entered again later, and counts then. Where the branch goes is not asked: errata
- * leave it out, and the address of the stub says it all.
+ * A stub was executed if the trace is enabled in it and disabled again by its own
+ * branch. If it is disabled asynchronously, an interrupt came first: the stub is
+ * entered again later, and is counted then. The target of the branch is not used:
+ * errata omit it, and the address of the stub is sufficient.
  *
- * An overflow or a synchronisation point may be in the middle of a stub: then the
- * packets say in which, and it counts when it is left.
+ * An overflow or a synchronization point may be in the middle of a stub: then the
+ * packets name the stub, and it is counted when it is left.
  */
 #include <intel-pt.h>
 #include <stdlib.h>
@@ -16,14 +16,14 @@
 
 /**
  * struct pt - a stream of Intel PT
- * @base: the file
+ * @base: mapped file
  * @query: libipt's decoder
- * @status: what it said last
+ * @status: last status of the decoder
  * @inside: the trace is enabled, at @address
- * @address: that of the stub
- * @time: when
- * @skipped: bytes before the first point where it can be read
- * @ended: there is no more
+ * @address: address of the stub
+ * @time: time of the event
+ * @skipped: number of bytes before the first synchronization point
+ * @ended: the end has been reached
  */
 struct pt {
 	struct decoder base;
@@ -65,7 +65,7 @@ static u64 offset_of(const struct pt *pt)
 	return pt_qry_get_offset(pt->query, &offset) < 0 ? pt->base.size : offset;
 }
 
-/* Behind padding, there must be nothing left. */
+/* Only padding may follow the last packet. */
 static unsigned int say_end(struct trace_event *event, struct pt *pt, u64 offset)
 {
 	pt->ended = true;
@@ -88,7 +88,7 @@ static unsigned int recover(struct trace_event *event, struct pt *pt)
 
 	if (pt->status == -pte_eos)
 		return say_end(event, pt, offset);
-	/* A point may be damaged itself: then there is the one behind it. */
+	/* If a synchronization point is damaged, use the next one. */
 	do
 		synchronise(pt);
 	while (pt->status < 0 && pt->status != -pte_eos);
@@ -110,8 +110,8 @@ static unsigned int accept(struct trace_event *event, struct pt *pt, enum trace_
 }
 
 /*
- * What a synchronisation point says of the trace. Since 2.1 libipt makes events of
- * that; before, only what it said at the first one was to be had.
+ * The status in a synchronization point. Since version 2.1 libipt makes events of
+ * it; before, only the status of the first one was available.
  */
 static unsigned int take_status(struct trace_event *event, struct pt *pt,
 				const struct pt_event *from)
@@ -166,7 +166,7 @@ static unsigned int take(struct trace_event *event, struct pt *pt, const struct 
 	}
 }
 
-/* A branch that stays in the range: nobody wants to know where it goes. */
+/* A branch within the range, whose target is not needed. */
 static int skip_branch(struct pt *pt)
 {
 	uint64_t ip;
@@ -193,7 +193,7 @@ static unsigned int fill(struct decoder *decoder, struct trace_event *events)
 		if (pt->status < 0) {
 			count += recover(&events[count], pt);
 		} else if (pt->status & pts_event_pending) {
-			/* An error may be that of what follows the event. */
+			/* The error may belong to data after the event. */
 			event.type = NO_EVENT;
 			pt->status = pt_qry_event(pt->query, &event, sizeof(event));
 			if (event.type != NO_EVENT)
@@ -241,7 +241,7 @@ static void set_config(struct pt_config *config, const struct recording *recordi
 	set_filter(config, map);
 }
 
-/* What is before the first synchronisation point cannot be read. */
+/* Data before the first synchronization point cannot be decoded. */
 static struct decoder *open_pt(const struct recording *recording, const struct map *map,
 			       const char *path, struct fault *fault)
 {

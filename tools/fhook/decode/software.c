@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Decode what a software recorder has written: there is little to do. */
+/* Decode the streams of software recorders, which need little decoding. */
 #include <stdlib.h>
 #include <string.h>
 #include "decoder.h"
@@ -59,7 +59,7 @@ static struct decoder *open_software(const struct recording *recording __unused,
 		free(software);
 		return NULL;
 	}
-	/* A gap of nobody knows how much is a record of zeroes; there are never two. */
+	/* A gap of unknown size is a record of zeroes; there are never two in a row. */
 	software->end = decoder_end(&software->base, 2 * sizeof(struct software_record));
 	software->end = (software->end + sizeof(struct software_record) - 1) /
 			sizeof(struct software_record) * sizeof(struct software_record);

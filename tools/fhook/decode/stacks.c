@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The stack of calls of each thread: the rules are in the header. */
+/* The stack of calls of each thread; the header describes the rules. */
 #include <stdlib.h>
 #include "sink.h"
 #include "stacks.h"
@@ -77,7 +77,7 @@ static void advance(const struct stacks *stacks, struct thread *thread, u64 time
 
 	if (stacks->multiply) {
 		now = scale(time, stacks->multiply);
-		/* What has no time of its own has that of what is before it. */
+		/* An event without a time has that of the previous one. */
 		if (now < thread->now)
 			now = thread->now;
 	}
@@ -104,7 +104,7 @@ static void pop_one(struct stacks *stacks, struct thread *thread, enum leave_how
 		top_of(thread)->below += thread->now - frame->entered;
 }
 
-/* What has left by the tail that led to it goes as well. */
+/* Frames that left by tail calls leading to this one end with it. */
 static void pop(struct stacks *stacks, struct thread *thread, enum leave_how how)
 {
 	pop_one(stacks, thread, how);
@@ -135,7 +135,7 @@ static size_t find(const struct thread *thread, u32 function)
 	return find_open(thread->open, thread->room_open, function)->depth;
 }
 
-/* The caller is told how many tails led to what it calls. */
+/* Tell the caller the number of tail calls that led to its callee. */
 static u16 follow_tail(struct stacks *stacks, struct thread *thread, u32 function)
 {
 	struct frame *top = top_of(thread);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From the streams of a recording to threads: how is in the header. */
+/* Attributing the streams of a recording to threads; the header describes how. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,28 +8,28 @@
 #include "tasks.h"
 
 /**
- * struct stream - one of them, as far as it was read
- * @decoder: reads it
- * @events: the last batch
- * @nr_events: of so many
- * @next: the first one that was not looked at
- * @thread: whose events these are; NULL: of one that is not wanted, or of nobody
- * @task: the task that is, where processors are ordered by time
- * @gap_task: the one that ran before the last gap
- * @last: the time of the last event of a function
- * @gap_begin: that of the last one before the gap
- * @in_gap: there was one, and no event behind it was looked at
- * @nobody: it is not known which task runs
- * @unknown: what has the events of that; it may be another task each time
- * @spelled: what context stubs have said since the last whole context
+ * struct stream - a stream that is being read
+ * @decoder: decoder of the stream
+ * @events: last batch of events
+ * @nr_events: number of @events
+ * @next: index of the next event
+ * @thread: thread of the events; NULL: not selected, or unknown
+ * @task: current task, if processors are ordered by time
+ * @gap_task: task that ran before the last gap
+ * @last: time of the last event of a function
+ * @gap_begin: time of the last event before the gap
+ * @in_gap: there was a gap, and no event after it has been processed
+ * @nobody: the running task is unknown
+ * @unknown: thread for events of unknown tasks; possibly different tasks
+ * @spelled: values of context stubs since the last complete context
  * @spelling: a context has begun
- * @turn: which turn of the task, as far as it was said; -1: it was not
- * @taken: how many events have been taken from it
- * @strange: the last address was no stub's
- * @waits: a context is complete, and waits to be its task's next turn
- * @resumes: it does not wait with a context, but with an event that others come before
- * @since: the time of that
- * @number: of the stream
+ * @turn: turn of the task, as far as spelled; -1: not spelled
+ * @taken: number of events taken from it
+ * @strange: the last address was outside of stubs
+ * @waits: a context is complete, and waits for its task's previous turn
+ * @resumes: it does not wait with a context, but with an event that must come after others
+ * @since: time of the context or event with which it waits
+ * @number: number of the stream
  */
 struct stream {
 	struct decoder *decoder;
@@ -46,13 +46,13 @@ struct stream {
 };
 
 /**
- * struct decoding - what the functions here share
- * @turns: the map has stubs that say turns, so a context begins with one
- * @by_time: it has none, but there is a clock
- * @limit: with that: no other stream has anything before this time
- * @gap_end: until when something is missing of a stream, as far as was read
- * @nr_gaps: of so many streams something is missing, and the end of that was not read
- * @lost_from: from here on something is missing of a stream that has ended
+ * struct decoding - data shared by the functions here
+ * @turns: the map has stubs for turns, so a context begins with a turn
+ * @by_time: there are no turns, but a clock
+ * @limit: with @by_time: no other stream has an event before this time
+ * @gap_end: end of the last gap of any stream, as far as read
+ * @nr_gaps: number of streams with a gap whose end has not been read
+ * @lost_from: start of the gap at the end of a stream, if any
  */
 struct decoding {
 	struct streams *streams;
@@ -128,7 +128,7 @@ static void gap(struct decoding *decoding, struct stream *stream, const char *wh
 		stacks_gap(&decoding->stacks, thread, why, lost);
 }
 
-/* Who was not known, if anybody was, is not who comes now. */
+/* An unknown task, if there was one, ends when a known one comes. */
 static void leave_task(struct decoding *decoding, struct stream *stream)
 {
 	if (stream->unknown)
@@ -158,7 +158,7 @@ static void begin_gap(struct decoding *decoding, struct stream *stream)
 	stream->task = NULL;
 }
 
-/* The gap lasted until TIME. Who ran before it has been told of it. */
+/* The gap lasted until TIME. The task that ran before it has been notified. */
 static void end_gap(struct decoding *decoding, struct stream *stream, u64 time)
 {
 	struct task *task = stream->gap_task;
@@ -215,7 +215,7 @@ static void cpu_gap(struct decoding *decoding, struct stream *stream, const char
 	forget_task(decoding, stream);
 }
 
-/* Of an address nobody knows what it stands for: a task, a call; one gap for all in a row. */
+/* An address outside of stubs may be a task or a call; report one gap for all in a row. */
 static void strange_address(struct decoding *decoding, struct stream *stream)
 {
 	decoding->streams->totals.strange++;
@@ -315,7 +315,7 @@ static bool advance(struct decoding *decoding, struct stream *stream)
 	return true;
 }
 
-/* What the recorder could not write of it: 0 bytes if nobody knows how much that is. */
+/* The data that the recorder could not write: 0 bytes if the number is unknown. */
 static const struct recording_note *lost_of(const struct decoding *decoding,
 					    const struct stream *stream)
 {
@@ -367,7 +367,7 @@ static int decode_thread(struct decoding *decoding, u32 number, struct fault *fa
 	return 0;
 }
 
-/* How sure it is that what a stream waits with comes next: less is surer. */
+/* The uncertainty that the context with which a stream waits comes next: less is better. */
 static unsigned int doubt(const struct decoding *decoding, const struct stream *stream)
 {
 	const struct task *task;
@@ -385,7 +385,7 @@ static unsigned int doubt(const struct decoding *decoding, const struct stream *
 	return stream->turn ? 3 : 1;
 }
 
-/* By the clock, or where there is none by what has been read, for want of better. */
+/* Compare by the clock or, if there is none, by the number of events read. */
 static bool is_behind(const struct stream *stream, const struct stream *other)
 {
 	if (stream->since != other->since)
@@ -439,7 +439,7 @@ static void name_task(const struct task *task)
 			 task->id - TASK_IDLE);
 }
 
-/* What the stream waits with is the task's next turn, as far as can be known. */
+/* The context with which the stream waits is the task's next turn, as far as known. */
 static void begin_turn(struct decoding *decoding, struct stream *stream)
 {
 	struct task *task = tasks_get(&decoding->tasks, stream->spelled);
@@ -483,7 +483,7 @@ static void begin_turn(struct decoding *decoding, struct stream *stream)
 		gap(decoding, stream, "turns of this task are missing", 0);
 }
 
-/* What is missing at the end of a stream: nobody knows until when. */
+/* A loss at the end of a stream, whose end is unknown. */
 static void end_stream(struct decoding *decoding, struct stream *stream)
 {
 	const bool lost = lost_of(decoding, stream);

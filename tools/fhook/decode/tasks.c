@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The tasks that context stubs have named: a table by their number. */
+/* The tasks named by context stubs: a table by their number. */
 #include <stdlib.h>
 #include "tasks.h"
 

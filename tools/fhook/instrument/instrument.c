@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the instrumenters share: options, refusals, and writing a file
+ * Common code of the instrumenters: options, refusals, and writing a file
  *
- * A file is written beside its place and then put there, so that nothing is left
- * half-written, and a program that runs keeps what it has.
+ * A file is written under another name and then renamed, so that no partial file is left, and a
+ * running program keeps its old file.
  */
 #include <argp.h>
 #include <errno.h>
@@ -140,7 +140,7 @@ int instrument_cannot(struct instrument *run, bool by_name, const char *name, co
 	va_list args;
 	int ret;
 
-	/* Who skips gets a line for each. */
+	/* With --skip, print a line for each. */
 	if (!by_name && !run->skip)
 		return leave_out(run, name, why);
 	va_start(args, format);
@@ -155,7 +155,7 @@ void instrument_progress(const char *what, size_t done, size_t all)
 	static unsigned int calls;
 	u64 now;
 
-	/* What is done in time needs no words. */
+	/* Fast operations print no progress. */
 	if (calls++ % 256)
 		return;
 	now = seconds();
@@ -230,7 +230,7 @@ static int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* What is no file, such as a terminal or a pipe, cannot be replaced. */
+/* Something that is not a file, such as a terminal or a pipe, cannot be replaced. */
 static int write_through(const char *path, const void *data, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
@@ -241,7 +241,7 @@ static int write_through(const char *path, const void *data, size_t size)
 	return close(fd) || ret ? -1 : 0;
 }
 
-/* MODE is what the user would get from other programs, too. */
+/* MODE before applying the umask, as for other programs. */
 static int write_beside(const char *path, const void *data, size_t size, unsigned int mode)
 {
 	const mode_t mask = umask(0);

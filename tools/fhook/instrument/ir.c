@@ -4,17 +4,17 @@
  *
  * Usage: fhook-instrument-ir -f LIST [-o OUT] IN.bc
  *
- * A stub is an assembler statement (fhook_calltrace_stub.h) which has neither
- * operands nor clobbers. There is one behind the allocas of each function of the
- * list, and one before each instruction by which it is left: ret, resume, and a
- * musttail call, which is of kind `tail'. Behind each landing pad, and behind
- * calls that return twice, one says that whatever the function had called is gone.
+ * A stub is an assembler statement (fhook_calltrace_stub.h) without operands and clobbers.
+ * Each function of the list gets one after its allocas, and one before each instruction that
+ * leaves it: ret, resume, and a musttail call, which is of kind `tail'. After each landing
+ * pad, and after calls that return twice, a stub marks that all calls made by the function
+ * have ended.
  *
- * A call that is merely marked `tail' is none any more: the stub is between it and
- * the ret. A function that does not return needs nothing. What has been inlined
- * before has vanished; so instrument before optimising, unless the functions that
- * are left are the ones wanted. Stubs are inlined, cloned and duplicated with
- * their code, and each copy says the same.
+ * A call that is merely marked `tail' is no tail call any more, because the stub comes between
+ * it and the ret. A function that does not return needs no exit. Functions that were inlined
+ * before are not seen, so instrument before optimising, unless only the remaining functions
+ * are of interest. Stubs are inlined, cloned and duplicated with their code; the copies have
+ * the same meaning.
  */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitWriter.h>
@@ -286,7 +286,7 @@ static int do_function(LLVMValueRef function)
 	return 0;
 }
 
-/* What is known of a name of the list that has no code here. */
+/* Describe a name of the list that has no code here. */
 static const char *what_it_is(const char *name, void *unused)
 {
 	LLVMValueRef value;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of functions that are to be instrumented
+ * The list of functions to instrument
  *
- * What a mangled symbol means is asked of the C++ library, which everything that
- * reads C++ is linked with already.
+ * The C++ library, with which every program that reads C++ is linked, demangles symbols.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -78,8 +77,8 @@ int list_check(const struct list *list, struct fault *fault)
 }
 
 /*
- * "int a::f<int>(int) const" is also called "a::f<int>": leave out what is returned,
- * and the parameters. What follows "operator" is not read.
+ * "int a::f<int>(int) const" is also called "a::f<int>": omit the return type and the
+ * parameters. The text after "operator" is not parsed.
  */
 static char *brief_name(const char *full)
 {
@@ -164,7 +163,7 @@ static void remember(struct list *list, const char *symbol)
 		list->names[list->nr_names++] = name;
 }
 
-/* The answer so far, and what a pattern that matches makes of it. */
+/* The answer so far, and how a matching pattern changes it. */
 struct answer {
 	enum list_answer answer;
 	bool excluded;

@@ -4,18 +4,19 @@
  *
  * Usage: fhook-instrument-source -f LIST [-o OUT] FILE.c [-- CFLAGS...]
  *
- * Each function of the list gets one insertion, a variable at the beginning of its
- * body, in the same line: the initialiser is the entry, and what the compiler calls
- * at the end of the variable's life is the exit, on each way out of the function (in
- * C++ when an exception passes, too). Behind `{' of a catch, and around a setjmp, is a
- * stub which says that what the function had called is gone. What the insertions call
- * is defined by macros of fhook_calltrace_stub.h, before the first line of the file;
- * all messages of compilers name the lines of FILE.c.
+ * Each function of the list gets one insertion, a variable at the start of its body, on
+ * the same line: its initialiser is the entry, and the cleanup function that the
+ * compiler calls at the end of the variable's life is the exit, on each way out of the
+ * function (in C++ also when an exception passes). After the `{' of a catch, and around
+ * a setjmp, a stub marks that all calls made by the function have ended. Macros of
+ * fhook_calltrace_stub.h, before the first line of the file, define the functions that
+ * the insertions call; compiler messages refer to the lines of FILE.c.
  *
- * Only what is compiled with these CFLAGS is seen, and only in FILE.c itself: an
- * inline function of a header is instrumented in that header. In a constructor the
- * entry comes behind the initialisers, in a destructor the exit comes before those of
- * the members. Lambdas have no name that a list could have, and are left alone.
+ * Only code that is compiled with these CFLAGS, and is in FILE.c itself, is
+ * instrumented: an inline function of a header has to be instrumented in that header. In
+ * a constructor the entry comes after the initialisers, in a destructor the exit comes
+ * before those of the members. Lambdas have no name that a list could contain, and are
+ * not instrumented.
  */
 #include <clang-c/Index.h>
 #include <ctype.h>
@@ -26,7 +27,10 @@
 #include <string.h>
 #include "instrument.h"
 
-/* What is inserted at an offset of the file; equal offsets keep their order. */
+/*
+ * Text to insert at an offset of the file; insertions at the same offset keep their
+ * order.
+ */
 struct insertion {
 	size_t offset;
 	size_t order;
@@ -34,10 +38,11 @@ struct insertion {
 };
 
 /**
- * struct body - what is found in a function of the list
- * @number: of the function, in this file; its identifiers have it, and the file's tag
- * @start: offset behind its `{'
- * @why: why it cannot be done, or NULL
+ * struct body - the insertions for a function of the list
+ * @number: number of the function in this file; its identifiers contain it, and the
+ *	file's tag
+ * @start: offset after its `{'
+ * @why: reason for refusing it, or NULL
  */
 struct body {
 	unsigned int number;
@@ -103,7 +108,7 @@ static void __printf(2, 3) insert(size_t offset, const char *format, ...)
 	va_end(args);
 }
 
-/* The offset behind the `{' of a block, which must stand in the file. */
+/* The offset after the `{' of a block, which must be in the file. */
 static bool block_start(CXCursor block, size_t *offset)
 {
 	if (!offset_of(clang_getRangeStart(clang_getCursorExtent(block)), offset) ||
@@ -126,7 +131,7 @@ static bool is_setjmp(CXCursor call)
 	return found;
 }
 
-/* The offset behind a call "name(...)" that stands in the file; 0 if none does. */
+/* The offset after a call "name(...)" in the file; 0 if there is none. */
 static size_t end_of_call(size_t at)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
@@ -174,7 +179,7 @@ static enum CXChildVisitResult in_catch(CXCursor cursor, CXCursor parent, CXClie
 	return CXChildVisit_Continue;
 }
 
-/* Everything in a body but what belongs to other functions. */
+/* Visit everything in a body except parts that belong to other functions. */
 static enum CXChildVisitResult in_body(CXCursor cursor, CXCursor parent, CXClientData data)
 {
 	const struct body *body = data;
@@ -213,7 +218,7 @@ static enum CXChildVisitResult find_block(CXCursor cursor, CXCursor parent, CXCl
 	return CXChildVisit_Break;
 }
 
-/* Does a declaration have a word that changes what can be done? */
+/* Does a declaration have a keyword that prevents instrumentation? */
 static bool declared_with(const char *text, const char *word)
 {
 	const char *at = text;
@@ -485,7 +490,7 @@ static bool drop_unknown(const char **flags, int *count, const char *error)
 	return true;
 }
 
-/* What the compiler complains about would make a guess of everything behind it. */
+/* After a compiler error, the rest of the file could only be guessed. */
 static int parse_unit(const char **flags, int count, struct fault *fault)
 {
 	CXIndex index = clang_createIndex(0, 0);

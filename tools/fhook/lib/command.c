@@ -31,7 +31,7 @@ static error_t parse(int key, char *word, struct argp_state *state)
 	return 0;
 }
 
-/* The list of commands is what the help ends with. */
+/* The help ends with the list of subcommands. */
 static char *help(int key, const char *text, void *input)
 {
 	const struct choice *choice = input;

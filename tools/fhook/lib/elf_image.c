@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An ELF file in memory, of which nothing is believed
+ * An ELF file in memory, none of whose contents is trusted
  *
- * All of the file is read at once: what is looked for is all over it, and the
- * rewriter changes it before it writes it.
+ * The whole file is read at once: the needed parts are distributed over it, and the
+ * rewriter changes it before writing it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include "elf_image.h"
 
-/* What is mapped has its place in a page in the file, too. */
+/* In the file, mapped data have the same offset in a page. */
 #define PAGE_SMALLEST	4096
 
 static int read_file(struct elf_image *image, struct fault *fault)
@@ -27,7 +27,7 @@ static int read_file(struct elf_image *image, struct fault *fault)
 		fault_say(fault, "%s is not a file.", image->path);
 		goto out;
 	}
-	/* What is not there is zero: a header can be looked at. */
+	/* Missing bytes are zero, so that a header can be read. */
 	image->size = stat.st_size;
 	image->data = calloc(1, image->size + sizeof(Elf64_Ehdr));
 	if (!image->data)
@@ -120,8 +120,8 @@ static int say_overlap(const struct elf_image *image, const Elf64_Shdr *a, const
 }
 
 /*
- * What is read section by section takes as long as the file is large only if no byte is
- * in two of them, neither in the file nor in memory.
+ * Reading section by section takes time proportional to the size of the file only if no
+ * byte is in two sections, neither in the file nor in memory.
  */
 static int sort_sections(struct elf_image *image, struct fault *fault)
 {
@@ -314,8 +314,8 @@ static int compare_names(const void *a, const void *b, void *data)
 }
 
 /*
- * Names that are parts of others are no longer than those: together, they may be longer
- * than the file, but in a file that somebody has made for it, without an end.
+ * Names that are suffixes of others share their bytes, so the total length of the names
+ * may exceed the size of the file, but without a limit only in a malicious file.
  */
 #define NAMES_MOST	16
 

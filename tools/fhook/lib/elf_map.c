@@ -2,9 +2,9 @@
 /*
  * The map of an instrumented file: from its sections to text
  *
- * A record may have no entry: the compiler has inlined the function everywhere, or it
- * is made of a template. Then the function is told by the code that the stub belongs
- * to, which is where its jump leads.
+ * A record may have no entry, if the compiler has inlined the function everywhere, or
+ * made it from a template. Then the code to which the stub's jump leads identifies the
+ * function.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +22,10 @@ static const char *const kinds[] = {
 };
 
 /**
- * struct sections - of one file
- * @block: of stubs
- * @records: sorted by the addresses of the stubs
- * @nr_records: how many
+ * struct sections - the sections of a file with stubs
+ * @block: block of stubs
+ * @records: records sorted by the addresses of the stubs
+ * @nr_records: number of records
  * @names: strings
  */
 struct sections {

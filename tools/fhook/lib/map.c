@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read the map of a call trace, and refuse what is not one
+ * Read the map of a call trace, and refuse invalid maps
  *
- * The text is read line by line into arrays, then the stubs are sorted and
- * checked as a whole, and each block gets a table with the first stub of each
- * of its lines, so that a look-up compares two or three stubs, however many
- * there are. Nothing of a file is believed.
+ * The text is read line by line into arrays; then the stubs are sorted and checked as
+ * a whole, and each block gets a table with the first stub of each of its lines, so
+ * that a look-up compares two or three stubs, however many there are. No contents of a
+ * file are trusted.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -24,11 +24,11 @@ struct map_block map_no_block;
 
 /**
  * struct reader - a map that is being read
- * @map: what it becomes
- * @name: what the file is called in a sentence
- * @line: the number of the line
- * @fault: where the sentence goes
- * @objects: for each number of an object its index in the map plus 1
+ * @map: the resulting map
+ * @name: name of the file for error sentences
+ * @line: number of the line
+ * @fault: receives the error sentence
+ * @objects: index in the map plus 1, by number of the object
  */
 struct reader {
 	struct map *map;
@@ -423,7 +423,7 @@ static int sort_blocks(struct reader *reader)
 	u64 size = 0;
 	size_t i;
 
-	/* What is looked up is a table as large as a part of all blocks. */
+	/* The size of the look-up table is a fraction of that of all blocks. */
 	for (i = 0; i < map->nr_blocks; i++)
 		size += map->blocks[i].size;
 	if (size > MAP_MAX_BLOCKS)
@@ -443,7 +443,10 @@ static int sort_blocks(struct reader *reader)
 	return 0;
 }
 
-/* Stub I is the first one that is not before this block: take what is in it. */
+/*
+ * Stub I is the first one that is not before this block: collect the stubs in the
+ * block.
+ */
 static int fill_block(struct reader *reader, struct map_block *block, size_t *i)
 {
 	const struct map *map = reader->map;
@@ -529,7 +532,7 @@ static struct named *sort_names(const struct map *map, size_t *count)
 	return named;
 }
 
-/* Of several with this name, nobody knows which is meant. */
+/* If several functions have this name, the target is ambiguous. */
 static u32 find_named(const struct named *named, size_t count, u32 name, u32 space)
 {
 	const struct named key = { .name = name, .space = space };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Several maps as the text of one: the kernel's, and those of programs
+ * Joining several maps to one text: the kernel's, and those of programs
  *
- * A recording has one map. All that two maps can have in common is the numbers of
- * their objects, so these are counted on.
+ * A recording has one map. Two maps can only have the numbers of objects in
+ * common, so the objects are renumbered.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the objects of a map are in memory
+ * The locations of a map's objects in memory
  *
- * What is loaded is said to the map before addresses are looked up in it; then its blocks
- * are sorted by where they are.
+ * The locations are added before addresses are looked up; then the blocks are sorted by
+ * their locations.
  */
 #include <stdlib.h>
 #include "map.h"
@@ -14,7 +14,7 @@ static void place(struct map_block *block, u64 bias)
 	block->loaded = true;
 }
 
-/* What was loaded before, and is again, is at one place and at the other. */
+/* An object that is loaded again is at both locations. */
 static int add_place(struct map *map, const struct map_block *block, u64 bias)
 {
 	struct map_block again = *block;

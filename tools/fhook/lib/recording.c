@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A recording: read and write its info, name its files. */
+/* A recording: reading and writing its info, names of its files. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -310,7 +310,7 @@ void recording_free(struct recording *recording)
 	memset(recording, 0, sizeof(*recording));
 }
 
-/* What a recording would write over, unless it leads elsewhere. */
+/* A file that a recording would overwrite, unless it is a symbolic link. */
 static bool is_file_of_recording(const struct dirent *entry)
 {
 	const char *end = strrchr(entry->d_name, '.');
@@ -412,7 +412,7 @@ int recording_create(struct recording *recording, const char *directory, const c
 	return 0;
 }
 
-/* The path is what recording_path() or recording_stream_path() has made. */
+/* PATH is a result of recording_path() or recording_stream_path(). */
 static void remove_file(char *path)
 {
 	if (path)

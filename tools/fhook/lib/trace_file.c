@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "trace_file.h"
 
-/* Descriptors from here on are not what programs expect to get. */
+/* Programs do not expect to get descriptors from here on. */
 #define HIGH_FD	512
 
 static bool is_file(const struct trace_file *file, int fd)
@@ -47,7 +47,7 @@ static int descriptor(struct trace_file *file)
 	return file->fd;
 }
 
-/* What is beyond a limit would be answered by a signal that kills. */
+/* Exceeding a limit on file sizes would raise a signal that kills the program. */
 static bool may_be_long(off_t size)
 {
 	struct rlimit limit;
@@ -136,7 +136,9 @@ void trace_file_flush(struct trace_file *file)
 	file->used = 0;
 }
 
-/* A process that is forked meanwhile must not find a mapping that is another one's by then. */
+/*
+ * A process forked in the meantime must not find a mapping that no longer belongs to the file.
+ */
 static void close_window(struct trace_file *file)
 {
 	u8 *map = file->map;

@@ -2,7 +2,8 @@
 /*
  * A line for each executed stub: thread, kind, function, address of its entry
  *
- * Nothing is matched or left out: to compare with another record of the same run.
+ * Nothing is matched or omitted, for comparison with another record of the same
+ * run.
  */
 #include "decode/sink.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How often each function was called, and how long that took
+ * The number of calls of each function, and their duration
  *
- * Self is what a call took without what it called. Total has that, too; of calls of
- * a function within itself only the outermost counts, so that nothing counts twice.
+ * Self time excludes the functions that a call has called; total time includes
+ * them. Of recursive calls only the outermost one counts, so that no time counts
+ * twice.
  */
 #include <stdlib.h>
 #include "decode/sink.h"

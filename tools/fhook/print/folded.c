@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stacks of names with the time that was spent in them: what makes flame graphs
+ * Stacks of names with the time spent in them, for flame graphs
  *
- * One line a stack: "thread;main;f;g TIME". What is kept is one node for each stack
- * that occurs, however often it does, in a table by its caller and function. Of a stack
- * that is too deep, the inner calls are one node, "[deeper]".
+ * One line per stack: "thread;main;f;g TIME". The memory used is one node for each
+ * different stack, in a table by caller and function. The inner calls of a stack that is
+ * too deep are one node, "[deeper]".
  */
 #include <stdlib.h>
 #include "decode/sink.h"
@@ -16,11 +16,11 @@
 #define MAX_DEPTH	256
 
 /**
- * struct node - a stack that occurs
- * @self: the time that was spent in it
- * @caller: the node below, or ROOT
- * @function: index of the function, or DEEPER; of a thread, its label
- * @depth: how many calls it has
+ * struct node - a stack
+ * @self: time spent in it
+ * @caller: node of its caller, or ROOT
+ * @function: index of the function, or DEEPER; for a thread, its label
+ * @depth: number of calls on the stack
  */
 struct node {
 	u64 self;

@@ -2,8 +2,8 @@
 /*
  * Chrome's trace JSON, which Perfetto opens: nested begin and end events
  *
- * A time stamp is in microseconds. Without times it is the number of the event, and
- * the metadata say so.
+ * A time stamp is in microseconds. Without times it is the number of the event, and the
+ * metadata contain a note.
  */
 #include "decode/sink.h"
 
@@ -65,7 +65,7 @@ static void print_string(FILE *out, const char *string)
 	fputc('"', out);
 }
 
-/* What is common to all events; a thread says its name with its first one. */
+/* The common part of all events; the first event of a thread is preceded by its name. */
 static void begin_event(struct sink *sink, struct thread *thread, const char *phase)
 {
 	if (!thread->sink) {

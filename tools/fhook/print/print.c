@@ -2,8 +2,9 @@
 /*
  * fhook calltrace print: decode recordings
  *
- * Several are those of a program and its children, which have recordings of their own and
- * the same map: so one map stands for all, whose objects are where each recording says.
+ * Several recordings belong to a program and its children, which have recordings of their
+ * own and the same map: one map is used for all, with the locations of objects from each
+ * recording.
  */
 #include <argp.h>
 #include <dirent.h>
@@ -25,7 +26,7 @@ struct output {
 	const char *brief;
 };
 
-/* The first is what is printed when none is asked for. */
+/* The first is the default. */
 static const struct output outputs[] = {
 	{ "tree", &sink_tree, "Calls as an indented text (the default)" },
 	{ "flat", &sink_flat, "Calls and time of each function" },
@@ -157,12 +158,12 @@ static int read_map(const struct recording *recording, const struct arguments *a
 }
 
 /**
- * struct printing - what all recordings share
- * @arguments: of the command
- * @streams: counts, and what is made of it
+ * struct printing - data shared by all recordings
+ * @arguments: arguments of the command
+ * @streams: counters and sink
  * @sink: the output
- * @map: of the first one
- * @recording: the one that is decoded
+ * @map: map of the first recording
+ * @recording: recording being decoded
  */
 struct printing {
 	const struct arguments *arguments;
@@ -172,7 +173,7 @@ struct printing {
 	struct recording recording;
 };
 
-/* What is said of one recording, when it was decoded. */
+/* Print messages about one recording, after decoding it. */
 static void report(const struct recording *recording, u64 strange, u64 several)
 {
 	if (strange)

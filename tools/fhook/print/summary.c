@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What was counted: one number a line. */
+/* The counters, one per line. */
 #include <stdlib.h>
 #include "decode/sink.h"
 

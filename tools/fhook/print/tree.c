@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls as an indented text
+ * Calls as indented text
  *
- * A call that calls nothing is one line; its line is held back until it is known.
- * Where another thread goes on, a line says which. The indentation has an end: deeper
- * calls have their depth before them, so that a line never grows with the stack.
+ * A call without callees is one line; its line is held back until this is known. When
+ * another thread continues, a line names it. The indentation is limited: deeper calls
+ * have their depth before them, so that lines do not grow with the stack.
  */
 #include <stdlib.h>
 #include "decode/sink.h"
 
 /**
  * struct tree - the text so far
- * @thread: whose lines these are
- * @held: the last thing was a call, which is not printed yet
- * @started: when that was
+ * @thread: thread of the current lines
+ * @held: the last event was a call, which has not been printed yet
+ * @started: time of that call
  */
 struct tree {
 	const struct thread *thread;

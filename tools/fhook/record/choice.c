@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which functions of the kernel are recorded by events: why is in the header. */
+/* The functions of the kernel that are recorded by events; the header explains why. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #define MODULE_MARK	":mod:"
 
 /**
- * struct wanted - a pattern of the list, in its parts
- * @function: a name or a glob; empty: any
- * @module: the name of a module, or NULL
- * @matches: how many functions it matches
- * @owns: how many of them are left to it
+ * struct wanted - a pattern of the list, split into parts
+ * @function: name or glob; empty: any
+ * @module: name of the module, or NULL
+ * @matches: number of functions that it matches
+ * @owns: number of functions that it represents
  */
 struct wanted {
 	const struct list_pattern *pattern;
@@ -22,9 +22,9 @@ struct wanted {
 };
 
 /**
- * struct offered - a function that there is
- * @module: its name, or NULL
- * @owner: the pattern of the list that stands for it, or NULL
+ * struct offered - an existing function
+ * @module: name of its module, or NULL
+ * @owner: pattern of the list that represents it, or NULL
  */
 struct offered {
 	const char *name, *module;
@@ -32,11 +32,11 @@ struct offered {
 };
 
 /**
- * struct match - a list, and what it is held against
- * @wanted: the patterns
- * @offered: the functions
- * @order: the patterns that name a function, by that, and then the others
- * @nr_exact: how many name one
+ * struct match - the matching of a list with the existing functions
+ * @wanted: patterns of the list
+ * @offered: existing functions
+ * @order: patterns that name a function, sorted by name, then the others
+ * @nr_exact: number of patterns that name a function
  */
 struct match {
 	struct wanted *wanted;

@@ -2,12 +2,12 @@
 /*
  * The software recorder for programs compiled with -finstrument-functions
  *
- * For processors without a trace, and as a record that owes nothing to one. Linked
- * into a program, it records when FHOOK_RECORD names a directory, each thread into
- * a stream of its own. A recorder is held while an event is put into it. Threads do
- * not wait for that: if a signal handler comes in between, or the end of the process,
- * the event is not recorded but counted, and the trace says so. A signal handler may
- * leave by siglongjmp(), and the recorder held, which is seen when the thread comes back.
+ * For processors without a trace, and as an independent record. Linked into a program, it
+ * records if FHOOK_RECORD names a directory, each thread into a stream of its own. A
+ * recorder is held while an event is written to it. Threads do not wait for that: if a
+ * signal handler, or the end of the process, comes in between, the event is not recorded
+ * but counted, and the trace has a gap. A signal handler may leave by siglongjmp() while
+ * the recorder is held; the next event of the thread detects that.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ struct recorder {
 	struct places places;
 };
 
-/* What @state is. */
+/* Values of @state. */
 enum { STATE_NEW, STATE_RECORDS, STATE_OFF };
 
 static struct recording recording;
@@ -51,19 +51,21 @@ static struct recorder *recorders;
 static u32 nr_streams;
 static atomic_int state;
 static pthread_key_t key;
-/* What it leads to is 0 in a child that has been made without fork(). */
+/* Points at 0 in a child that was created without fork(). */
 static volatile int *alive;
-/* Of all above, but for what a recorder's holder may touch. */
+/* Protects all variables above, except those that the holder of a recorder uses. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread struct recorder *own;
 
-/* What was before the lock was taken. */
+/* State from before the lock was taken. */
 struct before {
 	sigset_t signals;
 	int cancelled;
 };
 
-/* This thread has the lock: what it calls meanwhile, malloc() say, may call record(). */
+/*
+ * This thread has the lock: functions that it calls, such as malloc(), may call record().
+ */
 static __thread bool has_lock;
 
 /* A thread that is cancelled, or left by a signal handler, would keep it for ever. */
@@ -103,8 +105,8 @@ static void put_missing(struct recorder *recorder)
 }
 
 /*
- * With the lock, and by who holds it. Returns whether the disk had no room for some of
- * it, which is noted.
+ * Called with the lock, by the holder. Returns whether the disk had no room for a part,
+ * which is recorded.
  */
 static bool close_file(struct recorder *recorder)
 {
@@ -118,19 +120,19 @@ static bool close_file(struct recorder *recorder)
 	lost = file->lost;
 	if (lost)
 		recording_add_lost(&recording, recorder->stream, lost);
-	/* A child that is forked meanwhile must not look at it any more. */
+	/* A child that is forked in the meantime must not access the file. */
 	recorder->file = NULL;
 	trace_file_close(file);
 	return lost;
 }
 
-/* Of another process, and nobody has said so: fork() would have. */
+/* A child process that was not created by fork(), which would have been noticed. */
 static bool is_child(void)
 {
 	return alive && !*alive;
 }
 
-/* A thread ends: nobody but stop() would hold its recorder, who has done this then. */
+/* A thread ends: only stop() could still hold its recorder, and has closed it then. */
 static void close_recorder(void *data)
 {
 	struct recorder *recorder = data;
@@ -163,7 +165,7 @@ static void forked(void)
 	struct recorder *recorder;
 	char *directory;
 
-	/* What is in the parent's streams is the parent's. */
+	/* Unwritten data in the parent's streams belong to the parent. */
 	pthread_mutex_init(&lock, NULL);
 	for (recorder = recorders; recorder; recorder = recorder->next)
 		if (recorder->file)
@@ -264,8 +266,8 @@ static u64 now(void)
 }
 
 /*
- * Who held it is not there any more: a signal handler that has come in between would be
- * deeper in the stack, or on one of its own.
+ * The holder is gone: a signal handler that interrupted it would be deeper in the stack, or
+ * on a stack of its own.
  */
 static bool was_left(const struct recorder *recorder)
 {
@@ -365,7 +367,7 @@ static bool hold(struct recorder *recorder)
 	return true;
 }
 
-/* Threads may still run: what they do from now on is not recorded. */
+/* Threads may still run: their calls from now on are not recorded. */
 static void __attribute__((destructor)) stop(void)
 {
 	struct recorder *recorder;

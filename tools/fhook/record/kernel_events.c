@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* fhook's events for a software recorder: what they are is in the header. */
+/* fhook's events for a software recorder; the header describes them. */
 #include <errno.h>
 #include <event-parse.h>
 #include <stdio.h>
@@ -160,7 +160,10 @@ static void undefine(const struct kernel_events *events, const char *event)
 	free(removal);
 }
 
-/* If somebody else looks at it, it stays, but no function is hooked any more. */
+/*
+ * If someone else uses the instance, it stays, but no function is hooked any
+ * more.
+ */
 static void remove_instance(struct kernel_events *events)
 {
 	struct fault fault;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Files of tracefs: what can be done is in the header. */
+/* Files of tracefs; the header describes the functions. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -78,8 +78,8 @@ static char *last_error(void)
 }
 
 /*
- * The last error of the log has three lines: what is wrong, the command, and a caret
- * below the word that it is about. False if there is no such thing.
+ * The last error in the log has three lines: the message, the command, and a caret under
+ * the word concerned. Returns false if there is none.
  */
 static bool explain(char *log, const char *path, struct fault *fault)
 {

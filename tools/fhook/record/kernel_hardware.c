@@ -3,10 +3,10 @@
  * Record functions of the kernel with the processor's trace, by perf
  *
  * perf is started first, with the blocks as the processor's filter and recording
- * nothing; over a socket it is told to begin and to stop, and says when it has done so.
- * In between, calls go through the blocks. perf has a process group of its own, so that
- * a signal from the terminal does not end it before the calls have been switched off.
- * This has not been run on a processor that has Intel PT.
+ * disabled; through a socket it is told to start and stop, and acknowledges. In
+ * between, calls go through the blocks. perf has a process group of its own, so that a
+ * signal from the terminal does not end it before the calls have been switched off.
+ * This has not been run on a processor with Intel PT.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,13 +24,13 @@
 #include "work.h"
 
 /**
- * struct session - a recording that is being made
- * @stubs: the kernel's side of it
- * @filter: for perf
- * @data: what perf writes, a file beside the recording; NULL: it has not been made
- * @perf: its process, or 0
- * @control: what it is told
- * @answers: what it says
+ * struct session - a recording in progress
+ * @stubs: the kernel's part of the recording
+ * @filter: address filter for perf
+ * @data: output file of perf, next to the recording; NULL: not made yet
+ * @perf: process ID of perf, or 0
+ * @control: descriptor for commands to perf
+ * @answers: descriptor for acknowledgements of perf
  */
 struct session {
 	struct record_stubs stubs;
@@ -79,7 +79,7 @@ static int make_filter(struct session *session, struct fault *fault)
 	return 0;
 }
 
-/* What does not run in the kernel is traced where programs have stubs. */
+/* If attached programs have stubs, code outside of the kernel is traced, too. */
 static const char *event_of(const struct record *record)
 {
 	const bool cycles = !strcmp(record->profile, "cycles");
@@ -97,7 +97,7 @@ static void run_perf(const struct session *session, int control, int answers)
 	snprintf(fds, sizeof(fds), "--control=fd:%d,%d", control, answers);
 	snprintf(buffer, sizeof(buffer), ",%lluK", record->buffer_kb);
 	setpgid(0, 0);
-	/* If we are killed, nobody would tell it to stop. */
+	/* If we are killed, nothing else would stop it. */
 	prctl(PR_SET_PDEATHSIG, SIGINT);
 	fcntl(control, F_SETFD, 0);
 	fcntl(answers, F_SETFD, 0);
@@ -111,7 +111,7 @@ static int start_perf(struct session *session, struct fault *fault)
 {
 	int control[2] = { -1, -1 }, answers[2] = { -1, -1 };
 
-	/* A socket, because what is sent there when perf has ended is not to end us. */
+	/* A socket, because writing to it after perf has ended must not kill us. */
 	if (!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) &&
 	    !pipe2(answers, O_CLOEXEC))
 		session->perf = record_work_fork();

@@ -21,9 +21,9 @@
 
 #define PORTS		"/sys/class/virtio-ports"
 #define PORT_NAME	"calltrace"
-/* More than dropping what was translated takes the plugin. */
+/* More time than the plugin needs for dropping translated code. */
 #define ANSWER_MS	30000
-/* What was not heard by others is not more than this. */
+/* The maximum number of old answers that others have not read. */
 #define OLD_ANSWERS	1000
 
 /* The name of a port is a line of a file. */
@@ -60,7 +60,7 @@ char *record_port(void)
 	return path;
 }
 
-/* Tell the plugin something. What it answers is "ok", perhaps with MORE, or a sentence. */
+/* Send a command to the plugin. The answer is "ok", perhaps with MORE, or a sentence. */
 static int tell(int port, const char *text, size_t length, char **more, struct fault *fault)
 {
 	char answer[1000];
@@ -135,9 +135,9 @@ static int send_map(const struct record_stubs *stubs, int port, struct fault *fa
 
 /**
  * struct session - a recording by the plugin
- * @stubs: what is recorded
- * @port: to the plugin
- * @directory: where the plugin records, outside; NULL until it says so
+ * @stubs: the blocks to record
+ * @port: descriptor of the port to the plugin
+ * @directory: directory of the plugin's recording, outside; NULL until it is known
  */
 struct session {
 	struct record_stubs stubs;

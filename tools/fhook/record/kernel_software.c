@@ -2,9 +2,9 @@
 /*
  * Record functions of the kernel through fhook's events
  *
- * For processors without a trace. Each CPU's ring buffer is read in raw form while the
- * command runs, and becomes a stream; so nothing grows with the recording but its
- * files. What the kernel had no room for is a gap there.
+ * For processors without a trace. Each CPU's ring buffer is read in raw form while the command
+ * runs, and becomes a stream; only the files grow with the recording. If the kernel had no
+ * room for events, the stream has a gap.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,18 +22,18 @@
 #include "symbols.h"
 #include "work.h"
 
-/* After so many milliseconds is read what is there, however little. */
+/* After this number of milliseconds, even little data is read. */
 #define READ_PERIOD	200
 /* So many pages are read of a CPU before it is another one's turn. */
 #define READ_PAGES	64
 
 /**
- * struct cpu - one of them
- * @number: its number, and its stream's
- * @fd: the raw pages of its ring buffer
- * @absent: it has not been there yet, and the kernel does not let us wait for it
- * @lost: bytes that were lost, nobody knows where
- * @stream: what they are made into
+ * struct cpu - a CPU
+ * @number: number of the CPU and of its stream
+ * @fd: descriptor of the raw pages of its ring buffer
+ * @absent: it has not been online yet, and the kernel does not support waiting for it
+ * @lost: number of bytes lost at unknown places
+ * @stream: resulting stream
  */
 struct cpu {
 	u32 number;
@@ -44,13 +44,13 @@ struct cpu {
 };
 
 /**
- * struct session - a recording that is being made
- * @record: what the command line says
- * @events: of the kernel
- * @symbols: the functions that have been hooked
- * @recording: what is written
- * @cpus: in any order
- * @page: room for one
+ * struct session - a recording in progress
+ * @record: options of the command line
+ * @events: events of the kernel
+ * @symbols: hooked functions
+ * @recording: resulting recording
+ * @cpus: CPUs, in any order
+ * @page: buffer for a page
  */
 struct session {
 	struct record *record;
@@ -226,7 +226,7 @@ static int run(struct session *session, struct fault *fault)
 	return result;
 }
 
-/* Bytes that were lost, nobody knows where: the disk was full, or a buffer in an interrupt. */
+/* The bytes lost at unknown places: the disk was full, or a buffer in an interrupt. */
 static u64 lost_of(const struct session *session, const struct cpu *cpu)
 {
 	unsigned long long count, lost = cpu->stream.file->lost;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From the pages of the kernel's ring buffer to a stream: how is in the header. */
+/*
+ * Converting pages of the kernel's ring buffer to a stream; the header describes
+ * how.
+ */
 #include <kbuffer.h>
 #include <string.h>
 #include "decode/software.h"
@@ -8,7 +11,7 @@
 
 int page_stream_open(struct page_stream *stream, const char *path)
 {
-	/* What the tools are for has 64 bits, and is little-endian. */
+	/* The supported machines have 64 bits, and are little-endian. */
 	stream->buffer = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
 	if (!stream->buffer)
 		return -1;

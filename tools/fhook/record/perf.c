@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Record with the processor's trace, by perf, and take over what perf has recorded
+ * Record with the processor's trace, by perf, and import perf's recording
  *
  * The processor's filter gets the blocks of the map. perf filters user addresses only
- * of events that belong to a thread: the program's first one is recorded, those that it
- * makes are not. This has not been run on a processor that has Intel PT.
+ * in events of a single thread: the program's first thread is recorded, and not those
+ * that it creates. This has not been run on a processor with Intel PT.
  */
 #include <argp.h>
 #include <errno.h>
@@ -85,7 +85,7 @@ static int take_over(const struct record *record, const char *data, struct fault
 /* Run perf, which writes to a file of our own beside the directory. */
 static int run_perf(struct record *record, char *data, char *filter, struct fault *fault)
 {
-	/* Perf's own buffer is what somebody who is not root may have. */
+	/* Perf's default buffer size is available without root privileges. */
 	char buffer[40] = "-q";
 	char *const perf[] = {
 		"perf", "record", "-q", buffer, "--per-thread", "-e",

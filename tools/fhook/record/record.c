@@ -27,7 +27,7 @@
 
 enum { KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE, KEY_TRACEFS, KEY_PMU };
 
-/* What belongs to --kernel. */
+/* Options of --kernel. */
 static error_t parse_kernel(int key, char *word, struct argp_state *state)
 {
 	struct record *record = state->input;
@@ -343,7 +343,9 @@ int calltrace_record(int argc, char **argv, struct fault *fault)
 	parse_arguments(argc, argv, &record);
 	if (record.kernel && !record.buffer_kb)
 		record.buffer_kb = KERNEL_BUFFER_KB;
-	/* Who has started this may not care how its children end; here, somebody does. */
+	/*
+	 * The parent may have ignored SIGCHLD; this program must wait for its children.
+	 */
 	signal(SIGCHLD, SIG_DFL);
 	record.program = find_program(record.argv[0]);
 	if (!record.program)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel's calls go by way of stubs: what can be done is in the header. */
+/* Sending the kernel's calls through stubs; the header describes the functions. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -291,7 +291,7 @@ static int enable(struct record_stubs *stubs, struct fault *fault)
 	return kernel_file_write(ENABLE, "2", fault);
 }
 
-/* If nobody has COUNTED turns since, whoever had enabled it is without them. */
+/* If turns have not been COUNTED anew since, the previous user of "enable" has lost none. */
 static void disable(struct record_stubs *stubs, bool counted)
 {
 	if (stubs->enabled && *stubs->enabled != '1')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The map of what a software recorder has seen of the kernel, from its symbols. */
+/* The map for a software recording of the kernel, made from its symbols. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static void free_symbol(struct symbol *symbol)
 	free(symbol->module);
 }
 
-/* By address, and what was known already is not there twice. */
+/* Sort by address, and drop duplicates. */
 static void sort(struct symbols *symbols)
 {
 	size_t i, kept = 0;
@@ -182,8 +182,8 @@ static void write_contexts(FILE *file)
 
 /**
  * struct writer - a map that is being written
- * @file: it
- * @modules: the names of object 1, object 2, ...
+ * @file: output for the map
+ * @modules: names of object 1, object 2, ...
  */
 struct writer {
 	FILE *file;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A command that is run while something is recorded: the rules are in the header. */
+/* A command that runs during a recording; the header describes the rules. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include "work.h"
 
-/* When a signal has come, what does not answer by then is left alone. */
+/* After a signal, do not wait longer than this for answers. */
 #define STOPPED_MS	3000
 #define SLICE_MS	100
 
-/* Those that do not stop it say what a write that fails says as well. */
+/* Signals that only occur together with the failure of a write. */
 static const struct {
 	int number;
 	bool stops;
@@ -31,7 +31,7 @@ static volatile pid_t command;
 static int command_fd = -1, command_status;
 static bool command_ended;
 
-/* What a terminal sends, it sends to the command as well. */
+/* Pass on a signal, except those that the terminal also sends to the command. */
 static void pass_on(int number, siginfo_t *info, void *context __unused)
 {
 	const bool terminal = info->si_code == SI_KERNEL &&
@@ -42,7 +42,7 @@ static void pass_on(int number, siginfo_t *info, void *context __unused)
 		kill(command, number);
 }
 
-/* Caught, and not ignored, so that what is run has it as it was. */
+/* Caught, and not ignored, so that the command starts with the previous setting. */
 static void outlive(int number __unused)
 {
 }
@@ -80,7 +80,7 @@ pid_t record_work_fork(void)
 	pid_t child;
 	int error;
 
-	/* What the child gets before it is another program is to end it. */
+	/* A signal that the child gets before it executes the command must end it. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &mask);
 	child = fork();
@@ -92,7 +92,7 @@ pid_t record_work_fork(void)
 	return child;
 }
 
-/* In the child: what is said over the pipe is why it is not the command. */
+/* In the child: report through the pipe why the command could not be executed. */
 static void become(char **argv, int said)
 {
 	int error;

@@ -59,7 +59,7 @@ static uint64_t address_of(uint32_t word, uint64_t address, bool first)
 	return page ? page + number_of(word) : 0;
 }
 
-/* An ADD of registers whose result is what the branch goes to. */
+/* An ADD of registers whose result is the branch's target. */
 static bool is_table(uint32_t branch, const uint8_t *previous, size_t size)
 {
 	uint32_t add;

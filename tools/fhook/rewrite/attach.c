@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook-attach: let the kernel put the stubs of a call trace into programs that run
+ * fhook-attach: let the kernel put the stubs of a call trace into running programs
  *
  * Usage: fhook-attach -F PATTERN [-o MAP] FILE
  *
- * The file is disassembled as for fhook-rewrite, and stays as it is. Where its functions
- * are entered and left is written to fhook/calltrace/programs in tracefs; the kernel
- * sends what runs there, in all processes, by way of stubs in a block that is at the same
- * address in each. The map is written when the kernel has taken it, and has the addresses
- * of memory. A function is done with all of its entries and exits, or refused.
+ * The file is disassembled as by fhook-rewrite, and not changed. The offsets of the
+ * entries and exits of its functions are written to fhook/calltrace/programs in tracefs;
+ * the kernel sends these instructions, in all processes, through stubs in a block that is
+ * at the same address in each. The map is written after the kernel has accepted the line,
+ * and has addresses in memory. A function is traced with all of its entries and exits, or
+ * refused.
  *
- * With --print nothing is attached: what would be written to the kernel goes to standard
- * output. It needs an address, and does for a file that has another path elsewhere.
+ * With --print nothing is attached: the line for the kernel goes to standard output. It
+ * needs an address, and may be for a file with another path elsewhere.
  */
 #include <argp.h>
 #include <errno.h>
@@ -32,10 +33,10 @@
 #define BLOCK_ALIGN	0x10000
 
 /**
- * struct attach - what is attached
- * @address: of the block; 0 while nobody has said
- * @path: of the file, for the kernel; NULL for where it is
- * @print: nothing is to be attached
+ * struct attach - options of the command line
+ * @address: address of the block; 0 if not given
+ * @path: path of the file for the kernel; NULL for its actual path
+ * @print: only print the line for the kernel
  */
 static struct attach {
 	u64 address;
@@ -114,7 +115,7 @@ static int check_points(const struct rewrite *rw, struct fault *fault)
 	return 0;
 }
 
-/* What follows the path and the address: " OFFSET..." in the order of the stubs. */
+/* The part of a line after path and address: " OFFSET..." in the order of the stubs. */
 static char *offsets_of(const struct rewrite *rw)
 {
 	char *text = NULL;

@@ -2,8 +2,9 @@
 /*
  * fhook-rewrite: reading a file, and choosing its functions
  *
- * Names of one place are one function. Its code is what its symbol says, the parts that
- * compilers put elsewhere and name after it, and what has no name and only it comes to.
+ * Symbols at the same address are one function. Its code consists of the range of its
+ * symbol, the parts that compilers place elsewhere and name after it, and unnamed code that
+ * only this function reaches.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -19,8 +20,9 @@ static int refuse(struct rewrite *rw, const struct elf_symbol *symbol, bool by_n
 }
 
 /*
- * Of arm64's dynamic linker: what keeps all registers, where one was needed to come
- * there, and what is told something in that one.
+ * Functions of arm64's dynamic linker with special calling conventions: some preserve all
+ * registers, though reaching a stub needs one, and some get an argument in the register
+ * that a stub needs.
  */
 static bool is_called_oddly(const char *name)
 {

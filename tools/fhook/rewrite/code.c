@@ -2,10 +2,10 @@
 /*
  * fhook-rewrite: reading code
  *
- * Each section of code is read from its beginning to its end, and anew wherever a
- * symbol or unwind information says that a function begins. What is no instruction is
- * skipped by a byte. So data in code may be taken for instructions: these only add
- * targets, and a target more never hurts.
+ * Each section of code is decoded from start to end, and again wherever a symbol or
+ * unwind information says that a function begins. A byte that is not an instruction
+ * is skipped. So data in code may be taken for instructions: these only add targets,
+ * and additional targets do no harm.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ bool code_is_code(const struct elf_image *image, u64 address)
 	return section && is_code_section(section);
 }
 
-/* The first instruction that ends behind an address. */
+/* The first instruction that ends after an address. */
 static size_t first_behind(const struct code *code, u64 address)
 {
 	size_t low = 0, high = code->nr_insns, middle;
@@ -51,7 +51,7 @@ const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn)
 	return elf_at(code->image, insn->address, insn->size);
 }
 
-/* In the midst of an instruction there is one as well: nobody may touch either. */
+/* If the address is inside an instruction, mark both: neither may be changed. */
 void code_mark(struct code *code, u64 address, unsigned int mark)
 {
 	size_t i = first_behind(code, address);

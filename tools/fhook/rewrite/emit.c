@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook-rewrite: from windows to code
+ * fhook-rewrite: generating the code of windows
  *
- * A site jumps to a stub, the stub to the code that runs elsewhere, and that back
- * behind the window. What is moved before an exit is moved behind its stub if none of
- * it branches; otherwise the stub is where the exit was. A tail stub jumps to the
- * target itself when that is known. The block has jumps only, and the stubs of the
- * file, sorted as they are made, one at each multiple of the stride.
+ * A site jumps to a stub, the stub to the moved code, and that jumps back to the end
+ * of the window. Moved instructions before an exit run before its stub if none of
+ * them is a branch; otherwise the stub is in the place of the exit. A tail stub jumps
+ * directly to the target if that is known. The block contains only jumps and the
+ * stubs of the file, sorted in the order of their creation, one at each multiple of
+ * the stride.
  *
- * Neither calls nor anything that throws is moved, so exceptions never see code that
- * runs elsewhere; for what stops a program anywhere, it has unwind information.
+ * Neither calls nor throwing instructions are moved, so exceptions never pass through
+ * moved code; it has unwind information for tools that stop a program anywhere.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,7 +143,7 @@ static int compare_points(const void *a, const void *b)
 
 	if (x->insn != y->insn)
 		return x->insn < y->insn ? -1 : 1;
-	/* What is entered or arrived at comes before what leaves. */
+	/* Entries and landings come before exits. */
 	return (x->kind == FHOOK_STUB_EXIT || x->kind == FHOOK_STUB_TAIL) -
 	       (y->kind == FHOOK_STUB_EXIT || y->kind == FHOOK_STUB_TAIL);
 }
@@ -252,7 +253,7 @@ static int emit_site(struct rewrite *rw, const struct window *window, u64 target
 	size_t size = last->address + last->size - site;
 	u8 bytes[REWRITE_COPY_MAX * 2];
 
-	/* What is left of the window nobody runs. */
+	/* The rest of the window is never executed. */
 	memset(bytes, arch->fill, sizeof(bytes));
 	if (size > sizeof(bytes) || size > REWRITE_COPY_MAX)
 		return -1;

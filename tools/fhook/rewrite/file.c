@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook-rewrite: from code to a file
+ * fhook-rewrite: writing the file
  *
  * What the file has stays where it is. Behind everything comes a new segment, with a
  * build id if the file has none, the block, and the code that runs elsewhere with its
@@ -11,7 +11,7 @@
  * there whatever they find. Where the linker has left no room, it takes the place of that
  * of a note, which stays in its section. A file that has neither is refused.
  *
- * The file gets a build id of its own: a map of what it was made of is not its map.
+ * The file gets a build id of its own: the map of the original file is not valid for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +34,12 @@ struct id_note {
 
 /**
  * struct output - the new file
- * @data: its bytes
- * @size: how many there are
- * @room: how many there may be
- * @base: the address of the new segment, less where it is in the file
+ * @data: contents of the file
+ * @size: size of the contents
+ * @room: allocated size of @data
+ * @base: address of the new segment, minus its offset in the file
  * @names: offset of the names of sections
- * @sections: the headers of sections, which come last
+ * @sections: section headers, which come last
  */
 struct output {
 	u8 *data;
@@ -168,7 +168,7 @@ u64 file_new_address(const struct rewrite *rw)
 	return align(end_of_loads(&rw->image), rw->code.arch->page);
 }
 
-/* What is to be taken from its address to have its place in the file. */
+/* The difference between an address in the new segment and its offset in the file. */
 static u64 new_base(const struct rewrite *rw)
 {
 	return file_new_address(rw) - align(rw->image.size, rw->code.arch->page);
@@ -320,7 +320,7 @@ static void make_id(struct output *out, u8 *id, size_t size)
 	for (i = 0; i < size; i++) {
 		if (i % sizeof(value) == 0)
 			value = digest(out->data, out->size, i + 1);
-		/* Not over what it depends on before all of it is known. */
+		/* Compute all of it first, because it depends on the bytes that are replaced. */
 		out->data[out->size + i] = value >> 8 * (i % sizeof(value));
 	}
 	memcpy(id, out->data + out->size, size);
@@ -373,7 +373,7 @@ static void begin_sections(struct rewrite *rw, struct output *out)
 	names->sh_offset = out->names;
 }
 
-/* The old table is where it was, under another name, and nobody looks at it. */
+/* The old table stays in place, under another name, and is not used. */
 static void put_unwind_sections(struct rewrite *rw, struct output *out)
 {
 	const Elf64_Shdr *table = elf_section(&rw->image, TABLE_SECTION);

@@ -2,10 +2,10 @@
 /*
  * fhook-rewrite: unwind information
  *
- * Two things are in .eh_frame that nothing else says: where functions begin that have
- * no symbol, and where exceptions land. What is not understood is a fault, for a
- * landing pad that is missed could be overwritten. And all of it is kept, for code that
- * runs elsewhere.
+ * Only .eh_frame has two kinds of data: the starts of functions without symbols, and
+ * the landing pads of exceptions. If a part is not understood, this is an error,
+ * because an undetected landing pad could be overwritten. All of it is kept for the
+ * unwind information of moved code.
  */
 #include <string.h>
 #include "rewrite.h"
@@ -21,17 +21,17 @@
 struct reader {
 	const u8 *at;
 	const u8 *end;
-	u64 address;		/* of what is at the pointer */
+	u64 address;		/* address of the data at the pointer */
 	bool failed;
 };
 
 /**
- * struct rules - what a CIE says of its FDEs
+ * struct rules - the part of a CIE that applies to its FDEs
  * @entry: address of the CIE
- * @unit: of distances in the code
+ * @unit: code alignment factor
  * @has_data: there is augmentation data
- * @address: how addresses are encoded
- * @lsda: how the address of the table of landing pads is, or PE_OMIT
+ * @address: encoding of addresses
+ * @lsda: encoding of the address of the table of landing pads, or PE_OMIT
  */
 struct rules {
 	u64 entry;
@@ -212,7 +212,7 @@ static int keep_frame(struct rewrite *rw, u64 start, u64 end, u64 at, struct rea
 	return 0;
 }
 
-/* ENTRY is behind the length and the distance to the CIE, which are at AT. */
+/* ENTRY is after the length and the distance to the CIE, which are at AT. */
 static int read_fde(struct rewrite *rw, struct reader entry, u64 at, const struct rules *rules)
 {
 	struct code *code = &rw->code;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook-rewrite: where a jump through a register goes
+ * fhook-rewrite: targets of jumps through registers
  *
- * Compilers make two things of such jumps that stay in a function: that of a switch goes
- * to the sum of a table's address and a distance from that very table; that of a computed
- * goto may go anywhere. Whether a function has tables says nothing of one of its jumps.
- * So the instructions before each jump, up to where others may come from, are followed
- * from register to register, and it is known where the jump goes only if its target is
- * such a sum. A table whose address was computed further up, before a loop, is found by
- * the register that both, the distance and the sum, take it from.
+ * Compilers generate two kinds of such jumps within a function: that of a switch goes to
+ * the sum of a table's address and a distance from this table; that of a computed goto
+ * may go anywhere. The existence of tables in a function does not determine the kind of
+ * one of its jumps. So the instructions before each jump, back to the next possible
+ * target, are followed from register to register, and the targets of the jump are known
+ * only if its operand is such a sum. If a table's address was computed further up, before
+ * a loop, the table is identified by the register from which both the distance and the
+ * sum take the address.
  *
- * Retpolines are jumps through a register which look like calls, jumps and returns.
+ * Retpolines are jumps through a register in the form of calls, jumps and returns.
  */
 #include <string.h>
 #include "rewrite.h"
@@ -20,20 +21,20 @@
 
 enum value_kind {
 	VALUE_UNKNOWN,
-	VALUE_START,		/* what the register NUMBER had where it begins */
+	VALUE_START,		/* the value of register NUMBER at the start */
 	VALUE_ADDRESS,		/* NUMBER */
 	VALUE_SLOT,		/* of the stack, at distance NUMBER */
 	VALUE_WORD,		/* of memory */
 	VALUE_ENTRY,		/* of a table at NUMBER, which is of kind OF */
-	VALUE_SUM,		/* of nobody knows what */
+	VALUE_SUM,		/* an unknown sum */
 	VALUE_CASE,		/* the target of a switch; NUMBER is its base if that is code */
 };
 
 /**
- * struct value - what is known of a register
- * @number: depends on the kind
- * @kind: enum value_kind
- * @of: of an entry: the kind of its table's address
+ * struct value - known value of a register
+ * @number: meaning depends on the kind
+ * @kind: value of enum value_kind
+ * @of: kind of the table's address, for an entry of a table
  */
 struct value {
 	u64 number;
@@ -43,9 +44,9 @@ struct value {
 /**
  * struct followed - registers at an instruction
  * @rw: the file
- * @function: that it is of
- * @tables: a bit for each register to which the function moves a table's address
- * @values: by the register's number
+ * @function: function that contains the instruction
+ * @tables: bit mask of the registers to which the function moves a table's address
+ * @values: values by number of the register
  */
 struct followed {
 	const struct rewrite *rw;
@@ -243,7 +244,7 @@ static enum rewrite_thunk thunk_of_call(const struct code *code, size_t call)
 	return bytes ? code->arch->thunk(bytes, bytes_max) : THUNK_NONE;
 }
 
-/* What is at an address when it is jumped to: a thunk, or code of its own? */
+/* The kind of code at the target of a jump: a thunk, or ordinary code. */
 static enum rewrite_thunk thunk_at(const struct code *code, u64 address)
 {
 	const struct elf_symbol *symbol;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook-rewrite: from functions to points and windows
+ * fhook-rewrite: planning points and windows of functions
  *
- * A window begins with the instruction that a jump is written over. Of all others in it
- * none may be a target, for who jumps there would come into the midst of the jump; and
- * none may be a call, for its return address is the program's. A return or a jump is
- * the last one, and what pads the code behind it, where nobody comes, may be used too.
+ * The jump is written over the first instruction of a window. None of the other instructions
+ * may be a target, because a jump there would arrive in the middle of the new jump; and none
+ * may be a call, because its return address is in the program. A return or a jump is the last
+ * one, and the padding after it, which cannot be reached, may be used too.
  *
- * On x86_64 a window has five bytes; or two, for a short jump to a hop of five in
- * padding nearby, or behind the jump of another window of the function. It grows forward
- * from an entry or a landing, backward from an exit.
+ * On x86_64 a window has five bytes; or two, for a short jump to a hop of five bytes in
+ * padding nearby, or after the jump of another window of the function. It grows forward from
+ * an entry or a landing, backward from an exit.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static bool can_move(const struct code *code, size_t i)
 	return code->arch->copy(bytes, insn->size, insn->address, insn->address, copy) >= 0;
 }
 
-/* The next one follows directly, and nobody else comes to it. */
+/* The next instruction follows directly, and is not a target. */
 static bool may_join(const struct code *code, size_t i)
 {
 	const struct rewrite_insn *insn = code->insns + i;
@@ -55,7 +55,7 @@ static bool may_join(const struct code *code, size_t i)
 	       insn[-1].address + insn[-1].size == insn->address && insn[-1].kind != INSN_CALL;
 }
 
-/* The last instruction of a function calls what does not return. */
+/* The last instruction of a function is a call that does not return. */
 static bool closes(const struct code *code, const struct rewrite_insn *insn)
 {
 	const struct elf_symbol *symbol = elf_symbol_of(code->image, insn->address);
@@ -64,7 +64,7 @@ static bool closes(const struct code *code, const struct rewrite_insn *insn)
 	       symbol->address + symbol->size == insn->address + insn->size;
 }
 
-/* Padding behind an instruction that ends: how many bytes, up to WANTED, are free? */
+/* The number of free bytes of padding after a final instruction, up to WANTED. */
 static size_t padding_behind(const struct code *code, size_t i, size_t wanted)
 {
 	const struct rewrite_insn *insn = code->insns + i, *end = code->insns + code->nr_insns;
@@ -236,7 +236,7 @@ static const struct elf_symbol *symbol_at(const struct elf_image *image, u64 add
 	return symbol && symbol->address == address ? symbol : NULL;
 }
 
-/* A jump to another place: to another function, or to what was only moved aside. */
+/* Add a jump to another function, or to code that was only moved elsewhere. */
 static int add_tail(struct rewrite *rw, size_t f, size_t i)
 {
 	const struct rewrite_insn *insn = rw->code.insns + i;
@@ -248,10 +248,10 @@ static int add_tail(struct rewrite *rw, size_t f, size_t i)
 }
 
 /**
- * struct inside - what may lead from a function into its middle
- * @taken: an address there that data or computations have, or 0
+ * struct inside - possible ways from a function into its middle
+ * @taken: an address in it that is in data or computed, or 0
  * @tables: number of tables of distances
- * @registers: a bit for each register that a table's address is moved to
+ * @registers: bit mask of the registers to which a table's address is moved
  */
 struct inside {
 	u64 taken;
@@ -352,7 +352,7 @@ static int find_bases(struct rewrite *rw, const struct function *function, u32 t
 	return 0;
 }
 
-/* Who comes here is not seen to enter, and would be seen to leave. */
+/* A jump into the middle would be an exit without an entry. */
 static int check_shared(struct rewrite *rw, size_t f, const struct rewrite_insn *insn)
 {
 	return !(insn->marks & MARK_SHARED) ? 0 :
@@ -465,7 +465,7 @@ static int add_entry(struct rewrite *rw, size_t f)
 	return add_point(rw, i, FHOOK_STUB_ENTRY, NULL);
 }
 
-/* Take back what was planned for a function that cannot be done. */
+/* Undo the planning of a function that cannot be rewritten. */
 static void forget(struct rewrite *rw, size_t points, size_t windows)
 {
 	size_t w, i;
@@ -611,7 +611,7 @@ static u64 end_of_reach(const struct rewrite *rw, const struct window *window)
 	return rw->code.insns[window->first].address + arch->short_size + arch->short_reach;
 }
 
-/* A window is made longer than its jump: behind that, nobody comes, but to a hop. */
+/* A window may be longer than its jump: the rest is not reachable, except for a hop. */
 static u64 hop_in_window(struct rewrite *rw, const struct window *window)
 {
 	const size_t size = rw->code.arch->jump_size;

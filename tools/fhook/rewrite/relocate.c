@@ -2,8 +2,8 @@
 /*
  * fhook-rewrite: copies and jumps, made by the kernel's relocators
  *
- * Built once for each architecture, with its relocators, as uhook has them; the two are
- * in one program, and neither sees the other's.
+ * Built once for each architecture, with uhook's relocators for it; both are in one
+ * program, and neither sees the symbols of the other.
  */
 #include <string.h>
 #include <linux/kernel.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook-rewrite: what the loader writes into the data of a program
+ * fhook-rewrite: words that the loader writes into the data of a program
  *
  * All relocations are read once and sorted by the word that they change: each call and
- * each restartable sequence asks for some of them, and a large library has 100,000s of
- * both.
+ * each restartable sequence looks up some of them, and a large library has hundreds of
+ * thousands of both.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 /**
  * struct relocation - a word that the loader changes
  * @at: address of the word
- * @order: its place in the file: of several for one word, the first counts
- * @addend: what the word becomes, if no symbol is added to it
- * @name: the symbol that it is the address of, or NULL
+ * @order: index in the file: if several change one word, the first counts
+ * @addend: value of the word, if no symbol is added to it
+ * @name: name of the symbol whose address it is, or NULL
  */
 struct relocation {
 	u64 at;

@@ -10,8 +10,8 @@
  * symbols name can be in the list; in a stripped file, those are the exported ones, or
  * those that its debug file names.
  *
- * Functions that have been inlined are not seen. A function that does not return needs
- * nothing. An exception that leaves a function is not seen there, but where it lands.
+ * Inlined functions are not seen. A function that does not return needs no exit. An
+ * exception that leaves a function is recorded where it arrives.
  *
  * Symbols and debug information stay as they are, and strip and objcopy can copy the result.
  */

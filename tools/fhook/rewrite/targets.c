@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook-rewrite: what may be jumped to
+ * fhook-rewrite: possible targets of jumps
  *
  * An instruction is a target if a branch leads there, if an instruction computes its
- * address, if a relocation or a word of data has it, or if a table of distances has it.
- * Such tables are those of switches: their address is computed in the function, and
- * they are read until an entry leads to no instruction. What is marked too much only
- * costs a window.
+ * address, if a relocation or a word of data has its address, or if a table of distances
+ * leads there. Such tables are those of switches: their address is computed in the
+ * function, and they are read until an entry leads to no instruction. An unnecessary mark
+ * only costs a window.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ void targets_mark_branches(struct code *code)
 	}
 }
 
-/* A relocation says what a word will be, and that its place is not what it seems. */
+/* A relocation gives the value of a word, and shows that the word is not an instruction. */
 static void mark_relocations(struct rewrite *rw, const Elf64_Shdr *section)
 {
 	const u8 *data = elf_section_data(&rw->image, section);
@@ -123,7 +123,7 @@ static bool returns_twice(const struct rewrite *rw, u64 callee)
 	return false;
 }
 
-/* A longjmp arrives behind the call of setjmp. */
+/* A longjmp arrives after the call of setjmp. */
 static int find_setjmps(struct rewrite *rw)
 {
 	const struct rewrite_insn *insn = rw->code.insns, *end = insn + rw->code.nr_insns;
@@ -195,8 +195,8 @@ static bool is_end_of(const struct function *function, u64 address)
 }
 
 /*
- * A table of 32-bit distances from itself; returns how many lead into code, which is
- * marked if there is somebody to do that for.
+ * A table of 32-bit distances from itself; returns the number of entries that lead into
+ * code, and marks their targets if requested.
  */
 static size_t read_table(const struct rewrite *rw, const struct function *function, u64 table,
 			 struct code *code)

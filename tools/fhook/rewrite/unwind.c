@@ -2,22 +2,21 @@
 /*
  * fhook-rewrite: unwind information for new code
  *
- * A place of the new code has the stack and the registers of the instruction that it
- * stands for. So it gets an FDE which says at once what the one of that instruction
- * says from the beginning of its function to there, and belongs to the same CIE. All
- * FDEs, old and new, are in a table that is made anew, in the place of .eh_frame_hdr:
- * by that, exceptions, debuggers and profilers find them.
+ * A place in the new code has the stack and the registers of the instruction that it replaces.
+ * So it gets an FDE that sets at once the state that the original FDE reaches at that
+ * instruction, and belongs to the same CIE. All FDEs, old and new, are in a new table, which
+ * replaces .eh_frame_hdr: exceptions, debuggers and profilers find them through this table.
  *
- * A hop that is in the midst of a function has an FDE within another one, which would
- * hide what is behind: that gets one as well. But the tables of landing pads count from
- * where an FDE begins, so that in a function that has one, a hop has what was there
- * before. What is not understood goes without.
+ * A hop in the middle of a function has an FDE inside of another one, which would hide the code
+ * after it: so that code gets an FDE as well. But the tables of landing pads count from the
+ * start of an FDE, so that in a function with such a table, a hop keeps the original FDE. Code
+ * whose unwind information is not understood gets none.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "rewrite.h"
 
-/* What a CFA program does with the address; everything else has operands only. */
+/* A CFA instruction that advances the address; the others only have operands. */
 #define CFA_ADVANCE	0x40	/* the low six bits are how far */
 #define CFA_OFFSET	0x80	/* a register is in the low six bits, and a number follows */
 #define CFA_RESTORE	0xc0	/* a register is in the low six bits */
@@ -54,7 +53,7 @@ static const char *const operands[0x40] = {
 	[0x2e] = NUMBER,		/* GNU_args_size */
 };
 
-/* As it is in the table: where code begins, and its FDE; and is it behind a hop? */
+/* An entry of the table: start of the code, its FDE, and whether it is after a hop. */
 struct entry {
 	u64 start;
 	u64 frame;
@@ -68,7 +67,7 @@ struct table {
 	u32 count;
 };
 
-/* Less than what 32 bits reach, by more than the unwind information itself has. */
+/* Less than the range of 32 bits, by more than the size of the unwind information. */
 #define UNWIND_REACH	0x40000000
 
 #define PE_PCREL_4	0x1b
@@ -145,9 +144,9 @@ static size_t instruction(const u8 *at, const u8 *end, u64 *distance)
 }
 
 /*
- * What a program says up to an address, without the addresses, and with REST what it says
- * from there to its end. Returns the size, which is less than PROGRAM_MORE larger than
- * that of the program, or -1.
+ * Copy a CFA program up to an address, without the advances, and with REST the part from there
+ * to its end. Returns the size, which exceeds that of the program by less than PROGRAM_MORE, or
+ * -1.
  */
 #define PROGRAM_MORE	8
 
@@ -208,7 +207,7 @@ static int pad(struct rewrite *rw)
 	return emit_bytes(rw, zeros, -here(rw) & 7);
 }
 
-/* An FDE whose addresses are distances of 32 bits; its CIE is before it. */
+/* Write an FDE with 32-bit relative addresses; its CIE is before it. */
 static int emit_frame(struct rewrite *rw, const struct frame *frame, const struct place *place,
 		      const u8 *program, size_t size)
 {
@@ -231,7 +230,9 @@ static bool can_split(const struct frame *frame)
 	return frame->usual && !frame->lsda_size;
 }
 
-/* An FDE that says for a place what FRAME says at FROM. Returns 1, 0 if there is none, or -1. */
+/*
+ * Add an FDE for a place, with the state of FRAME at FROM. Returns 1, 0 if there is none, or -1.
+ */
 static int add_frame(struct rewrite *rw, const struct frame *frame, const struct place *place,
 		     bool behind, struct entry *entry)
 {
@@ -248,7 +249,10 @@ static int add_frame(struct rewrite *rw, const struct frame *frame, const struct
 	return result;
 }
 
-/* For a place, and if that is within a function for what is behind it. How many, or -1. */
+/*
+ * Add FDEs for a place and, if it is inside a function, for the code after it. Returns their
+ * number, or -1.
+ */
 static int add_frames(struct rewrite *rw, const struct place *place, struct entry *entries)
 {
 	const struct frame *frame = frame_of(rw, place->from), *around = frame_of(rw, place->at);
@@ -263,7 +267,7 @@ static int add_frames(struct rewrite *rw, const struct place *place, struct entr
 	rest.from = rest.at;
 	rest.size = around->end - rest.at;
 	more = add_frame(rw, around, &rest, true, entries + count);
-	/* Nothing is better than something that hides what there is. */
+	/* No FDE is better than one that hides others. */
 	return more > 0 ? count + more : more;
 }
 
@@ -295,7 +299,7 @@ static int compare_entries(const void *a, const void *b)
 	return x->behind - y->behind;
 }
 
-/* In order; what is behind a hop may be the next one, which knows better. */
+/* Sort; the code after a hop may begin with another entry, which is then used instead. */
 static size_t sort_entries(struct entry *entries, size_t count)
 {
 	size_t i, kept = 0;
@@ -332,7 +336,7 @@ static int emit_table(struct rewrite *rw, struct entry *entries, size_t count, u
 	return 0;
 }
 
-/* Without a table for the loader, nobody would look; and all must be near. */
+/* Without a table for the loader the FDEs are useless; and all must be within reach. */
 static bool is_wanted(const struct rewrite *rw)
 {
 	const struct elf_image *image = &rw->image;

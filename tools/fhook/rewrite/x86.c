@@ -2,7 +2,7 @@
 /*
  * fhook-rewrite on x86_64
  *
- * Capstone tells where instructions begin and what they do.
+ * Capstone decodes the instructions.
  */
 #include <capstone/capstone.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static bool is_padding(void)
 	       (decoded->id == X86_INS_XCHG && decoded->bytes[decoded->size - 1] == 0x90);
 }
 
-/* What address does an instruction compute, or have as a number? */
+/* The address that an instruction computes, or has as a number. */
 static uint64_t address_of(uint64_t address, uint16_t *marks)
 {
 	const cs_x86 *x86 = &decoded->detail->x86;
@@ -114,7 +114,7 @@ static int read_x86(const uint8_t *bytes, size_t size, uint64_t address,
 		insn->target = op->type == X86_OP_IMM ? op->imm : 0;
 	else if (insn->kind == INSN_PLAIN)
 		insn->target = address_of(address, &insn->marks);
-	/* A return to what was pushed just before is a jump. */
+	/* A return to an address that was pushed just before is a jump. */
 	if (insn->kind == INSN_RETURN && is_pushed(previous, previous_size)) {
 		insn->kind = INSN_INDIRECT;
 	} else if (insn->kind == INSN_INDIRECT) {
@@ -275,8 +275,8 @@ static void flow_x86(const uint8_t *bytes, size_t size, uint64_t address,
 }
 
 /*
- * Retpolines: behind a call that pushed an address nobody returns to, another one takes
- * its place, or it is dropped, and what is next is a return.
+ * Retpolines: after a call that pushed an address to which nothing returns, the address
+ * is replaced or dropped, and a return follows.
  */
 static int thunk_x86(const uint8_t *bytes, size_t size)
 {

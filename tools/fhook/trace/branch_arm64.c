@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What kind of branch an instruction of arm64 is. */
+/* The kinds of branches on arm64. */
 #include <string.h>
 #include "branch.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What kind of branch an instruction of x86_64 is; its size is known already. */
+/* The kinds of branches on x86_64; the size of the instruction is known. */
 #include <string.h>
 #include "branch.h"
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The channel on which a guest, or a script, says what is to be recorded
+ * The channel through which a guest, or a script, controls recording
  *
  *	range 0xSTART 0xSIZE	trace this range, too; the first one after a recording of
- *				a machine has ended takes the place of its ranges
- *	map			the lines behind this are the map of later recordings,
- *				to a line "end"
+ *				a machine has ended replaces the ranges of that recording
+ *	map			the following lines are the map of later recordings, up to
+ *				a line "end"
  *	start PROFILE		begin a recording, in DIR, then DIR.2, DIR.3 ...
- *	stop			end it: all streams are written when this is answered, or
- *				what could not be written of them is said
+ *	stop			end it: the answer comes after all streams have been
+ *				written, or names the data that could not be written
  *
- * Each line that is no map's is answered by "ok" or a sentence, a start by "ok" and the
- * directory: so who comes anew says "end", and something that has its own name in the
- * answer, whatever another one has left. The channel is what QEMU makes of
- * "-chardev pipe,path=PATH" (PATH.in and PATH.out exist: what the guest says comes out
- * of PATH.out, and what it is to hear goes into PATH.in), or of
- * "-chardev socket,path=PATH,server=on,wait=off".
+ * Each line that does not belong to a map is answered by "ok" or a sentence, a start by
+ * "ok" and the directory. A new user therefore sends "end" and a command whose answer it
+ * can recognize, whatever a previous user has left. The channel is made by QEMU's
+ * options "-chardev pipe,path=PATH" (PATH.in and PATH.out exist: output of the guest
+ * arrives at PATH.out, and its input is written to PATH.in), or "-chardev
+ * socket,path=PATH,server=on,wait=off".
  *
- * Code that was translated before its range was said has no callbacks. So a range
- * makes QEMU drop all translated code, and "ok" comes when it has: whatever runs
- * after the answer is traced.
+ * Code that was translated before its range was added has no callbacks. So a range makes
+ * QEMU drop all translated code, and "ok" comes after that: all code that runs after the
+ * answer is traced.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,13 +52,13 @@ void trace_control_flushed(void)
 	pthread_mutex_unlock(&flush_lock);
 }
 
-/* Without this, newer versions may flush what a processor executes. */
+/* Otherwise, newer versions may drop code that a processor is executing. */
 static void flush_while_none_runs(void *cpu, uintptr_t data __unused)
 {
 	tb_flush(cpu);
 }
 
-/* Have QEMU drop what it has translated, and wait until it has. */
+/* Make QEMU drop its translated code, and wait until that is done. */
 static int flush_code(struct fault *fault)
 {
 	struct timespec until;
@@ -122,7 +122,7 @@ static void forget_map(void)
 	map_path = NULL;
 }
 
-/* To its end, also if there is no place for it: what follows are commands again. */
+/* Read all of it, even if it cannot be stored: commands follow it. */
 static int copy_map(FILE *from)
 {
 	char line[LINE_MAX_SIZE];
@@ -185,7 +185,7 @@ static int do_stop(struct fault *fault)
 	return trace_stop(fault);
 }
 
-/* What is said beside "ok" is to be freed. */
+/* The text after "ok" has to be freed. */
 static int obey(char *line, FILE *from, char **beside, struct fault *fault)
 {
 	char *words[4];
@@ -204,7 +204,7 @@ static int obey(char *line, FILE *from, char **beside, struct fault *fault)
 	return do_stop(fault);
 }
 
-/* A terminal in between may add a carriage return, and echo what was answered. */
+/* A terminal in between may add a carriage return, and echo the answers. */
 static void answer_lines(FILE *from, int to)
 {
 	char line[LINE_MAX_SIZE], *beside;
@@ -259,7 +259,7 @@ static void *control(void *data __unused)
 	from = fdopen(in, "r");
 	if (!from)
 		return NULL;
-	/* Otherwise exit() waits for who reads it, since glibc 2.41. */
+	/* Otherwise exit() waits for the thread that reads it, since glibc 2.41. */
 	__fsetlocking(from, FSETLOCKING_BYCALLER);
 	answer_lines(from, out);
 	return NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Write what a processor with an Embedded Trace Macrocell (ETMv4) would. */
+/* Write the trace of a processor with an Embedded Trace Macrocell (ETMv4). */
 #include "etm_emit.h"
 
 #define ETM_TRACE_INFO		0x01
@@ -15,8 +15,8 @@
 #define CONTEXT_EL1		0x01
 
 /*
- * What the identification registers of such a processor read: version 4.0, 64-bit
- * addresses, commits implied, no conditional or data trace, one trace id.
+ * The values of the identification registers: version 4.0, 64-bit addresses, commits
+ * implied, no conditional or data trace, one trace id.
  */
 const struct recording_etm etm_emit_registers = {
 	.traceid = 0x10,
@@ -27,7 +27,7 @@ const struct recording_etm etm_emit_registers = {
 	.idr8 = 0,
 };
 
-/* The low bits of an address, whose instructions are words. */
+/* The low bits of the address of a 32-bit instruction. */
 static unsigned int put_low(u8 *packet, u64 address)
 {
 	packet[0] = address >> 2 & 0x7f;
@@ -45,7 +45,7 @@ static unsigned int put_bytes(u8 *packet, u64 address, unsigned int first_bit,
 	return size;
 }
 
-/* The first address behind an A-sync has the context with it. */
+/* The first address after an A-sync includes the context. */
 static void put_context_address(struct etm_emitter *etm, u64 address)
 {
 	u8 packet[10] = { ETM_CONTEXT_ADDRESS };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where QEMU's user mode has loaded the objects of a map
+ * The locations at which QEMU's user mode has loaded the objects of a map
  *
- * The guest's files are mapped in QEMU's own process: its list of mappings has
- * them. An object is known by its build id; one without, by the name of its file.
- * It is looked for before the first instruction runs, and when more was mapped: what
- * was unloaded may be loaded again, at the same place or another one.
+ * The guest's files are mapped in QEMU's own process: its list of mappings includes
+ * them. An object is identified by its build id or, without one, by the name of its
+ * file. The list is read before the first instruction runs, and after new mappings:
+ * an unloaded object may be loaded again, at the same location or another one.
  */
 #include <pthread.h>
 #include <stdio.h>

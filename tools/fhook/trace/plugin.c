@@ -6,12 +6,13 @@
  *		map=FILE,control=PATH
  *
  * For qemu-x86_64 and qemu-system-x86_64 it writes Intel PT, for qemu-aarch64 and
- * qemu-system-aarch64 ETMv4. A range is an address in memory; those of a map come
- * on top, where the program was loaded. With control=, recording begins when the
- * channel says so, otherwise at once.
+ * qemu-system-aarch64 ETMv4. A range is an address in memory; the ranges of a map are
+ * added, at the locations where the program was loaded. With control=, recording
+ * begins on request through the channel, otherwise at once.
  *
- * What is translated is looked at once, here. Instructions in a range get callbacks.
- * The same code may be translated any number of times; a site is kept and used again.
+ * This file inspects code once, when it is translated. Instructions in a range get
+ * callbacks. The same code may be translated any number of times; a site is kept and
+ * used again.
  */
 #include <dlfcn.h>
 #include <errno.h>

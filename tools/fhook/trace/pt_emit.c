@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Write what a processor with Intel Processor Trace would. */
+/* Write the trace of a processor with Intel Processor Trace. */
 #include <time.h>
 #include "pt_emit.h"
 
@@ -85,7 +85,7 @@ void pt_emit_flush(struct pt_emitter *pt)
 	if (!pt->nr_bits)
 		return;
 	put_cycles(pt, 1);
-	/* The bits behind a one that ends them, the first branch highest. */
+	/* The bits follow a leading one, the first branch highest. */
 	packet = (pt->bits | 1 << pt->nr_bits) << 1;
 	trace_file_put(pt->file, &packet, 1);
 	pt->nr_bits = 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the QEMU plugin does when traced code is executed
+ * Callbacks of the QEMU plugin for executed code
  *
- * A vCPU is inside of the ranges or not. An instruction that is executed while it
- * is outside enables the trace. A branch is resolved as soon as it is known where it
- * goes: at once if its bytes say so; when the load has happened if its target comes
- * from memory; otherwise when the next traced instruction is executed. Where QEMU
- * does not tell a target at all (a jump to a register), the packet has none.
+ * A vCPU is inside or outside of the ranges. Executing an instruction in a range while
+ * outside enables the trace. A branch is resolved as soon as its target is known: at once for
+ * a direct branch; after the load if the target comes from memory; otherwise when the next
+ * traced instruction is executed. If QEMU does not provide a target (a jump to a register),
+ * the packet has none.
  *
- * QEMU delivers interrupts between blocks only. If what is executed next is not what
- * follows, one came, and the trace says so.
+ * QEMU delivers interrupts between blocks only. If the next executed instruction is not the
+ * expected one, an interrupt came, and the trace contains it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -27,15 +27,15 @@
 
 /**
  * struct vcpu - a processor, or a thread of a program
- * @lock: held while it is looked at
- * @file: its stream, once there is something in it
- * @stream: the number of that
- * @inside: the last traced instruction went on to another one
+ * @lock: held while the state is accessed
+ * @file: its stream, once it has data
+ * @stream: number of the stream
+ * @inside: the last traced instruction was followed by another one
  * @failed: its stream cannot be written
- * @expected: where that one is
- * @waiting: a branch of which it is not known yet where it went
- * @calls: of a full branch trace: where the last calls return to
- * @nr_calls: how many calls there were, less returns
+ * @expected: address of the following instruction
+ * @waiting: a branch whose target is not known yet
+ * @calls: return addresses of the last calls, for a full branch trace
+ * @nr_calls: number of calls, minus returns
  */
 struct vcpu {
 	pthread_mutex_t lock;
@@ -249,7 +249,7 @@ static void resolve(struct vcpu *vcpu, u64 next)
 		leave(vcpu, site, false, 0);
 }
 
-/* Something else came instead of what was expected. */
+/* Another instruction was executed than expected. */
 static void interrupt(struct vcpu *vcpu)
 {
 	if (plugin.x86)
@@ -287,7 +287,7 @@ void trace_executed(unsigned int index, void *data)
 	put_vcpu(vcpu);
 }
 
-/* What a guest's instruction reads from its memory; false when QEMU cannot say. */
+/* Read a word of the guest's memory; false if QEMU does not support it. */
 static bool read_guest(unsigned int vcpu, u64 address, u64 *value)
 {
 	if (!plugin.system) {
@@ -417,7 +417,7 @@ void trace_block_executed(unsigned int index, void *data)
 /* Called with the vCPU's lock, or when it does not run. */
 static void finish(struct vcpu *vcpu)
 {
-	/* What waits cannot be resolved any more; its event has happened. */
+	/* A waiting branch cannot be resolved any more; its event has happened. */
 	if (vcpu->file && vcpu->waiting && plugin.profile != PROFILE_BRANCHES)
 		resolve(vcpu, 0);
 	close_stream(vcpu);
@@ -575,7 +575,7 @@ void trace_add_load(u32 object, u64 bias)
 	for (i = 0; i < nr_loads && !overlap(object, bias, &loads[i]); i++)
 		;
 	if (i < nr_loads) {
-		/* What is recorded there was the other one's, and stays. */
+		/* Events recorded at this location belonged to the other object, and stay. */
 		for (i = 0; i < map->nr_blocks; i++)
 			if (map->blocks[i].object == object)
 				trace_drop_range(map->blocks[i].start + bias, map->blocks[i].size);
@@ -600,7 +600,7 @@ void trace_add_load(u32 object, u64 bias)
 	pthread_mutex_unlock(&lock);
 }
 
-/* What the parent has not written yet is the parent's; the child begins anew. */
+/* Unwritten data belong to the parent; the child begins with empty streams. */
 void trace_forked(void)
 {
 	const enum recording_profile profile = plugin.profile;
