@@ -2,9 +2,8 @@
 /*
  * The code of ELF files, and random numbers
  *
- * A section is cut where functions begin, so that each byte is read once and
- * data among the code puts the sweep out of step only as far as the next
- * function.
+ * A section is split at the starts of functions, so that each byte is decoded once, and
+ * data among the code disturbs decoding only up to the next function.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What tests of code that is executed share: complaints, and memory at addresses. */
+/*
+ * Common code of tests that execute generated code: messages, and memory at given
+ * addresses.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What tests of code that is executed share. */
+/* Declarations shared by tests that execute generated code. */
 #ifndef SELFTESTS_HOST_COMMON_H
 #define SELFTESTS_HOST_COMMON_H
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program in C sees of uhook's gates: recursion, threads, signals
+ * A C program's view of uhook's gates: recursion, threads, signals
  *
- * A site is a function that is nothing but the call of a handler, and returns its
- * argument, which the handler may have changed. Handlers write to most of their
- * stack and look whether that has stayed as it was: what two of them use at once
- * does not.
+ * A site is a function that only calls a handler and returns its argument, which
+ * the handler may have changed. Handlers write to most of their stack and check
+ * that it has not changed, which fails if two of them use the same stack at once.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -24,7 +23,7 @@
 #include <unistd.h>
 #include "gate.h"
 
-#define ADDED		1000	/* what handlers add to the argument */
+#define ADDED		1000	/* added to the argument by handlers */
 #define THREADS		24
 #define CALLS		1000
 #define BARE		4
@@ -361,7 +360,7 @@ static void leave_often(bool alternate, size_t deep)
 
 static unsigned int looks;
 
-/* What the kernel does for a program. */
+/* Do the kernel's work for the program. */
 static void skip_look(int signal, siginfo_t *info, void *context)
 {
 	unsigned long *ip = gate_ip(context);
@@ -411,7 +410,7 @@ static void test_lost_mark(void)
 	looks = 0;
 	if (site(5) != 5 + ADDED || gate_missed || gate_owned())
 		complain("a site behind a stack that has gone");
-	/* Before the frame word is changed, and behind it. */
+	/* Before the frame word is changed, and after it. */
 	if (looks != 2)
 		complain("%u looks for a mark", looks);
 	check_free("behind a stack that has gone");
@@ -610,7 +609,7 @@ static void test_checks(void)
 	CHECK_HANDLER(branches);
 }
 
-/* What is refused, and that nothing is written behind the size. */
+/* Errors, and that nothing is written beyond the size. */
 static void test_errors(void)
 {
 	struct uhook_gate gate = gate_of(true);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of uhook's gates share, on both architectures
+ * Declarations shared by the tests of uhook's gates, for both architectures
  *
- * gate_ARCH.c knows registers and instructions; gate.c is what a program in C sees:
- * threads, signals, and which functions may be copied.
+ * gate_ARCH.c knows registers and instructions; gate.c tests from the point of view
+ * of a C program: threads, signals, and which functions may be copied.
  */
 #ifndef SELFTESTS_HOST_GATE_H
 #define SELFTESTS_HOST_GATE_H
@@ -44,11 +44,11 @@ typedef u64 gate_site(u64 arg);
 typedef void gate_handler(struct uhook_user_regs *regs, u64 *data);
 
 /**
- * struct gate_case - code that may be copied, or not
- * @name: what it is
+ * struct gate_case - code that may or may not be copied
+ * @name: description of the code
  * @bytes: the code
- * @len: how long
- * @ret: what uhook_check_code() must return
+ * @len: length of the code in bytes
+ * @ret: expected result of uhook_check_code()
  */
 struct gate_case {
 	const char *name;
@@ -58,12 +58,12 @@ struct gate_case {
 };
 
 /**
- * struct gate_arch - what gate.c asks of an architecture
- * @code: where code goes that gate.c makes, a page that is mapped
- * @pool: where the pool is
+ * struct gate_arch - the part of the tests that depends on the architecture
+ * @code: mapped page for code made by gate.c
+ * @pool: address of the pool
  * @ret: instructions that return the first argument
- * @ret_len: their length in bytes
- * @cases: what may be copied, up to one without a name
+ * @ret_len: length of @ret in bytes
+ * @cases: code for uhook_check_code(), terminated by an element without a name
  */
 struct gate_arch {
 	unsigned long code;

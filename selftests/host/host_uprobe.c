@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A uprobe of the kernel that this machine runs: what can be done is in the header. */
+/*
+ * A uprobe of the kernel that this machine runs; the header describes the functions.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

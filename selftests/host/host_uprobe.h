@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A uprobe of the kernel that this machine runs, to measure beside. */
+/* A uprobe of the kernel that this machine runs, for comparison. */
 #ifndef SELFTESTS_HOST_UPROBE_H
 #define SELFTESTS_HOST_UPROBE_H
 
@@ -8,9 +8,9 @@
 
 /**
  * struct host_uprobe - a uprobe in this process
- * @code: this program's code, mapped from its file once more
- * @size: of that
- * @fd: a perf event that counts hits; it goes with the process
+ * @code: this program's code, mapped a second time from its file
+ * @size: size of @code
+ * @fd: perf event that counts hits; closed when the process ends
  */
 struct host_uprobe {
 	void *code;
@@ -19,9 +19,9 @@ struct host_uprobe {
 };
 
 /*
- * Map the SIZE bytes of this program at CODE to be run there, and probe the instruction
- * which is OFFSET bytes behind. Where that cannot be done, false is returned, and the
- * reason is printed: for want of root, mostly.
+ * Map the SIZE bytes of this program at CODE for execution, and probe the instruction
+ * at OFFSET. If this is not possible, mostly for lack of root privileges, print the
+ * reason and return false.
  */
 bool host_uprobe_place(struct host_uprobe *uprobe, const void *code, size_t size,
 		       size_t offset);

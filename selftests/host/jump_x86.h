@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the tests of x86_64's jumps share with their assembly
- */
+/* Declarations shared by the tests of x86_64's jumps and their assembly */
 #ifndef SELFTESTS_HOST_JUMP_X86_H
 #define SELFTESTS_HOST_JUMP_X86_H
 
 #include <linux/types.h>
 
 /**
- * struct function - one of jump_functions_x86.S
- * @entry: where it begins, from the beginning of all
- * @site: where its probed instruction is, likewise
- * @next: where the next one is
- * @name: what it is called
+ * struct function - a function of jump_functions_x86.S
+ * @entry: offset of its entry from the start of all functions
+ * @site: offset of its probed instruction
+ * @next: offset of the next instruction
+ * @name: name of the function
  */
 struct function {
 	u32 entry;
@@ -21,7 +19,7 @@ struct function {
 	char name[36];
 };
 
-/* Of jump_functions_x86.S: code, then data, then the end; and what is where. */
+/* Of jump_functions_x86.S: code, data, the end, and a table of the functions. */
 extern const u8 jump_functions[], jump_functions_data[], jump_functions_end[];
 extern const struct function jump_table[], jump_table_end[];
 

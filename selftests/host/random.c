@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random numbers for tests: a counter, and a mix of its bits in which no pattern
- * is left.
+ * Random numbers for tests: a counter, whose bits are mixed until no pattern is
+ * left.
  */
 #include "random.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Random numbers that are the same in each run of the same seed. */
+/* Random numbers that are the same in each run with the same seed. */
 #ifndef SELFTESTS_HOST_RANDOM_H
 #define SELFTESTS_HOST_RANDOM_H
 

@@ -2,9 +2,9 @@
 /*
  * A model of the ring of uhook's recorders, and threads that use it
  *
- * The whole ring is compared after a hit, so that what a recorder writes elsewhere
- * is seen. With threads nothing can be compared but what they agree upon: each
- * record says which thread made it, and which of its calls it was.
+ * The whole ring is compared after a hit, so that writes to wrong places are
+ * detected. With threads only agreed properties can be checked: each record names
+ * the thread that made it, and the number of the call.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -52,7 +52,7 @@ unsigned long record_counter(struct record_model *model)
 	return (unsigned long)(model->counters + random_next() % (COUNTERS_SIZE / sizeof(u64)));
 }
 
-/* What the counter of a recorder should be. */
+/* The expected value of a recorder's counter. */
 static u64 *lost_of(struct record_model *model, const struct uhook_recorder *recorder)
 {
 	return model->expected_counters + ((u64 *)recorder->lost - model->counters);
@@ -97,7 +97,7 @@ bool record_has_word(u64 sp, unsigned int word)
 	return (sp - 1) / 4096 == (sp + (word + 1) * sizeof(u64) - 1) / 4096;
 }
 
-/* The entry as it should be; the time is taken from what is there, and checked. */
+/* The expected entry; the time is taken from the actual entry, and checked. */
 static void expect_entry(struct record_model *model, u64 number,
 			 const struct uhook_recorder *recorder, const struct record_hit *hit)
 {
@@ -190,19 +190,19 @@ void record_check(struct record_model *model, const struct uhook_recorder *recor
 }
 
 /**
- * struct hammer - threads that record, and what has been read of them
+ * struct hammer - threads that record, and the records read so far
  * @call: a function that records its arguments
- * @ring: where
- * @lost: the counter of what is not recorded
- * @calls: how often each thread does
+ * @ring: the ring
+ * @lost: counter of hits without a record
+ * @calls: number of calls of each thread
  * @stack: whether words of the stack are recorded
- * @id: that of the recorder
- * @running: how many threads have not ended
- * @next: the least number that a thread's next record may have
- * @time: that of its last record
- * @thread: its register, as it says
- * @bounds: where its stack is
- * @recorded: how many records there were
+ * @id: identifier of the recorder
+ * @running: number of threads that have not ended
+ * @next: minimum number of a thread's next record
+ * @time: time of a thread's last record
+ * @thread: thread-local storage register of a thread
+ * @bounds: stack of a thread
+ * @recorded: number of records
  */
 struct hammer {
 	recorder_call *call;
@@ -312,7 +312,7 @@ static unsigned long drain(struct uhook_ring *ring, u64 *tail)
 		if (__atomic_load_n(&entry->seq, __ATOMIC_ACQUIRE) != *tail + 1)
 			break;
 		check_entry(entry);
-		/* What is not complete when it is read would not be noticed else. */
+		/* Otherwise reading an incomplete entry would go unnoticed. */
 		memset(&entry->time, 0xa5, sizeof(*entry) - sizeof(entry->seq));
 	}
 	__atomic_store_n(&ring->tail, *tail, __ATOMIC_RELEASE);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of uhook's recorders share, on both architectures
+ * Declarations shared by the tests of uhook's recorders, for both architectures
  *
- * record_ARCH.c makes the code and knows registers; record.c is what does not
- * depend on them: a model of the ring, and threads that fill it as fast as they
- * can while another one empties it.
+ * record_ARCH.c generates the code and knows registers; record.c is independent of the
+ * architecture: a model of the ring, and threads that fill it as fast as they can while
+ * another one empties it.
  */
 #ifndef SELFTESTS_HOST_RECORD_H
 #define SELFTESTS_HOST_RECORD_H
@@ -25,14 +25,13 @@
 #define RECORD_MAX	512
 
 /**
- * struct record_arch - what record.c asks of an architecture
- * @regs: the registers of the first six arguments of a function
- * @nr_registers: how many registers there are
- * @stack_first: whether a call leaves the address of what follows it at the stack
- *	pointer
- * @reach: the highest distance at which a ring can be, or more, in bytes
- * @ret: the instruction that returns
- * @ret_len: its length in bytes
+ * struct record_arch - the part of the tests that depends on the architecture
+ * @regs: registers of the first six arguments of a function
+ * @nr_registers: number of registers
+ * @stack_first: whether a call leaves its return address at the stack pointer
+ * @reach: maximum distance of a ring, or more, in bytes
+ * @ret: instruction that returns
+ * @ret_len: length of @ret in bytes
  */
 struct record_arch {
 	u8 regs[UHOOK_RECORD_ARGS];
@@ -49,22 +48,22 @@ u64 record_stamp(void);
 u64 record_thread(void);
 
 /*
- * The generator that is tested: uhook_record_code(), or one of its forms. @form is
- * what record_ARCH.c gave to record.c.
+ * The generator under test: uhook_record_code(), or one of its forms. @form is the
+ * value that record_ARCH.c has passed to record.c.
  */
 int record_make(u8 *code, size_t size, unsigned long at,
 		const struct uhook_recorder *recorder, int form);
 
 /**
- * struct record_model - a ring, and what should be in it
- * @ring: the real one
- * @counters: COUNTERS_SIZE bytes, of which recorders have one word each
- * @expected: what the ring should be, all of it
- * @expected_counters: likewise
- * @meddled: how often there was something in between
- * @decided: whether it is known what becomes of the hit
- * @recorded: whether it has an entry, then
- * @number: which
+ * struct record_model - a ring, and its expected contents
+ * @ring: the actual ring
+ * @counters: COUNTERS_SIZE bytes, one word of which each recorder uses
+ * @expected: expected contents of the ring
+ * @expected_counters: expected contents of @counters
+ * @meddled: number of simulated concurrent changes
+ * @decided: whether the outcome of the hit is known
+ * @recorded: whether the hit has an entry, if @decided
+ * @number: number of that entry
  */
 struct record_model {
 	struct uhook_ring *ring;
@@ -90,8 +89,8 @@ unsigned long record_counter(struct record_model *model);
 bool record_prepare(struct record_model *model, const struct uhook_recorder *recorder);
 
 /*
- * What a hit must have done, and whether that is all. @stack are the words at the
- * stack pointer, wherever they lie; @before and @after are stamps.
+ * The expected effects of a hit. @stack has the words at the stack pointer, wherever
+ * they are; @before and @after are time stamps.
  */
 struct record_hit {
 	u64 before;
@@ -118,7 +117,7 @@ void record_check(struct record_model *model, const struct uhook_recorder *recor
 void record_threads(unsigned long code, unsigned long ring, unsigned long calls, bool stack,
 		    int form);
 
-/* What is refused, and that nothing is written beyond the size. */
+/* Errors, and that nothing is written beyond the size. */
 void record_errors(int form);
 
 /* Nanoseconds of a hit, by a single thread. */

@@ -4,10 +4,11 @@
  *
  * Usage: relocate-ARCH [-s SEED] [-n RANDOM] [FILE...]
  *
- * Each instruction in the code of the files, and RANDOM made ones, goes through
- * uhook_relocate() with the slot near, at either edge of its reach, and beyond.
- * A copy that is made must do what the original does, as far as capstone sees,
- * and one must be made of nearly everything that capstone thinks can be moved.
+ * Each instruction in the code of the files, and RANDOM generated ones, is
+ * passed to uhook_relocate() with the slot near, at both edges of its reach,
+ * and beyond. A copy must have the same effect as the original, as far as
+ * capstone knows, and nearly every instruction that capstone considers movable
+ * must be copied.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ static struct {
 	unsigned long seen;
 	unsigned long accepted;
 	unsigned long immovable;	/* for a reason that capstone sees */
-	unsigned long far;		/* near, but what they address is not */
+	unsigned long far;		/* near, but out of reach of the data that they address */
 	unsigned long misread;
 	unsigned long unknown;		/* capstone sees no instruction */
 	unsigned long unknown_accepted;
@@ -136,7 +137,7 @@ static void check_slot(const u8 *bytes, size_t size, const cs_insn *insn, unsign
 		complain(wrong, bytes, insn, &copy);
 }
 
-/* A few slots at the edges of what can be reached, and some beyond. */
+/* A few slots at the edges of the reach, and some beyond. */
 static void check_slots(const u8 *bytes, size_t size, const cs_insn *insn)
 {
 	const unsigned long reach = relocate_arch.reach, step = relocate_arch.step;

@@ -2,10 +2,9 @@
 /*
  * Tests of the relocators of uhook, on the host
  *
- * The relocators are built into an ordinary program, one for each architecture
- * and each for the machine that runs the test.  What they make of real code and
- * of random bytes is compared with what capstone, which shares nothing with
- * them, reads there.
+ * The relocators are built into an ordinary program, one for each architecture,
+ * for the machine that runs the test. Their results for real code and for random
+ * bytes are compared with those of capstone, which shares no code with them.
  */
 #ifndef SELFTESTS_HOST_RELOCATE_H
 #define SELFTESTS_HOST_RELOCATE_H
@@ -25,10 +24,10 @@
 
 /**
  * struct relocate_case - an instruction that must or must not be moved
- * @name: what it is, or NULL behind the last
+ * @name: description of the instruction, or NULL at the end
  * @bytes: the instruction
- * @size: how long it is, in bytes
- * @ret: what uhook_relocate() must return for a slot near it
+ * @size: size of the instruction, in bytes
+ * @ret: expected result of uhook_relocate() for a slot near it
  */
 struct relocate_case {
 	const char *name;
@@ -38,34 +37,33 @@ struct relocate_case {
 };
 
 /**
- * struct relocate_arch - what relocate.c asks of an architecture
- * @name: what it is called in the output
- * @machine: the e_machine of its files
- * @arch: how to open capstone for it
- * @mode: likewise
- * @step: how far apart instructions begin at least, in bytes: where capstone
- *	sees none, the sweep goes on that much later
- * @reach: how far the jump of a slot goes about, in bytes; @reaches says it
- *	exactly
- * @share: how many of a hundred instructions that capstone sees no reason against
- *	the relocator must accept at least, in each file
- * @immovable: why an instruction cannot run elsewhere as a copy (a word such as
- *	"branch"), or NULL when capstone sees no reason.  What the relocator
- *	accepts must have none.
- * @reaches: whether the copy of @insn at @to can do its work and jump back: the
- *	jump's distance, and that of what the instruction addresses.  Near
- *	@insn this must be true.
- * @differs: what is wrong with a copy, or NULL.  Disassembles copy and jump and
- *	looks at the lengths, the mnemonic, the operands (equal, but for a
- *	displacement that must lead to the same address) and that the jump goes
- *	to the instruction behind the original.
- * @misread: whether capstone itself is known to be wrong about an instruction,
- *	each case with its reason; what it says is not compared then
- * @make: random bytes, at least INSN_MAX, that are likelier than pure chance to
- *	be instructions of the unusual kinds; @next gives 64 random bits
+ * struct relocate_arch - the part of relocate.c that depends on the architecture
+ * @name: name of the architecture in the output
+ * @machine: value of e_machine in its files
+ * @arch: architecture for capstone
+ * @mode: mode for capstone
+ * @step: minimum distance between instructions, in bytes: where capstone finds
+ *	none, decoding continues at this distance
+ * @reach: approximate reach of a slot's jump, in bytes; @reaches is exact
+ * @share: minimum percentage of the instructions considered movable by capstone
+ *	that the relocator must accept, in each file
+ * @immovable: returns why an instruction cannot run elsewhere as a copy (a word
+ *	such as "branch"), or NULL if capstone has no reason. Instructions that
+ *	the relocator accepts must have none.
+ * @reaches: checks whether the copy of @insn at @to can do its work and jump
+ *	back: the distance of the jump, and that of the data that the instruction
+ *	addresses. Near @insn this must be true.
+ * @differs: returns the error in a copy, or NULL. Disassembles copy and jump and
+ *	checks the lengths, the mnemonic, the operands (equal, except for a
+ *	displacement that must lead to the same address) and that the jump leads
+ *	to the instruction after the original.
+ * @misread: checks whether capstone is known to be wrong about an instruction,
+ *	each case with its reason; it is not compared then
+ * @make: makes random bytes, at least INSN_MAX, that are more likely than pure
+ *	chance to be instructions of the unusual kinds; @next gives 64 random bits
  *
- * @cases: what ordinary code and chance do not come to, or what capstone does
- *	not know; may be NULL
+ * @cases: instructions that do not occur in ordinary code or by chance, or that
+ *	capstone does not know; may be NULL
  *
  * Addresses are those of the program: @insn->address is that of the original.
  */
@@ -91,11 +89,11 @@ struct relocate_arch {
 extern const struct relocate_arch relocate_arch;
 
 /**
- * struct code - a piece of code of a file, as a rule one function
+ * struct code - a piece of code of a file, usually one function
  * @bytes: the code
- * @size: of the piece, in bytes
- * @readable: how many bytes there are from @bytes to the end of the section
- * @address: where it is linked to run, without CODE_BASE
+ * @size: size of the piece, in bytes
+ * @readable: number of bytes from @bytes to the end of the section
+ * @address: address at which it is linked to run, without CODE_BASE
  */
 struct code {
 	const u8 *bytes;

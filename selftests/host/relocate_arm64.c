@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the test of the relocators has to know of arm64
+ * The part of the relocators' test that depends on arm64
  *
- * capstone 4 knows ARMv8.0.  Newer instructions are none to it: what the
- * relocator makes of those is compared with mainline's uprobes, by
- * relocate_mainline_arm64, and binutils have a look, in relocate_arm64.awk.
+ * capstone 4 knows ARMv8.0, and no newer instructions: for those the relocator is compared
+ * with mainline's uprobes, by relocate_mainline_arm64, and with binutils, in
+ * relocate_arm64.awk.
  */
 #include <elf.h>
 #include <errno.h>
@@ -23,8 +23,8 @@ static uint32_t word_at(const uint8_t *bytes)
 }
 
 /*
- * Versions of capstone differ in which hints have names of their own. Uprobes step NOP,
- * BTI, and what signs a pointer or strips it.
+ * Versions of capstone differ in the hints to which they give names. Uprobes step NOP, BTI,
+ * and instructions that sign or strip a pointer.
  */
 static bool is_other_hint(uint32_t word)
 {
@@ -166,7 +166,7 @@ static bool misread(const uint8_t *bytes, const cs_insn *insn)
 	return word == 0xd50330ff || (word & 0xfffff3ff) == 0xd503323f;
 }
 
-/* The groups that pure chance hits too rarely, with what varies in them. */
+/* The groups that pure chance hits too rarely, with their variable bits. */
 static const struct {
 	uint32_t fixed;
 	uint32_t varies;
@@ -182,7 +182,7 @@ static const struct {
 	{ 0xd5032000, 0x00000fff },	/* hints */
 	{ 0xd5033000, 0x00000fff },	/* barriers */
 	{ 0xd50b7000, 0x00000fff },	/* cache maintenance */
-	{ 0xd53b0000, 0x0000ffff },	/* MRS of what programs may read */
+	{ 0xd53b0000, 0x0000ffff },	/* MRS of registers that programs may read */
 	{ 0xd6000000, 0x01fffc1f },	/* branches to registers */
 	{ 0xdac10000, 0x0000ffff },	/* pointer authentication */
 	{ 0x00000000, 0x0000ffff },	/* UDF */

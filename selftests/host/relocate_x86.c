@@ -8,7 +8,7 @@
 #include "relocate.h"
 #include "relocate_x86.h"
 
-/* What capstone 5 calls UD1. */
+/* The name of UD1 in capstone 5. */
 #if CS_API_MAJOR < 5
 #define X86_INS_UD1 X86_INS_UD2B
 #endif
@@ -166,7 +166,7 @@ static bool x86_misread(const u8 *bytes, const cs_insn *insn)
 {
 	bool small = false, repeat = false;
 
-	/* A rounding mode, which is in EVEX, is read from a byte behind it. */
+	/* The rounding mode in EVEX is decoded from a byte after it. */
 	if (insn->detail->x86.avx_rm != X86_AVX_RM_INVALID)
 		return true;
 

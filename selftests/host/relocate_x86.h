@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the tests of x86_64's relocator share
- */
+/* Declarations shared by the tests of x86_64's relocator */
 #ifndef SELFTESTS_HOST_RELOCATE_X86_H
 #define SELFTESTS_HOST_RELOCATE_X86_H
 

@@ -2,8 +2,8 @@
 /*
  * The part of a kernel that arch/x86/kernel/uprobes.c needs to be built into a program
  *
- * Headers that file includes are replaced by what is here: a task is the program itself,
- * and memory of the user is memory of the program.
+ * Replaces the headers that the file includes: the current task is the program itself,
+ * and user memory is the program's memory.
  */
 #ifndef SELFTESTS_HOST_UPROBE_KERNEL_X86_H
 #define SELFTESTS_HOST_UPROBE_KERNEL_X86_H
@@ -68,7 +68,7 @@ struct task_struct {
 
 /**
  * struct mm_struct - the mode of a program
- * @is_64bit: whether its code is that of 64 bits
+ * @is_64bit: whether it has 64-bit code
  */
 struct mm_struct {
 	bool is_64bit;

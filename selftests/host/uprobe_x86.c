@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What uprobes of x86 make of instructions, and what the processor does
+ * Compare x86's uprobes with the processor
  *
  * Usage: uprobe-x86 [-v]
  *
- * The file of the kernel that decides it, arch/x86/kernel/uprobes.c, is built into this
- * program. It is given all opcodes of one byte and of two, with prefixes of all kinds,
- * as programs of 64 bits and of 32 have them. What it emulates is emulated, what it steps
- * is stepped in another place, between its own fixups; and the processor runs the same
- * from the same state where it is. Both must come to the same registers, flags, memory
- * and signal. What is emulated must be by capstone what it is emulated as.
+ * The file of the kernel that handles instructions, arch/x86/kernel/uprobes.c, is built
+ * into this program. It is given all one-byte and two-byte opcodes, with prefixes of all
+ * kinds, as 64-bit and 32-bit programs have them. Instructions that it emulates are
+ * emulated; those that it steps are stepped in another place, between its own fixups; and
+ * the processor runs the same instruction in its original place from the same state. Both
+ * must result in the same registers, flags, memory and signal. Capstone must confirm the
+ * kind of an emulated instruction.
  *
- * The trap flag ends all runs behind one instruction. All that a program can address is
- * in the lowest 4 GiB. Refusing an instruction is always right, but for those of a list.
+ * The trap flag ends all runs after one instruction. All memory that a program can
+ * address is in the lowest 4 GiB. Refusing an instruction is always correct, except for
+ * those of a list.
  */
 #define _GNU_SOURCE
 #include <capstone/capstone.h>
@@ -97,7 +99,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	result->signal = result->signal < 0 ? 0 : signal;
 }
 
-/* Once, to learn what a frame looks like. */
+/* Once, to learn the layout of a frame. */
 static void learn(int signal, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -306,7 +308,7 @@ static const char *differs(void)
 	return NULL;
 }
 
-/* Is it, by capstone, what it is emulated as? */
+/* Does capstone confirm the kind as which it is emulated? */
 static bool is_emulable(const u8 *bytes)
 {
 	const bool long_mode = probed_mm.is_64bit;
@@ -339,11 +341,11 @@ static bool is_emulable(const u8 *bytes)
 }
 
 /**
- * struct sample - an instruction to be tried
+ * struct sample - an instruction to test
  * @bytes: the instruction, followed by no-ops
- * @prefixes: how many bytes come before the opcode
+ * @prefixes: number of bytes before the opcode
  * @opcode: the last byte of the opcode
- * @two: whether 0F comes before that
+ * @two: whether 0F precedes it
  * @modrm: the byte after the opcode
  */
 struct sample {
@@ -359,7 +361,10 @@ static bool has(const struct sample *s, u8 prefix)
 	return memchr(s->bytes, prefix, s->prefixes);
 }
 
-/* What two runs of would differ, or what would take the test's own state away. */
+/*
+ * Instructions with a different result in each run, or that would destroy the test's own
+ * state.
+ */
 static bool is_excluded(const struct sample *s)
 {
 	const bool is_register = s->modrm >= 0xc0;
@@ -431,7 +436,9 @@ static void try(const struct sample *s, size_t size, unsigned long seed)
 		complain("capstone reads something else", s->bytes, size);
 }
 
-/* The opcode with ModRM bytes of all kinds, if it may have one, and what comes behind. */
+/*
+ * The opcode with ModRM bytes of all kinds, if it may have one, and the bytes after it.
+ */
 static void try_opcode(const u8 *prefixes, size_t nr, bool two, u8 opcode)
 {
 	static const u8 mods[] = { 0x03, 0x05, 0xc1 };
@@ -528,7 +535,7 @@ static void check_refusal(const char *name, const char *bytes, size_t size, bool
 #define REFUSED_32(name, bytes)	check_refusal(name, bytes, sizeof(bytes) - 1, false, true)
 #define TAKEN_32(name, bytes)	check_refusal(name, bytes, sizeof(bytes) - 1, false, false)
 
-/* What this processor need not show: others differ, or have what it has not. */
+/* Instructions that may be refused, because processors differ or this one lacks them. */
 static void check_refusals(void)
 {
 	REFUSED("xchg of rax and r16", "\xd5\x10\x90");
