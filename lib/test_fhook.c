@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of fhook: the arguments of callbacks, and the selection and order
- * of callbacks.
+ * KUnit tests of fhook: arguments, selection and order of callbacks.
  *
  * Callbacks only record what they see, in a &struct fhook_probe; the test
  * checks the record after the hooked function has returned. Probes live as long
@@ -21,8 +20,7 @@ static struct fhook_probe *order[256];
 static unsigned int order_num;
 
 /**
- * fhook_probe_entry() - record the arguments of a call; the callback of all
- * probes
+ * fhook_probe_entry() - record a call; the callback of all probes
  * @ops: ops of the probe
  * @ip: recorded
  * @parent_ip: recorded
@@ -163,8 +161,7 @@ unsigned long fhook_test_slot(struct kunit *test, u32 (*func)(u32 value))
 	KUNIT_ASSERT_EQ(test, 1, probe->calls);
 
 	/*
-	 * The call in the slot returns to the address at which the function
-	 * continues.
+	 * The return address of the slot's call is the address that follows it.
 	 */
 	return probe->regs_ip - FHOOK_SLOT_SIZE;
 }
@@ -513,10 +510,7 @@ static void act_call_b(struct fhook_probe *probe, struct fhook_regs *fregs)
 	probe->value = fhook_target_b(1);
 }
 
-/*
- * Functions called by a callback are not hooked, and count as missed for all
- * their hooks.
- */
+/* Calls made by a callback are not hooked, and count as missed. */
 static void test_recursion(struct kunit *test)
 {
 	struct fhook_probe *outer = fhook_probe(test, "outer");

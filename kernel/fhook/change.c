@@ -475,8 +475,7 @@ void fhook_txn_hold(struct fhook_txn *txn)
 }
 
 /**
- * fhook_txn_commit_held() - make the planned changes, starting from the present sets
- * of the sites
+ * fhook_txn_commit_held() - make the planned changes to the present sets
  * @txn: the transaction; it has ended afterwards
  *
  * Needs no memory: each of its sites either has a set, or will have none, or had none

@@ -93,8 +93,7 @@ static int attach(struct fhook_hook *hook, struct fhook_table *table,
 }
 
 /**
- * fhook_module_coming() - hook the functions of a new module that match registered
- * filters
+ * fhook_module_coming() - hook the functions of a new module
  * @mod: the module, formed, before any of its code has run
  *
  * A hook that cannot be attached is left out of this module, and the log says why;

@@ -317,8 +317,7 @@ static bool is_owned(unsigned long addr)
 }
 
 /**
- * calltrace_has_kprobe() - check whether a kprobe, other than one by ftrace, is at an
- * address
+ * calltrace_has_kprobe() - check for a kprobe, other than one by ftrace
  * @addr: the address
  *
  * Return: true if there is.

@@ -75,8 +75,7 @@ enum rewrite_flow_kind {
 #define FLOW_NONE	0xff
 
 /**
- * struct rewrite_flow - the effect of an instruction on registers, as far as jumps
- * depend on it
+ * struct rewrite_flow - the effect of an instruction on registers
  * @address: address or distance
  * @written: bit mask of the registers that it writes
  * @kind: value of enum rewrite_flow_kind

@@ -75,12 +75,11 @@ static inline bool trace_in_range(u64 address)
 }
 
 /**
- * struct trace_site - a traced instruction, or in a full branch trace the last one of a
- * translated block
+ * struct trace_site - a traced instruction
  *	the last one of a translated block
  * @next: link to the next site with the same address and other bytes
  * @start: start address of the block
- * @ip: address of the instruction
+ * @ip: address of the instruction; in a full branch trace, the last one of its block
  * @size: size of the instruction in bytes
  * @branch: effect of the instruction
  */
