@@ -76,7 +76,6 @@ static inline bool trace_in_range(u64 address)
 
 /**
  * struct trace_site - a traced instruction
- *	the last one of a translated block
  * @next: link to the next site with the same address and other bytes
  * @start: start address of the block
  * @ip: address of the instruction; in a full branch trace, the last one of its block
