@@ -147,11 +147,11 @@ int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 
 
 	if (!attempt.addr)
 		return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, 0,
-				  "the stack of task %s (%d) cannot be unwound reliably, so it may be in a function of the patch, at the last of %u looks",
+				  "the stack of task %s (%d) cannot be unwound reliably, so it may be in a function of the patch, at the last of %u tries",
 				  attempt.comm, attempt.pid, TRIES);
 
 	return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, attempt.addr,
-			  "task %s (%d) is in %ps, at the last of %u looks",
+			  "task %s (%d) is in %ps, at the last of %u tries",
 			  attempt.comm, attempt.pid, (void *)attempt.addr,
 			  TRIES);
 }

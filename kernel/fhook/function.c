@@ -154,7 +154,7 @@ int fhook_redirect_find(struct fhook_redirect *redirect,
 		return err;
 	if (module && strchr(module, '-'))
 		return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL, 0,
-				  "no module is named '%s': it is '_' where its file may have '-'",
+				  "no module is named '%s': write '_' where its file has '-'",
 				  module);
 	if (module && !coming && !has_table(module) && !has_no_slots(module))
 		return 0;

@@ -199,7 +199,7 @@ static int check_replacement(const struct fhook_redirect *r,
 
 	return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL,
 			  r->table ? func_of(r) : 0,
-			  "what is to replace %s (%pS) is no function, or one that is freed after init",
+			  "the replacement of %s (%pS) is no function, or is freed after init",
 			  r->func, r->replacement);
 }
 
@@ -437,7 +437,7 @@ static int hold_modules(struct fhook_patch *patch, struct fhook_report *report)
 			continue;
 
 		return fhook_fail(report, FHOOK_ERR_REDIRECT, -ENOENT, 0,
-				  "the module with the replacement of '%s' is going",
+				  "the module with the replacement of '%s' is being removed",
 				  r->func);
 	}
 
@@ -469,7 +469,7 @@ static int check_patch(const struct fhook_patch *patch,
 	if (patch->flags & FHOOK_PATCH_CONSISTENT &&
 	    !IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
 		return fhook_fail(report, FHOOK_ERR_OPS, -EOPNOTSUPP, 0,
-				  "no stack can be unwound without doubt on this architecture, so that nobody can tell when no task is inside a function");
+				  "FHOOK_PATCH_CONSISTENT needs reliable stack traces, which this architecture does not have");
 	/* fhook_module_going() may have run already. */
 	if (patch->owner && patch->owner->state == MODULE_STATE_GOING)
 		return fhook_fail(report, FHOOK_ERR_OPS, -ENODEV, 0,
@@ -482,7 +482,7 @@ static int check_patch(const struct fhook_patch *patch,
 	list_for_each_entry(other, &fhook_patches, list) {
 		if (other == patch)
 			return fhook_fail(report, FHOOK_ERR_BUSY, -EBUSY, 0,
-					  "the patch is in force already");
+					  "the patch is enabled already");
 	}
 
 	return 0;
@@ -571,7 +571,7 @@ int fhook_redirect(struct fhook_patch *patch)
 	if (err)
 		report_patch(patch, &report);
 	else
-		pr_info("patch %s is in force\n", patch->name);
+		pr_info("patch %s is enabled\n", patch->name);
 
 	return err;
 }
@@ -596,7 +596,7 @@ static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
 	fhook_wait_until_left(ranges, patch->name);
 	kfree(ranges);
 	release_modules(patch);
-	pr_info("patch %s is out of force\n", patch->name);
+	pr_info("patch %s is disabled\n", patch->name);
 }
 
 /**
@@ -624,7 +624,7 @@ int fhook_restore(struct fhook_patch *patch)
 	mutex_lock(&fhook_mutex);
 	if (!is_in_force(patch)) {
 		err = fhook_fail(&report, FHOOK_ERR_NOT_REGISTERED, -EINVAL, 0,
-				 "the patch is not in force");
+				 "the patch is not enabled");
 	} else {
 		ranges = fhook_patch_ranges(patch, false, true, &report);
 		err = PTR_ERR_OR_ZERO(ranges) ?: change(patch, false, &report);

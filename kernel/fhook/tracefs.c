@@ -2,10 +2,10 @@
 /*
  * fhook: the directory fhook/ in tracefs.
  *
- *	available_functions	what can be hooked, one function a line
- *	enabled_functions	what is hooked, with what, and by whom
- *	redirects		which functions are replaced, by what and by whom
- *	stat			hits and misses, one hook a line
+ *	available_functions	functions that can be hooked, one per line
+ *	enabled_functions	hooked functions, with their trampolines and hooks
+ *	redirects		redirected functions, with replacements and owners
+ *	stat			hits and misses, one hook per line
  *	enabled			1; writing 0 detaches everything at once
  *
  * Each read walks under fhook_mutex, a table position at a time, so that a

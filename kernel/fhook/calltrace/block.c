@@ -177,7 +177,7 @@ static int make_blocks(struct calltrace_choice *choice,
 		if (!f->stub.block)
 			return fhook_fail(report, FHOOK_ERR_NO_ROOM, -ENOSPC,
 					  f->func,
-					  "the stubs are too many to be within reach of %ps",
+					  "there are too many stubs to place all within reach of %ps",
 					  (void *)f->func);
 	}
 

@@ -90,7 +90,7 @@ static int check_exits(const struct calltrace_choice *choice,
 		    calltrace_arch_exit_is(exit, false))
 			continue;
 		return fhook_fail(report, FHOOK_ERR_BYTES, -EFAULT, exit->addr,
-				  "%pS is not what it was when functions were chosen: choose again",
+				  "%pS has changed since functions were chosen: choose again",
 				  (void *)exit->addr);
 	}
 
