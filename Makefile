@@ -13,8 +13,8 @@ FLAVOUR ?= $(if $(filter arm64,$(ARCH)),arm64,x86)
 T ?=
 export BUILD ARCH JOBS KVM V
 
-.PHONY: help deps tree build tools demo shell test test-all bench lint series check \
-	baseline refresh clean
+.PHONY: help deps tree build tools demo shell test test-all bench bench-native lint series \
+	check baseline refresh clean
 .NOTPARALLEL:
 
 help:
@@ -26,6 +26,8 @@ help:
 	@echo "               mainline's own tests with the unpatched kernel; takes hours (T=, ARCH=)"
 	@echo "make tools     build the call trace tools for this machine, in $(BUILD)/host/fhook"
 	@echo "make bench     measure the cost of hooks and call traces, beside alternatives (ARCH=)"
+	@echo "make bench-native  only the times on this machine, an x86_64: hooks in programs, and"
+	@echo "               hooked returns of the kernel"
 	@echo "make lint      run the static checks"
 	@echo "make check     prove the series: same tree by both routes, every commit builds, lint;"
 	@echo "               takes hours on two cores the first time"
@@ -80,6 +82,12 @@ test-all:
 bench:
 	@scripts/deps bench
 	@scripts/bench
+
+bench-native:
+	@scripts/deps tests
+	@scripts/tree
+	@scripts/build x86-bench
+	@scripts/bench-native
 
 lint:
 	@scripts/deps lint
