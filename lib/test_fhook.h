@@ -163,7 +163,13 @@ unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size);
 struct bpf_prog;
+struct bpf_tramp_link;
+struct bpf_trampoline;
 void fhook_test_bpf_symbol(struct bpf_prog *prog, bool on);
+struct bpf_trampoline *fhook_test_bpf_attach(struct bpf_tramp_link *link,
+					     void *func);
+int fhook_test_bpf_detach(struct bpf_tramp_link *link,
+			  struct bpf_trampoline *tr);
 
 /* test_fhook_*.c: send an NMI to this CPU; not every machine can. */
 #if defined(CONFIG_X86_LOCAL_APIC) || defined(CONFIG_ARM64_PSEUDO_NMI)

@@ -3,6 +3,8 @@
  * KUnit tests of fhook on x86_64: consistent redirects, and tasks whose stack does not
  * show which function they are in.
  */
+#include <linux/bpf.h>
+#include <linux/err.h>
 #include <linux/fhook_redirect.h>
 #include <linux/filter.h>
 #include <linux/kernel.h>
@@ -207,6 +209,111 @@ static void test_beneath_bpf(struct kunit *test)
 static void test_beneath_bpf(struct kunit *test)
 {
 	kunit_skip(test, "needs CONFIG_BPF_JIT");
+}
+#endif
+
+#if defined(CONFIG_BPF_JIT) && defined(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)
+/**
+ * struct traced - a BPF program whose trampoline is around fhook_target_nest()
+ * @link: what attaches it
+ * @tr: the trampoline
+ */
+struct traced {
+	struct bpf_tramp_link	link;
+	struct bpf_trampoline	*tr;
+};
+
+static void traced_begin(struct kunit *test, struct traced *t,
+			 const struct bpf_insn *insns, unsigned int num,
+			 enum bpf_attach_type type)
+{
+	struct bpf_prog *prog;
+	int err;
+
+	memset(t, 0, sizeof(*t));
+	prog = bpf_prog_alloc(bpf_prog_size(num), 0);
+	KUNIT_ASSERT_NOT_NULL(test, prog);
+	prog->len = num;
+	memcpy(prog->insnsi, insns, num * sizeof(*insns));
+	prog->type = BPF_PROG_TYPE_TRACING;
+	prog->expected_attach_type = type;
+	prog->sleepable = true;
+	prog = bpf_prog_select_runtime(prog, &err);
+	KUNIT_ASSERT_EQ(test, 0, err);
+	if (!prog->jited) {
+		bpf_prog_free(prog);
+		kunit_skip(test, "BPF programs are interpreted here");
+	}
+
+	fhook_test_bpf_symbol(prog, true);
+	t->link.link.prog = prog;
+	t->tr = fhook_test_bpf_attach(&t->link, fhook_target_nest);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->tr));
+}
+
+static void traced_end(struct kunit *test, struct traced *t)
+{
+	struct bpf_prog *prog = t->link.link.prog;
+
+	KUNIT_EXPECT_EQ(test, 0, fhook_test_bpf_detach(&t->link, t->tr));
+	fhook_test_bpf_symbol(prog, false);
+	bpf_prog_free(prog);
+}
+
+static u32 hide_instead_of_b(u32 value)
+{
+	return value + 100;
+}
+
+static void stay_nowhere(void)
+{
+}
+
+/* The task sleeps in what the function calls, or in what the program calls. */
+static void try_traced(struct kunit *test, enum bpf_attach_type type,
+		       bool in_prog)
+{
+	const struct bpf_insn calls[] = {
+		BPF_EMIT_CALL(test_fhook_beneath),
+		BPF_MOV64_IMM(BPF_REG_0, 0),
+		BPF_EXIT_INSN(),
+	};
+	const unsigned int from = in_prog ? 0 : 1;
+	struct task_struct *task;
+	struct hidden nest, other;
+	struct traced t;
+
+	traced_begin(test, &t, calls + from, ARRAY_SIZE(calls) - from, type);
+	hidden_init(&nest);
+	hidden_init(&other);
+	other.redirect.func = "fhook_target_b";
+	other.redirect.replacement = hide_instead_of_b;
+
+	beneath_reliable = 0;
+	test_fhook_nested = in_prog ? stay_nowhere : test_fhook_beneath;
+	task = fhook_stay_begin(test, hide_fn, test);
+	KUNIT_EXPECT_GT(test, beneath_reliable, 0);
+	expect_hidden_refused(test, &nest, "is in fhook_target_nest");
+	expect_hidden_free(test, &other);
+	fhook_stay_end(task);
+	expect_hidden_free(test, &nest);
+	traced_end(test, &t);
+}
+
+/* Nor is a task in the way that sleeps beneath a trampoline of BPF. */
+static void test_beneath_bpf_trampoline(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC))
+		kunit_skip(test, "needs the ORC unwinder");
+
+	try_traced(test, BPF_TRACE_FEXIT, false);
+	try_traced(test, BPF_MODIFY_RETURN, false);
+	try_traced(test, BPF_MODIFY_RETURN, true);
+}
+#else
+static void test_beneath_bpf_trampoline(struct kunit *test)
+{
+	kunit_skip(test, "needs BPF programs that are compiled, and attached by ftrace");
 }
 #endif
 
@@ -496,6 +603,7 @@ static struct kunit_case fhook_inside_cases[] = {
 	KUNIT_CASE_SLOW(test_unreliable_stack),
 	KUNIT_CASE_SLOW(test_beneath_bpf),
 	KUNIT_CASE_SLOW(test_label_inside),
+	KUNIT_CASE_SLOW(test_beneath_bpf_trampoline),
 	KUNIT_CASE_SLOW(test_probed),
 	KUNIT_CASE_SLOW(test_probed_replacement),
 	KUNIT_CASE_SLOW(test_refused_at_once),

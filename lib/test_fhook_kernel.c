@@ -7,12 +7,15 @@
  * given registers. The symbols are in a namespace of their own.
  */
 #include <linux/bpf.h>
+#include <linux/bpf_verifier.h>
 #include <linux/cleanup.h>
+#include <linux/err.h>
 #include <linux/export.h>
 #include <linux/filter.h>
 #include <linux/kernel.h>
 #include <linux/memory.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
@@ -239,6 +242,63 @@ void fhook_test_bpf_symbol(struct bpf_prog *prog, bool on)
 		bpf_prog_kallsyms_del(prog);
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_symbol, FHOOK_KUNIT);
+#endif
+
+#if defined(CONFIG_BPF_JIT) && defined(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)
+/**
+ * fhook_test_bpf_attach() - put a trampoline of BPF around a function
+ * @link: the link of a program, whose expected_attach_type says what it is to do
+ * @func: the function, which takes a u32 and a pointer, and returns a u32
+ *
+ * As bpf(2) does, which needs the types that only BTF has.
+ *
+ * Return: the trampoline, or an ERR_PTR.
+ */
+struct bpf_trampoline *fhook_test_bpf_attach(struct bpf_tramp_link *link,
+					     void *func)
+{
+	struct bpf_attach_target_info target = {
+		.tgt_addr	= (unsigned long)func,
+		.fmodel		= {
+			.ret_size	= sizeof(u32),
+			.nr_args	= 2,
+			.arg_size	= { sizeof(u32), sizeof(void *) },
+		},
+	};
+	struct bpf_trampoline *tr;
+	int err;
+
+	tr = bpf_trampoline_get((unsigned long)func, &target);
+	if (!tr)
+		return ERR_PTR(-ENOMEM);
+
+	err = bpf_trampoline_link_prog(link, tr, NULL);
+	if (!err)
+		return tr;
+	bpf_trampoline_put(tr);
+
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_attach, FHOOK_KUNIT);
+
+/**
+ * fhook_test_bpf_detach() - take back what fhook_test_bpf_attach() did
+ * @link: the link, whose program may be freed when this returns
+ * @tr: the trampoline, which no task runs any more
+ *
+ * Return: 0 or an error.
+ */
+int fhook_test_bpf_detach(struct bpf_tramp_link *link,
+			  struct bpf_trampoline *tr)
+{
+	int err = bpf_trampoline_unlink_prog(link, tr, NULL);
+
+	bpf_trampoline_put(tr);
+	synchronize_rcu_tasks();
+
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_detach, FHOOK_KUNIT);
 #endif
 
 #ifdef CONFIG_X86_64
