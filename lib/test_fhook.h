@@ -170,6 +170,7 @@ struct bpf_trampoline *fhook_test_bpf_attach(struct bpf_tramp_link *link,
 					     void *func);
 int fhook_test_bpf_detach(struct bpf_tramp_link *link,
 			  struct bpf_trampoline *tr);
+int fhook_test_stub_balance(bool regs);
 
 /* test_fhook_*.c: send an NMI to this CPU; not every machine can. */
 #if defined(CONFIG_X86_LOCAL_APIC) || defined(CONFIG_ARM64_PSEUDO_NMI)

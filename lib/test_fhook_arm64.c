@@ -451,11 +451,19 @@ void fhook_test_nmi_off(void)
 }
 #endif
 
+/* Or each return from there on would be mispredicted. */
+static void test_return_balance(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, fhook_test_stub_balance(false));
+	KUNIT_EXPECT_EQ(test, 0, fhook_test_stub_balance(true));
+}
+
 static struct kunit_case fhook_arm64_cases[] = {
 	KUNIT_CASE(test_preserved),
 	KUNIT_CASE(test_regs),
 	KUNIT_CASE(test_regs_irqs),
 	KUNIT_CASE(test_change_regs),
+	KUNIT_CASE(test_return_balance),
 	KUNIT_CASE_SLOW(test_unwind_interrupts),
 	{}
 };

@@ -12,6 +12,7 @@
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/filter.h>
+#include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/memory.h>
 #include <linux/mutex.h>
@@ -23,6 +24,9 @@
 #ifdef CONFIG_X86_64
 #include <asm/insn.h>
 #include <asm/text-patching.h>
+#endif
+#ifdef CONFIG_ARM64
+#include <asm/insn.h>
 #endif
 
 #include "../kernel/fhook/arch.h"
@@ -338,4 +342,40 @@ unsigned int fhook_test_calls(unsigned long slot, const void *callback,
 	return calls;
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_calls, FHOOK_KUNIT);
+#endif
+
+#ifdef CONFIG_ARM64
+/**
+ * fhook_test_stub_balance() - what a hooked return does to the return stack
+ * @regs: the return of a function whose hooks get all registers
+ *
+ * A call of another function is followed by that function's return. A call within the
+ * stub is not, so it makes up for a return from the stub.
+ *
+ * Return: how many calls within the stub there are, less the returns from it.
+ */
+int fhook_test_stub_balance(bool regs)
+{
+	unsigned long start = (unsigned long)(regs ? fhook_regs_return : fhook_return);
+	unsigned long size, offset, addr, target;
+	int balance = 0;
+	u32 insn;
+
+	if (!kallsyms_lookup_size_offset(start, &size, &offset))
+		return -ENOENT;
+
+	for (addr = start; addr < start + size; addr += sizeof(insn)) {
+		insn = le32_to_cpup((__le32 *)addr);
+		if (aarch64_insn_is_ret(insn))
+			balance--;
+		if (!aarch64_insn_is_bl(insn))
+			continue;
+		target = addr + aarch64_get_branch_offset(insn);
+		if (target >= start && target < start + size)
+			balance++;
+	}
+
+	return balance;
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_stub_balance, FHOOK_KUNIT);
 #endif

@@ -14,9 +14,11 @@
 #include <linux/string.h>
 #include <asm/apic.h>
 #include <asm/debugreg.h>
+#include <asm/insn.h>
 #include <asm/nmi.h>
 #include <asm/processor-flags.h>
 #include <asm/ptrace-abi.h>
+#include <asm/text-patching.h>
 
 #include "test_fhook.h"
 
@@ -256,6 +258,7 @@ static struct {
 	unsigned int	in_trampoline;
 	unsigned int	in_callback;
 	unsigned int	in_return;
+	int		noted;		/* calls, less returns */
 	unsigned int	wrong;
 	unsigned long	wrong_ip;
 	char		wrong_frames[MAX_FRAMES + 1];
@@ -356,6 +359,22 @@ static void look_at_stack(struct pt_regs *regs)
 	}
 }
 
+/* What the processor's return stack has more of after an instruction. */
+static int noted_by(const u8 *insn)
+{
+	/* Prefixes of calls by thunks and of returns */
+	while (*insn == 0x2e || *insn == 0x66 || *insn == 0xf3 ||
+	       (*insn & 0xf0) == 0x40)
+		insn++;
+	if (*insn == CALL_INSN_OPCODE ||
+	    (*insn == 0xff && X86_MODRM_REG(insn[1]) == 2))
+		return 1;
+	if (*insn == RET_INSN_OPCODE || *insn == 0xc2)
+		return -1;
+
+	return 0;
+}
+
 static int step_notify(struct notifier_block *nb, unsigned long event,
 		       void *data)
 {
@@ -367,6 +386,7 @@ static int step_notify(struct notifier_block *nb, unsigned long event,
 		return NOTIFY_DONE;
 
 	*dr6 &= ~DR_STEP;
+	steps.noted += noted_by((const u8 *)args->regs->ip);
 	look_at_stack(args->regs);
 	if (++steps.steps == MAX_STEPS)
 		args->regs->flags &= ~X86_EFLAGS_TF;
@@ -402,7 +422,8 @@ static noinline u32 step_caller(struct kunit *test, u32 value)
 
 	local_irq_save(flags);
 	steps.test = test;
-	asm volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq"
+	/* The instruction that follows is not yet a step. */
+	asm volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq\n\tnop"
 		     : : "i" (X86_EFLAGS_TF) : "memory", "cc");
 	result = fhook_target_c(value);
 	asm volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq"
@@ -452,6 +473,8 @@ static void try_steps(struct kunit *test, unsigned int flags,
 	KUNIT_EXPECT_GT(test, steps.in_trampoline, 30);
 	KUNIT_EXPECT_GT(test, steps.in_callback, 2);
 	KUNIT_EXPECT_EQ(test, !!exit, steps.in_return > 8);
+	/* Or each return from there on would be mispredicted. */
+	KUNIT_EXPECT_EQ(test, 0, steps.noted);
 	KUNIT_EXPECT_EQ_MSG(test, 0, steps.wrong,
 			    "flags %#x: the first of %u steps: %s at %pS",
 			    flags, steps.steps, steps.wrong_frames,
