@@ -546,6 +546,49 @@ static void test_refused_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, kthread_stop(applier));
 }
 
+/* Is a hook registered before the last look of a redirect, which @looks counts? */
+static bool try_meanwhile(struct kunit *test, struct hidden *h,
+			  struct fhook_probe *looks, struct fhook_probe *other)
+{
+	struct task_struct *applier;
+	unsigned int seen, i;
+
+	WRITE_ONCE(looks->calls, 0);
+	applier = kthread_run(probed_redirect_fn, &h->patch, "fhook_tries");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(applier));
+	for (i = 0; i < 1000 && READ_ONCE(looks->calls) < 2; i++)
+		schedule_timeout_interruptible(1);
+	fhook_probe_register(other, "fhook_target_b");
+	seen = READ_ONCE(looks->calls);
+	fhook_probe_unregister(other);
+	KUNIT_EXPECT_EQ(test, -EBUSY, kthread_stop(applier));
+
+	return seen < looks->calls;
+}
+
+/* A redirect that waits lets others change hooks. */
+static void test_meanwhile(struct kunit *test)
+{
+	struct fhook_probe *looks = fhook_probe(test, "looks");
+	struct fhook_probe *other = fhook_probe(test, "other");
+	struct task_struct *task;
+	bool meanwhile = false;
+	struct hidden h;
+	int i;
+
+	hidden_init(&h);
+	test_fhook_nested = test_fhook_beneath;
+	task = fhook_stay_begin(test, hide_fn, test);
+	fhook_probe_register(looks, "stop_machine");
+	/* On a busy machine it may be over first. */
+	for (i = 0; i < 10 && !meanwhile; i++)
+		meanwhile = try_meanwhile(test, &h, looks, other);
+	KUNIT_EXPECT_TRUE(test, meanwhile);
+	fhook_probe_unregister(looks);
+	fhook_stay_end(task);
+	expect_hidden_free(test, &h);
+}
+
 static bool probed_restored;
 
 static int probed_restore_fn(void *patch)
@@ -607,6 +650,7 @@ static struct kunit_case fhook_inside_cases[] = {
 	KUNIT_CASE_SLOW(test_probed),
 	KUNIT_CASE_SLOW(test_probed_replacement),
 	KUNIT_CASE_SLOW(test_refused_at_once),
+	KUNIT_CASE_SLOW(test_meanwhile),
 	{}
 };
 

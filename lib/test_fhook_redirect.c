@@ -691,23 +691,23 @@ static void test_consistent_hooked(struct kunit *test)
 	try_consistent_hooked(test, FHOOK_FL_REGS, note_exit);
 }
 
-static int apply_fn(void *data)
+static unsigned int gated;
+
+/* Called before each look: trampolines of a consistent patch check the gate. */
+static void act_gated(struct fhook_probe *probe, struct fhook_regs *fregs)
 {
-	int err = fhook_redirect(data);
-
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-
-	return err;
+	gated += !fhook_test_jumps(probe->value, NULL) &&
+		 !fhook_test_jumps(probe->value, fhook_target_b) &&
+		 fhook_target_a(4) == FHOOK_A(4);
 }
 
 /* Until the switch, trampolines check the gate, and continue in the function. */
 static void test_consistent_gate(struct kunit *test)
 {
 	unsigned long slot = fhook_test_slot(test, fhook_target_a);
+	struct fhook_probe *probe = fhook_probe(test, "looks");
 	struct redirection *r = redirection(test, "gate");
-	struct task_struct *task, *applier;
-	unsigned int gated = 0;
+	struct task_struct *task;
 	u32 result = 0;
 
 	if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
@@ -717,17 +717,13 @@ static void test_consistent_gate(struct kunit *test)
 	add(r, "fhook_target_nest", other_nest);
 	r->patch.flags = FHOOK_PATCH_CONSISTENT;
 	task = fhook_stay_begin(test, stay_fn, &result);
-	applier = kthread_run(apply_fn, &r->patch, "fhook_tries");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(applier));
-	while (!READ_ONCE(r->report.error)) {
-		gated += !fhook_test_jumps(slot, NULL) &&
-			 !fhook_test_jumps(slot, fhook_target_b);
-		KUNIT_EXPECT_EQ(test, FHOOK_A(4), fhook_target_a(4));
-		/* Otherwise the last wait would never end. */
-		schedule_timeout_interruptible(1);
-	}
+	gated = 0;
+	probe->value = slot;
+	probe->act = act_gated;
+	fhook_probe_register(probe, "stop_machine");
+	KUNIT_EXPECT_EQ(test, -EBUSY, apply(r));
+	fhook_probe_unregister(probe);
 	KUNIT_EXPECT_GT(test, gated, 0);
-	KUNIT_EXPECT_EQ(test, -EBUSY, kthread_stop(applier));
 	KUNIT_EXPECT_TRUE(test, fhook_test_jumps(slot, NULL));
 	fhook_stay_end(task);
 }

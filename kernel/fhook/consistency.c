@@ -4,7 +4,8 @@
  *
  * All CPUs are stopped, and the stack of every task is unwound. If no task is inside,
  * a gate is written, a word that trampolines check, which switches all functions of a
- * patch at once. Otherwise the CPUs continue, and fhook tries again a little later.
+ * patch at once. Otherwise the functions are restored and fhook_mutex is released; fhook
+ * looks again a little later, and tries again when no task is inside.
  *
  * As for livepatch, a stack that cannot be unwound reliably prevents the switch: a
  * task can be inside a function without any word on its stack that shows it, because
@@ -25,11 +26,13 @@
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include <linux/stacktrace.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
 
 #include "consistency.h"
+#include "core.h"
 #include "function.h"
 #include "report.h"
 
@@ -120,14 +123,27 @@ static int stopped(void *data)
 	return 0;
 }
 
+static int fail(const struct attempt *attempt, struct fhook_report *report)
+{
+	if (!attempt->addr)
+		return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, 0,
+				  "the stack of task %s (%d) cannot be unwound reliably, so it may be in a function of the patch, at the last of %u tries",
+				  attempt->comm, attempt->pid, TRIES);
+
+	return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, attempt->addr,
+			  "task %s (%d) is in %ps, at the last of %u tries",
+			  attempt->comm, attempt->pid, (void *)attempt->addr,
+			  TRIES);
+}
+
 /**
- * fhook_switch_consistently() - write a gate when no task is in given functions
+ * fhook_switch_consistently() - write a gate if no task is in given functions
  * @ranges: the functions
  * @gate: the gate
  * @value: the value
  * @report: report of the error
  *
- * Return: 0, or -EBUSY if a task was inside at each try.
+ * Return: 0, or -EBUSY if a task is inside; fhook_look_again() then waits.
  */
 int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 value,
 			      struct fhook_report *report)
@@ -137,23 +153,52 @@ int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 
 		.gate	= gate,
 		.value	= value,
 	};
-	int i;
 
-	for (i = 0; i < TRIES; i++) {
-		if (!stop_machine(stopped, &attempt, NULL))
-			return 0;
+	lockdep_assert_held(&fhook_mutex);
+	if (stop_machine(stopped, &attempt, NULL))
+		return fail(&attempt, report);
+
+	return 0;
+}
+
+static bool nobody_left(struct fhook_looks *looks, struct fhook_report *report)
+{
+	struct attempt attempt = { .ranges = looks->ranges };
+
+	/* The try was a look, too. */
+	while (++looks->num < TRIES) {
 		msleep(WAIT_MS);
+		if (!stop_machine(stopped, &attempt, NULL))
+			return true;
+		fail(&attempt, report);
 	}
 
-	if (!attempt.addr)
-		return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, 0,
-				  "the stack of task %s (%d) cannot be unwound reliably, so it may be in a function of the patch, at the last of %u tries",
-				  attempt.comm, attempt.pid, TRIES);
+	return false;
+}
 
-	return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, attempt.addr,
-			  "task %s (%d) is in %ps, at the last of %u tries",
-			  attempt.comm, attempt.pid, (void *)attempt.addr,
-			  TRIES);
+/**
+ * fhook_look_again() - wait until a consistent switch can be tried again
+ * @looks: looks since the first try, with the functions, which are freed
+ * @err: error of the last try
+ * @report: report of that error; afterwards it names the task that was inside at the
+ *	last look
+ *
+ * Needs no lock, because the functions are as they were before the try. If a module with
+ * one of them is unloaded meanwhile, the next try notices.
+ *
+ * Return: true if the switch is to be tried again.
+ */
+bool fhook_look_again(struct fhook_looks *looks, int err,
+		      struct fhook_report *report)
+{
+	bool again = err == -EBUSY && report->error == FHOOK_ERR_TASK &&
+		     nobody_left(looks, report);
+
+	lockdep_assert_not_held(&fhook_mutex);
+	kfree(looks->ranges);
+	looks->ranges = NULL;
+
+	return again;
 }
 
 /**

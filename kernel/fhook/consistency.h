@@ -11,9 +11,21 @@
 
 #include "function.h"
 
+/**
+ * struct fhook_looks - looks for a task in the way of a consistent switch
+ * @ranges: functions of the last try that no task may be in; NULL if there was none
+ * @num: number of looks so far that found a task inside
+ */
+struct fhook_looks {
+	struct fhook_ranges	*ranges;
+	unsigned int		num;
+};
+
 #ifdef CONFIG_HAVE_RELIABLE_STACKTRACE
 int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 value,
 			      struct fhook_report *report);
+bool fhook_look_again(struct fhook_looks *looks, int err,
+		      struct fhook_report *report);
 void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name);
 #else
 static inline int
@@ -21,6 +33,12 @@ fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 valu
 			  struct fhook_report *report)
 {
 	return -EOPNOTSUPP;
+}
+
+static inline bool fhook_look_again(struct fhook_looks *looks, int err,
+				    struct fhook_report *report)
+{
+	return false;
 }
 
 static inline void

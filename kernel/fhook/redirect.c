@@ -368,7 +368,9 @@ static int switch_planned(struct consistent *c, const struct fhook_ranges *range
 	return err;
 }
 
+/* If a task is inside, the caller waits without the lock, and tries again. */
 static int change_consistently(struct fhook_patch *patch, bool redirect,
+			       struct fhook_looks *looks,
 			       struct fhook_report *report)
 {
 	struct fhook_ranges *ranges;
@@ -380,6 +382,7 @@ static int change_consistently(struct fhook_patch *patch, bool redirect,
 	if (IS_ERR(ranges))
 		return PTR_ERR(ranges);
 
+	looks->ranges = ranges;
 	gate = fhook_gate_alloc(!redirect);
 	err = gate ? plan_consistent(&c, patch, redirect, gate, report) :
 		     fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
@@ -387,16 +390,15 @@ static int change_consistently(struct fhook_patch *patch, bool redirect,
 	if (!err)
 		err = switch_planned(&c, ranges, gate, redirect, report);
 	fhook_gate_put(gate);
-	kfree(ranges);
 
 	return err;
 }
 
 static int change(struct fhook_patch *patch, bool redirect,
-		  struct fhook_report *report)
+		  struct fhook_looks *looks, struct fhook_report *report)
 {
-	if (patch->flags & FHOOK_PATCH_CONSISTENT && !fhook_switched_off)
-		return change_consistently(patch, redirect, report);
+	if (looks && patch->flags & FHOOK_PATCH_CONSISTENT && !fhook_switched_off)
+		return change_consistently(patch, redirect, looks, report);
 
 	return change_all(patch, redirect, report);
 }
@@ -488,7 +490,8 @@ static int check_patch(const struct fhook_patch *patch,
 	return 0;
 }
 
-static int put_in_force(struct fhook_patch *patch, struct fhook_report *report)
+static int put_in_force(struct fhook_patch *patch, struct fhook_looks *looks,
+			struct fhook_report *report)
 {
 	struct fhook_redirect *r;
 	int err;
@@ -509,7 +512,7 @@ static int put_in_force(struct fhook_patch *patch, struct fhook_report *report)
 	if (!err)
 		err = fhook_replacers_add(patch, report);
 	if (!err)
-		err = change(patch, true, report);
+		err = change(patch, true, looks, report);
 	if (err) {
 		release_modules(patch);
 		return err;
@@ -545,8 +548,8 @@ static void report_patch(const struct fhook_patch *patch,
  * All or nothing: on error no function is redirected, and &fhook_patch.report or the log
  * says what failed and where. Without %FHOOK_PATCH_CONSISTENT, functions are redirected one
  * after the other, and a task inside one of them continues there. May sleep; with that
- * flag, fhook checks up to 20 times, 25 ms apart, that no task is inside, with fhook_mutex
- * held, and waits for no grace period if that fails.
+ * flag, fhook checks up to 20 times, 25 ms apart, that no task is inside, and waits for no
+ * grace period if that fails. Between the checks, other hooks can be changed.
  *
  * On an architecture without reliable stack traces, such as arm64, modules with
  * replacements stay loaded forever once this has returned 0. As with klp_enable_patch(),
@@ -560,14 +563,16 @@ static void report_patch(const struct fhook_patch *patch,
  */
 int fhook_redirect(struct fhook_patch *patch)
 {
+	struct fhook_looks looks = {};
 	struct fhook_report report;
 	int err;
 
-	mutex_lock(&fhook_mutex);
-	err = check_patch(patch, &report);
-	if (!err)
-		err = put_in_force(patch, &report);
-	mutex_unlock(&fhook_mutex);
+	do {
+		mutex_lock(&fhook_mutex);
+		err = check_patch(patch, &report) ?:
+		      put_in_force(patch, &looks, &report);
+		mutex_unlock(&fhook_mutex);
+	} while (fhook_look_again(&looks, err, &report));
 	if (err)
 		report_patch(patch, &report);
 	else
@@ -587,6 +592,30 @@ static bool is_in_force(const struct fhook_patch *patch)
 	}
 
 	return false;
+}
+
+/* Without @looks, one function after the other. On error the patch stays enabled. */
+static int take_back(struct fhook_patch *patch, struct fhook_ranges **ranges,
+		     struct fhook_looks *looks, struct fhook_report *report)
+{
+	int err;
+
+	lockdep_assert_held(&fhook_mutex);
+	if (!is_in_force(patch))
+		return fhook_fail(report, FHOOK_ERR_NOT_REGISTERED, -EINVAL, 0,
+				  "the patch is not enabled");
+
+	*ranges = fhook_patch_ranges(patch, false, true, report);
+	if (IS_ERR(*ranges))
+		return PTR_ERR(*ranges);
+
+	err = change(patch, false, looks, report);
+	if (err)
+		kfree(*ranges);
+	else
+		list_del(&patch->list);
+
+	return err;
 }
 
 /* No task is on the way to a replacement any more: wait until none is inside. */
@@ -617,29 +646,20 @@ static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
  */
 int fhook_restore(struct fhook_patch *patch)
 {
-	struct fhook_ranges *ranges = NULL;
+	struct fhook_looks looks = {};
+	struct fhook_ranges *ranges;
 	struct fhook_report report;
 	int err;
 
-	mutex_lock(&fhook_mutex);
-	if (!is_in_force(patch)) {
-		err = fhook_fail(&report, FHOOK_ERR_NOT_REGISTERED, -EINVAL, 0,
-				 "the patch is not enabled");
-	} else {
-		ranges = fhook_patch_ranges(patch, false, true, &report);
-		err = PTR_ERR_OR_ZERO(ranges) ?: change(patch, false, &report);
-	}
-	if (!err)
-		list_del(&patch->list);
-	mutex_unlock(&fhook_mutex);
-
-	if (!err) {
-		leave(patch, ranges);
-	} else {
+	do {
+		mutex_lock(&fhook_mutex);
+		err = take_back(patch, &ranges, &looks, &report);
+		mutex_unlock(&fhook_mutex);
+	} while (fhook_look_again(&looks, err, &report));
+	if (err)
 		report_patch(patch, &report);
-		if (!IS_ERR(ranges))
-			kfree(ranges);
-	}
+	else
+		leave(patch, ranges);
 
 	return err;
 }
@@ -753,26 +773,6 @@ static struct fhook_patch *patch_owned_by(const struct module *mod)
 	return NULL;
 }
 
-/* Under fhook_mutex; if there is no memory, the patch stays enabled. */
-static int restore_going(struct fhook_patch *patch, struct fhook_ranges **ranges,
-			 struct fhook_report *report)
-{
-	int err;
-
-	lockdep_assert_held(&fhook_mutex);
-	*ranges = fhook_patch_ranges(patch, false, true, report);
-	if (IS_ERR(*ranges))
-		return PTR_ERR(*ranges);
-
-	err = change_all(patch, false, report);
-	if (err)
-		kfree(*ranges);
-	else
-		list_del(&patch->list);
-
-	return err;
-}
-
 /**
  * fhook_patches_of_going() - restore the enabled patches of a module that is being unloaded
  * @mod: the module
@@ -790,7 +790,7 @@ void fhook_patches_of_going(struct module *mod)
 	for (;;) {
 		mutex_lock(&fhook_mutex);
 		patch = patch_owned_by(mod);
-		err = patch ? restore_going(patch, &ranges, &report) : 0;
+		err = patch ? take_back(patch, &ranges, NULL, &report) : 0;
 		mutex_unlock(&fhook_mutex);
 		if (!patch)
 			return;
