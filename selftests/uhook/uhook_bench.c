@@ -7,9 +7,14 @@
  *	uhook_bench calls NAME		as many calls, to look at something else
  *	uhook_bench writable NAME	nanoseconds, after the program has made its text
  *					writable: breakpoints stay breakpoints then
+ *	uhook_bench first NAME		nanoseconds of the first ten calls, in which a
+ *					hook may get its jump
+ *	uhook_bench after NAME COMMAND	nanoseconds of a call after others, and after a
+ *					command, the least of five rounds
  *
  * Where guest time is instructions (-icount shift=0) these are instructions.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -18,6 +23,7 @@
 
 #define ROUNDS	5
 #define CALLS	1000
+#define FIRST	10
 
 #if defined(__x86_64__)
 UHOOK_FUNCTION(bench_push);
@@ -112,6 +118,37 @@ static double cost(long (*call)(long arg))
 	return least;
 }
 
+static double cost_of_first(long (*call)(long arg))
+{
+	double begin = now();
+	int i;
+
+	for (i = 0; i < FIRST; i++)
+		call(i);
+
+	return now() - begin;
+}
+
+static double cost_after(long (*call)(long arg), const char *command)
+{
+	double least = 0;
+	int round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		double begin, took;
+
+		run(call);
+		check(!system(command), "the command fails");
+		begin = now();
+		call(round);
+		took = now() - begin;
+		if (!round || took < least)
+			least = took;
+	}
+
+	return least;
+}
+
 static void make_writable(const void *addr)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -129,8 +166,17 @@ int main(int argc, char **argv)
 			say_offset(functions[i].name, functions[i].call);
 			continue;
 		}
+		if (argc == 4 && !strcmp(argv[1], "after") &&
+		    !strcmp(argv[2], functions[i].name)) {
+			printf("%.0f\n", cost_after(functions[i].call, argv[3]));
+			return 0;
+		}
 		if (strcmp(argv[argc - 1], functions[i].name))
 			continue;
+		if (!strcmp(argv[1], "first")) {
+			printf("%.0f\n", cost_of_first(functions[i].call));
+			return 0;
+		}
 		if (!strcmp(argv[1], "calls")) {
 			run(functions[i].call);
 			return 0;
