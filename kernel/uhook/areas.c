@@ -21,7 +21,8 @@
  * the last of them.
  *
  * Areas are found by address without a lock: an array of them only grows, and goes when
- * nobody runs in the address space.
+ * nobody runs in the address space. So are the slots in them, whose tables are made with
+ * the pages.
  *
  * IPCOM000199322's memory of the process that holds "original, jump", and the
  * page of US9336001; mainline's counterpart is the xol area of uprobes.
@@ -29,9 +30,8 @@
 #include <linux/align.h>
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/sched.h>
-#include <linux/security.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -62,6 +62,69 @@ struct uhook_area *uhook_area_at(const struct uhook_mm *um, unsigned long addr)
 	return NULL;
 }
 
+static unsigned int number_at(const struct uhook_area *area, unsigned long addr)
+{
+	return (addr - area->vaddr) / uhook_slot_size(area->kind);
+}
+
+/**
+ * uhook_slot_at - what is known of the code at an address
+ * @area: the area that the address is in
+ * @addr: the address
+ *
+ * Context: any, NMI too, while somebody uses the address space.
+ * Return: it, or NULL if there is nothing yet in the page.
+ */
+const struct uhook_slot *uhook_slot_at(const struct uhook_area *area, unsigned long addr)
+{
+	unsigned long i = array_index_nospec((addr - area->vaddr) >> PAGE_SHIFT,
+					     ARRAY_SIZE(area->slots));
+	const struct uhook_slot *slots;
+
+	/* Pairs with uhook_make_page(). */
+	slots = smp_load_acquire(&area->slots[i]);
+
+	return slots ? &slots[offset_in_page(addr) / uhook_slot_size(area->kind)] : NULL;
+}
+
+/**
+ * uhook_body_at - what is known of a body
+ * @um: of the address space
+ * @addr: the body's address
+ * @slot: receives its place and instruction
+ *
+ * Context: any, while somebody uses the address space; &uhook_body.set changes with
+ * &uhook_mm.counts held, and is freed after a grace period of RCU.
+ * Return: it.
+ */
+struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,
+				 const struct uhook_slot **slot)
+{
+	struct uhook_area *area = uhook_area_at(um, addr);
+	unsigned int nr = number_at(area, addr);
+
+	*slot = uhook_slot_nr(area, nr);
+
+	return uhook_body_nr(area, nr);
+}
+
+/**
+ * uhook_site_of - the site that a slot or body belongs to
+ * @um: of the address space
+ * @addr: its address, or any in it
+ *
+ * Context: any, NMI too, while somebody uses the address space.
+ * Return: the site's address, or 0 if there is no slot or body.
+ */
+unsigned long uhook_site_of(const struct uhook_mm *um, unsigned long addr)
+{
+	const struct uhook_area *area = uhook_area_at(um, addr);
+	const struct uhook_slot *slot = area ? uhook_slot_at(area, addr) : NULL;
+
+	/* Pairs with enter_slot(). */
+	return slot ? smp_load_acquire(&slot->site) : 0;
+}
+
 static vm_fault_t code_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
 			     struct vm_fault *vmf)
 {
@@ -89,56 +152,6 @@ static const struct vm_special_mapping code_mapping = {
 	.name	= "[uhook]",
 	.fault	= code_fault,
 };
-
-static unsigned long gap_between(enum uhook_area_kind kind, unsigned long low,
-				 unsigned long high, unsigned long flags)
-{
-	struct vm_unmapped_area_info info = {
-		.flags		= flags,
-		.length		= area_size(kind),
-		.low_limit	= PAGE_ALIGN(low),
-		.high_limit	= high & PAGE_MASK,
-		/* For the lanes: uhook_count_code(). */
-		.align_mask	= uhook_has_bodies(kind) ? UHOOK_LANES_SIZE - 1 : 0,
-	};
-
-	if (info.low_limit >= info.high_limit || info.high_limit - info.low_limit < info.length)
-		return -ENOMEM;
-
-	return vm_unmapped_area(&info);
-}
-
-static bool is_near(const struct uhook_wanted *w, unsigned long addr)
-{
-	return !IS_ERR_VALUE(addr) && !uhook_try_slot(w, addr);
-}
-
-/*
- * The nearest gap below the site, where nothing grows: heaps and the segments
- * of an object that is being loaded come above. Only when there is none, above: the
- * heap as well, if it is there, and before it if it leaves no room in reach.
- */
-static unsigned long find_gap(struct mm_struct *mm, enum uhook_area_kind kind,
-			      const struct uhook_wanted *w)
-{
-	unsigned long lowest = max(PAGE_SIZE, mmap_min_addr);
-	unsigned long low, high, gap;
-
-	low = w->site > UHOOK_REACH + lowest ? w->site - UHOOK_REACH : lowest;
-	gap = gap_between(kind, low, w->site, VM_UNMAPPED_AREA_TOPDOWN);
-	if (is_near(w, gap))
-		return gap;
-
-	high = min(w->site + UHOOK_REACH, mm->task_size);
-	if (w->site < uhook_stack_floor(mm))
-		high = min(high, uhook_stack_floor(mm));
-	low = mm->brk > w->site && mm->brk < high ? mm->brk + SZ_64M : w->site;
-	gap = gap_between(kind, low, high, 0);
-	if (!is_near(w, gap))
-		gap = gap_between(kind, w->site, min(high, mm->start_brk), 0);
-
-	return is_near(w, gap) ? gap : -ERANGE;
-}
 
 static int install_code(struct mm_struct *mm, const struct uhook_area *area)
 {
@@ -175,15 +188,22 @@ static int install_mappings(struct mm_struct *mm, const struct uhook_area *area)
 }
 
 /* With the mmap lock held for writing. */
-static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct uhook_wanted *w)
+static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct uhook_near *near)
 {
+	const struct uhook_gap gap = {
+		.near		= near->site,
+		.size		= area_size(area->kind),
+		/* For the lanes: uhook_count_code(). */
+		.align_mask	= uhook_has_bodies(area->kind) ? UHOOK_LANES_SIZE - 1 : 0,
+		.fits		= near->fits,
+		.data		= near->data,
+	};
 	struct mm_struct *mm = current->mm;
 	int ret;
 
-	area->vaddr = mm->map_count + 1 < sysctl_max_map_count ? find_gap(mm, area->kind, w) :
-								 -ERANGE;
-	if (IS_ERR_VALUE(area->vaddr))
-		return area->vaddr;
+	area->vaddr = mm->map_count + 1 < sysctl_max_map_count ? uhook_find_gap(mm, &gap) : 0;
+	if (!area->vaddr)
+		return -ERANGE;
 
 	ret = uhook_has_bodies(area->kind) ? uhook_add_data(um, um->nr_areas, GFP_UHOOK) : 0;
 	ret = ret ?: install_mappings(mm, area);
@@ -204,13 +224,13 @@ static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct u
  * uhook_add_area - one more area for a process
  * @um: current's
  * @kind: what shall be in it
- * @w: what it shall be within reach of
+ * @near: the instruction that it is for
  *
  * Context: task, with @um->lock and the mmap lock for writing held.
  * Return: the area; or an error, as uhook_take_slot().
  */
 struct uhook_area *uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
-				  const struct uhook_wanted *w)
+				  const struct uhook_near *near)
 {
 	struct uhook_area *area;
 	int ret;
@@ -225,7 +245,7 @@ struct uhook_area *uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind
 	refcount_set(&area->ref, 1);
 	area->kind = kind;
 	mutex_init(&area->lock);
-	ret = map_area(um, area, w);
+	ret = map_area(um, area, near);
 	if (ret) {
 		kfree(area);
 		return ERR_PTR(ret);
@@ -297,32 +317,6 @@ int uhook_make_page(struct uhook_area *area, unsigned int i)
 	smp_store_release(&area->pages[i], page);
 
 	return 0;
-}
-
-/**
- * uhook_keep_in_children - will a child have mappings, too?
- * @mm: of the parent, with its mmap lock held for writing
- * @start: where they begin
- * @size: how long they are, in bytes
- * @keep: whether it will
- *
- * The program may have asked for something else, with madvise().
- */
-void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size,
-			    bool keep)
-{
-	VMA_ITERATOR(vmi, mm, start);
-	struct vm_area_struct *vma;
-
-	mmap_assert_write_locked(mm);
-	for_each_vma_range(vmi, vma, start + size) {
-		if (!(vma->vm_flags & VM_DONTCOPY) == keep)
-			continue;
-		if (keep)
-			vm_flags_clear(vma, VM_DONTCOPY);
-		else
-			vm_flags_set(vma, VM_DONTCOPY);
-	}
 }
 
 /* One more process has an area of bodies. */

@@ -17,7 +17,6 @@
  */
 #include <linux/err.h>
 #include <linux/mm.h>
-#include <linux/rhashtable.h>
 #include <linux/rseq.h>
 #include <linux/sched.h>
 #include <asm/uhook.h>
@@ -39,6 +38,9 @@ static bool hit_consumer(struct uprobe_consumer *uc, void *regs)
 	return false;
 }
 
+/* Exceptions that went on in bodies which do not count. */
+static DEFINE_PER_CPU(unsigned long, uncounted);
+
 /*
  * Where a task goes on that comes from a breakpoint, and count it: the body counts
  * for its hooks, too. 0 if the task cannot do what they want.
@@ -56,7 +58,7 @@ static unsigned long enter(const struct uhook_mm *um, unsigned long addr)
 	for (i = 0; addr && i < set->nr; i++)
 		uhook_count_user(set->counters[i], true);
 	if (addr && !set->counts)
-		uhook_count_uncounted();
+		this_cpu_inc(uncounted);
 	if (addr && set->breaks)
 		addr += UPROBE_SWBP_INSN_SIZE;
 	rcu_read_unlock();
@@ -260,24 +262,6 @@ bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
 }
 
 /**
- * uhook_breakpoint_site - whose breakpoint was hit?
- * @vaddr: where it is, in current's address space
- *
- * Context: task.
- * Return: the site, if it is the breakpoint of a body, or @vaddr.
- */
-unsigned long uhook_breakpoint_site(unsigned long vaddr)
-{
-	struct uhook_mm *um = uhook_mm_of(current->mm);
-	unsigned long site;
-
-	if (likely(!um || !READ_ONCE(um->breaks)))
-		return vaddr;
-
-	return uhook_translate(um, vaddr, &site) == UHOOK_BEFORE ? site : vaddr;
-}
-
-/**
  * uhook_hooks_change - who is interested in a place changes, or a breakpoint does
  * @mm: where
  * @vaddr: the place
@@ -297,4 +281,28 @@ int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
 	uhook_forget_body(um, vaddr);
 
 	return uhook_has_jumps(um) ? uhook_demote_around(mm, um, vaddr) : 0;
+}
+
+/**
+ * uhook_hits_jumped - how many hits there were that no exception told of
+ *
+ * A task that the kernel has sent to a body may not have counted yet. Those that only
+ * go by way of a stub are not known.
+ *
+ * Context: task; sleeps.
+ * Return: the number, of all processes.
+ */
+u64 uhook_hits_jumped(void)
+{
+	s64 jumped;
+	int cpu;
+
+	uhook_hold_counts();
+	jumped = uhook_bodies_run();
+	uhook_release_counts();
+	jumped -= uhook_hits_of(UHOOK_USER);
+	for_each_possible_cpu(cpu)
+		jumped += READ_ONCE(per_cpu(uncounted, cpu));
+
+	return max(jumped, 0);
 }

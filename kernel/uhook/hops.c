@@ -29,7 +29,6 @@
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/security.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
@@ -40,9 +39,6 @@
 
 /* Pages with hops of a process. */
 #define MAX_HOP_PAGES	4096
-
-/* How much is left free above the heap. */
-#define HEAP_ROOM	SZ_64M
 
 /**
  * struct hop_page - what is known of a page
@@ -100,44 +96,6 @@ static const struct vm_special_mapping hop_mapping = {
 	.name	= "[uhook]",
 	.fault	= hop_fault,
 };
-
-/**
- * uhook_stack_floor - where the room of the stack ends
- * @mm: current's
- *
- * Return: the lowest address that the stack may come to.
- */
-unsigned long uhook_stack_floor(const struct mm_struct *mm)
-{
-	unsigned long room = clamp(rlimit(RLIMIT_STACK), SZ_128M, SZ_1G);
-
-	return mm->start_stack - min(mm->start_stack, room + stack_guard_gap);
-}
-
-/**
- * uhook_is_free - is there nothing at an address, and nothing that will grow?
- * @mm: current's; its mmap lock is held
- * @start: the address
- * @size: how many bytes are meant
- *
- * Return: whether that is so, and the address one of programs.
- */
-bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size)
-{
-	unsigned long end = start + size;
-	struct vm_area_struct *next;
-
-	if (start < max(PAGE_SIZE, mmap_min_addr) || end > mm->task_size)
-		return false;
-	if (end > uhook_stack_floor(mm) && start < mm->start_stack)
-		return false;
-	if (end > mm->start_brk && start < mm->brk + HEAP_ROOM)
-		return false;
-
-	next = find_vma(mm, start);
-
-	return !next || vm_start_gap(next) >= end;
-}
 
 /* What the limit of the address space (RLIMIT_AS) still has to allow with the mapping. */
 #define ROOM_LEFT	SZ_4M
@@ -289,11 +247,11 @@ static unsigned long hop_of_site(const struct uhook_mm *um, const struct hop_pag
 				 const struct hop_want *want)
 {
 	unsigned long page = want->first & PAGE_MASK, at = offset_in_page(want->first);
-	unsigned long site = 0, other;
+	unsigned long site = uhook_site_of(um, want->body), body;
 
-	uhook_translate(um, want->body, &site);
 	for_each_set_bit_from(at, hp->starts, offset_in_page(want->last) + 1) {
-		if (uhook_translate(um, page + at, &other) == UHOOK_BEFORE && other == site)
+		body = arch_uhook_jump_target(page + at, page_address(hp->page) + at);
+		if (site && uhook_site_of(um, body) == site)
 			return page + at;
 	}
 

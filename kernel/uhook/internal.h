@@ -15,6 +15,7 @@
 
 #include <linux/atomic.h>
 #include <linux/cache.h>
+#include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/mm_types.h>
@@ -78,7 +79,6 @@ struct uhook_block {
 #define GFP_UHOOK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 struct mm_struct;
-struct seq_file;
 struct uhook_area;
 struct uhook_stubs;
 struct vm_area_struct;
@@ -503,24 +503,76 @@ enum uhook_place {
 	UHOOK_BEHIND,
 };
 
-/* sites.c */
-struct uhook_mm *uhook_mm_of(const struct mm_struct *mm);
-void uhook_put_mm(struct uhook_mm *um);
-void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const char *comm);
+/**
+ * typedef uhook_fits_fn - can what is wanted be in a range that is free?
+ * @addr: where the range begins
+ * @data: that of &struct uhook_gap
+ *
+ * Return: whether it can.
+ */
+typedef bool uhook_fits_fn(unsigned long addr, const void *data);
 
+/**
+ * struct uhook_gap - an unmapped range that is looked for
+ * @near: the address that it is to be within reach of
+ * @size: how long it is to be, in bytes
+ * @align_mask: the bits of its address that have to be 0
+ * @fits: says whether one will do
+ * @data: passed to @fits
+ */
+struct uhook_gap {
+	unsigned long		near;
+	unsigned long		size;
+	unsigned long		align_mask;
+	uhook_fits_fn		*fits;
+	const void		*data;
+};
+
+/* What an address space has, or NULL. */
+static inline struct uhook_mm *uhook_mm_of(const struct mm_struct *mm)
+{
+	/* Pairs with get_uhook_mm(). */
+	return smp_load_acquire(&mm->uprobes_state.uhook);
+}
+
+/* mm.c */
+void uhook_put_mm(struct uhook_mm *um);
+bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size);
+unsigned long uhook_find_gap(struct mm_struct *mm, const struct uhook_gap *gap);
+void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size,
+			    bool keep);
+
+/* sites.c */
+extern bool uhook_boost_enabled __read_mostly;
+int uhook_init_sites(struct uhook_mm *um);
+void uhook_free_sites(struct uhook_mm *um);
 bool uhook_is_known(struct uhook_mm *um, const struct uhook_site *site);
 void uhook_forget_body(const struct uhook_mm *um, unsigned long vaddr);
+
+/**
+ * struct uhook_near - an instruction that an area is to be near to
+ * @site: its address
+ * @fits: says whether an area can be at an address
+ * @data: passed to @fits
+ */
+struct uhook_near {
+	unsigned long		site;
+	uhook_fits_fn		*fits;
+	const void		*data;
+};
 
 /* areas.c */
 struct uhook_area *uhook_area_at(const struct uhook_mm *um, unsigned long addr);
 struct uhook_area *uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
-				  const struct uhook_wanted *w);
+				  const struct uhook_near *near);
 int uhook_make_page(struct uhook_area *area, unsigned int i);
 bool uhook_dup_areas(const struct uhook_mm *from);
 int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_areas(struct uhook_mm *um);
-void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size,
-			    bool keep);
+const struct uhook_slot *uhook_slot_at(const struct uhook_area *area, unsigned long addr);
+struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,
+				 const struct uhook_slot **slot);
+unsigned long uhook_site_of(const struct uhook_mm *um, unsigned long addr);
 
 /* Are there bodies in it, and data behind it? */
 static inline bool uhook_has_bodies(enum uhook_area_kind kind)
@@ -577,11 +629,61 @@ static inline struct uhook_body *uhook_body_nr(const struct uhook_area *area, un
 	return &area->bodies[nr / n][nr % n];
 }
 
+/**
+ * struct uhook_code - the code of a slot or body
+ * @bytes: the instructions
+ * @insn_len: the length of the original instruction, in bytes
+ * @copy_at: where the copy begins
+ * @copy_end: where the jump back begins
+ * @len: the length of all of it, in bytes
+ */
+struct uhook_code {
+	u8 bytes[UHOOK_LONG_SIZE];
+	u8 insn_len;
+	u16 copy_at;
+	u16 copy_end;
+	u16 len;
+};
+
+/**
+ * struct uhook_where - where a slot or body is to be
+ * @base: the address of its area
+ * @nr: its number there
+ * @area: the area, with its lock held; NULL if there is none, and addresses in it
+ *	do not matter
+ */
+struct uhook_where {
+	unsigned long		base;
+	unsigned int		nr;
+	struct uhook_area	*area;
+};
+
+/* The kind of area that a slot or body belongs in. */
+static inline enum uhook_area_kind uhook_area_kind_of(const struct uhook_wanted *w)
+{
+	if (!w->set)
+		return UHOOK_SLOTS;
+
+	return w->set->records || w->set->calls ? UHOOK_LONG_BODIES : UHOOK_BODIES;
+}
+
+/* The address of a slot or body. */
+static inline unsigned long uhook_where_addr(const struct uhook_where *p,
+					     enum uhook_area_kind kind)
+{
+	return p->base + p->nr * uhook_slot_size(kind);
+}
+
+/* compose.c */
+int uhook_compose(const struct uhook_wanted *w, const struct uhook_where *p,
+		  struct uhook_code *code);
+
 /* slots.c */
-int uhook_try_slot(const struct uhook_wanted *w, unsigned long area);
 long uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w);
-struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,
-				 const struct uhook_slot **slot);
+enum uhook_verdict uhook_verdict_of(long error);
+bool uhook_may_try(enum uhook_verdict verdict);
+
+/* translate.c */
 enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
 				 unsigned long *addr);
 
@@ -592,19 +694,22 @@ int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to);
 int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp);
 int uhook_map_data(unsigned long addr, unsigned long size);
 void *uhook_data_at(const struct uhook_data *data, unsigned long at);
+void uhook_free_data(struct uhook_data *data);
+
+/* counting.c */
 void uhook_start_counting(struct uhook_mm *um);
-void uhook_fold_data(struct uhook_mm *um);
-void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int nr);
-void uhook_sum_data(void);
-u64 uhook_bodies_run(void);
+void uhook_stop_counting(struct uhook_mm *um);
 typedef void uhook_data_fn(struct uhook_mm *um);
 void uhook_visit_data(uhook_data_fn *fn);
+
+/* who.c */
+void uhook_begin_reading(struct uhook_mm *um);
+void uhook_say_who(struct uhook_mm *um, unsigned long thread, struct uhook_record *record);
 
 /* rings.c */
 void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data,
 		      unsigned int *budget, bool last);
 void uhook_drain_last(struct uhook_mm *um);
-void uhook_begin_reading(struct uhook_mm *um);
 void uhook_start_draining(void);
 void uhook_stop_draining(void);
 void uhook_record_here(struct uhook_ops *ops, struct pt_regs *regs);
@@ -620,22 +725,29 @@ void uhook_put_stubs(struct uhook_mm *um);
 struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, unsigned int nr);
 void uhook_leave_counter(struct uhook_counter *counter);
 void uhook_put_counter(struct uhook_counter *counter);
+void uhook_count_user(struct uhook_counter *counter, bool body);
+
+/* sets.c */
 struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm);
 void uhook_put_set(struct uhook_set *set);
 bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b);
+
+/* sums.c */
+void uhook_fold_data(struct uhook_mm *um);
+void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int nr);
+u64 uhook_bodies_run(void);
 void uhook_hold_counts(void);
 void uhook_release_counts(void);
 void uhook_read_counter(const struct uhook_counter *counter, struct uhook_hits *hits);
 void uhook_read_words(const struct uhook_counter *counter, u64 words[UHOOK_DATA_WORDS]);
-void uhook_count_user(struct uhook_counter *counter, bool body);
-void uhook_count_uncounted(void);
-u64 uhook_hits_jumped(void);
 
 /* gates.c */
 int uhook_gate_of(struct uhook_area *area, bool vectors, bool make, unsigned long *addr);
 int uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool make,
 		  unsigned long *addr);
 int uhook_prepare_calls(struct uhook_area *area, const struct uhook_wanted *w);
+
+/* functions.c */
 int uhook_find_functions(struct uhook_wanted *w);
 
 static inline bool uhook_calls(enum uhook_user user)
@@ -646,8 +758,6 @@ static inline bool uhook_calls(enum uhook_user user)
 /* hops.c */
 long uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
 		    unsigned long last, unsigned long body);
-unsigned long uhook_stack_floor(const struct mm_struct *mm);
-bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size);
 unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip);
 int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_hops(struct uhook_mm *um);
@@ -663,7 +773,51 @@ typedef void uhook_user_fn(struct task_struct *task, void *data);
 void uhook_visit_users(uhook_user_fn *fn, void *data);
 void uhook_sync_code(void);
 
-/* ops.c */
+/**
+ * struct uhook_consumer - a hook at one of its points
+ * @uc: what uprobes know of it
+ * @attachment: the attachment that it belongs to
+ * @uprobe: where it is
+ */
+struct uhook_consumer {
+	struct uprobe_consumer	uc;
+	struct uhook_attachment	*attachment;
+	struct uprobe		*uprobe;
+};
+
+/**
+ * struct uhook_attachment - a hook while it is registered, and until its grace period ends
+ * @ops: the hook
+ * @counter: its hits
+ * @unreturned: how many returns were lost, for which a task had no room
+ * @left: the hook has been unregistered: no handler begins any more
+ * @gone: called when the grace period has passed, or NULL
+ * @report: receives the hits then, or NULL
+ * @hits: the hits, read for @gone and @report
+ * @node: its place in the list of those that wait for a grace period
+ * @older: the attachment of the same hook that waits longer, or NULL
+ * @nr: the number of points
+ * @consumers: the consumers, one a point
+ *
+ * Under uhook_ops_lock, except that tasks which are hit read @ops, @counter and @left, and
+ * count in @unreturned.
+ */
+struct uhook_attachment {
+	struct uhook_ops	*ops;
+	struct uhook_counter	*counter;
+	atomic64_t		unreturned;
+	bool			left;
+	uhook_gone_t		gone;
+	struct uhook_hits	*report;
+	struct uhook_hits	hits;
+	struct list_head	node;
+	struct uhook_attachment	*older;
+	unsigned int		nr;
+	struct uhook_consumer	consumers[] __counted_by(nr);
+};
+
+/* consumers.c */
+void uhook_init_consumer(struct uhook_consumer *c, struct uhook_attachment *attachment);
 struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc);
 struct uhook_counter *uhook_consumer_counter(struct uprobe_consumer *uc);
 int uhook_point_number(struct uprobe *uprobe, const struct uhook_counter *counter);
@@ -686,9 +840,12 @@ static inline bool uhook_wanted_in(struct uhook_ops *ops, struct mm_struct *mm)
 }
 
 /* boost.c */
-extern bool uhook_boost_enabled __read_mostly;
-unsigned long uhook_hits(enum uhook_kind kind);
-enum uhook_verdict uhook_verdict_of(long error);
-bool uhook_may_try(enum uhook_verdict verdict);
+unsigned long uhook_hits_of(enum uhook_kind kind);
+
+/* bodies.c */
+u64 uhook_hits_jumped(void);
+
+/* show.c */
+extern const struct file_operations uhook_slots_fops;
 
 #endif /* _KERNEL_UHOOK_INTERNAL_H */

@@ -22,7 +22,6 @@
 #include <linux/export.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
-#include <linux/mm_types.h>
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -32,177 +31,10 @@
 
 #include "internal.h"
 
-/**
- * struct uhook_consumer - a hook at one of its points
- * @uc: what uprobes know of it
- * @attachment: the attachment that it belongs to
- * @uprobe: where it is
- */
-struct uhook_consumer {
-	struct uprobe_consumer	uc;
-	struct uhook_attachment	*attachment;
-	struct uprobe		*uprobe;
-};
-
-/**
- * struct uhook_attachment - a hook while it is registered, and until its grace period ends
- * @ops: the hook
- * @counter: its hits
- * @unreturned: how many returns were lost, for which a task had no room
- * @left: the hook has been unregistered: no handler begins any more
- * @gone: called when the grace period has passed, or NULL
- * @report: receives the hits then, or NULL
- * @hits: the hits, read for @gone and @report
- * @node: its place in the list of those that wait for a grace period
- * @older: the attachment of the same hook that waits longer, or NULL
- * @nr: the number of points
- * @consumers: the consumers, one a point
- *
- * Under uhook_ops_lock, except that tasks which are hit read @ops, @counter and @left, and
- * count in @unreturned.
- */
-struct uhook_attachment {
-	struct uhook_ops	*ops;
-	struct uhook_counter	*counter;
-	atomic64_t		unreturned;
-	bool			left;
-	uhook_gone_t		gone;
-	struct uhook_hits	*report;
-	struct uhook_hits	hits;
-	struct list_head	node;
-	struct uhook_attachment	*older;
-	unsigned int		nr;
-	struct uhook_consumer	consumers[] __counted_by(nr);
-};
-
 static DEFINE_MUTEX(uhook_ops_lock);
 
 /* Attachments that wait for a grace period, in the order in which they left */
 static LIST_HEAD(leaving);
-
-static struct uhook_attachment *attachment_of(struct uprobe_consumer *uc)
-{
-	return container_of(uc, struct uhook_consumer, uc)->attachment;
-}
-
-static int consumer_handler(struct uprobe_consumer *uc, struct pt_regs *regs)
-{
-	struct uhook_attachment *attachment = attachment_of(uc);
-	struct uhook_ops *ops = attachment->ops;
-
-	if (READ_ONCE(attachment->left))
-		return 0;
-	/* Nothing to do here: no breakpoint either, if that is true of all. */
-	if (!uhook_wanted_in(ops, current->mm))
-		return UPROBE_HANDLER_REMOVE;
-	if (ops->handler)
-		ops->handler(ops, regs);
-	/* What happens in the program is counted there: uhook_enter_body(). */
-	if (!uhook_needs_body(ops) && !ops->ret_handler)
-		uhook_count_user(attachment->counter, false);
-
-	return 0;
-}
-
-static int consumer_ret_handler(struct uprobe_consumer *uc, unsigned long func,
-				struct pt_regs *regs)
-{
-	struct uhook_attachment *attachment = attachment_of(uc);
-	struct uhook_ops *ops = attachment->ops;
-
-	if (READ_ONCE(attachment->left) || !uhook_wanted_in(ops, current->mm))
-		return 0;
-
-	ops->ret_handler(ops, func, regs);
-	uhook_count_user(attachment->counter, false);
-
-	return 0;
-}
-
-static bool consumer_filter(struct uprobe_consumer *uc, struct mm_struct *mm)
-{
-	return uhook_wanted_in(attachment_of(uc)->ops, mm);
-}
-
-/* Whose consumer it is, or NULL if it is not uhook's. */
-struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc)
-{
-	if (uc->handler != consumer_handler)
-		return NULL;
-
-	return attachment_of(uc)->ops;
-}
-
-/**
- * uhook_is_consumer - is it uhook's?
- * @uc: a consumer of a uprobe
- *
- * Context: any.
- * Return: whether it is.
- */
-bool uhook_is_consumer(struct uprobe_consumer *uc)
-{
-	return uhook_consumer_ops(uc);
-}
-
-/*
- * The counter of the hook whose consumer it is. The hook may have been unregistered
- * meanwhile, and registered again with another counter.
- */
-struct uhook_counter *uhook_consumer_counter(struct uprobe_consumer *uc)
-{
-	return attachment_of(uc)->counter;
-}
-
-static bool lose_return(struct uprobe_consumer *uc, void *unused)
-{
-	if (uhook_is_consumer(uc) && uc->ret_handler &&
-	    uhook_wanted_in(uhook_consumer_ops(uc), current->mm))
-		atomic64_inc(&attachment_of(uc)->unreturned);
-
-	return false;
-}
-
-/**
- * uhook_return_lost - the return of a function will not be seen
- * @uprobe: the place where current was hit, at the entry of the function
- *
- * Context: that of a hit, between rcu_read_lock_trace() and rcu_read_unlock_trace().
- */
-void uhook_return_lost(struct uprobe *uprobe)
-{
-	uprobe_find_consumer(uprobe, lose_return, NULL);
-}
-
-struct point_number {
-	const struct uhook_counter	*counter;
-	int				number;
-};
-
-static bool find_number(struct uprobe_consumer *uc, void *data)
-{
-	struct point_number *p = data;
-
-	if (!uhook_is_consumer(uc) || uhook_consumer_counter(uc) != p->counter)
-		return false;
-
-	p->number = container_of(uc, struct uhook_consumer, uc) - attachment_of(uc)->consumers;
-
-	return true;
-}
-
-/*
- * Which of the points of the hook that has a counter is this? -EAGAIN if it has gone.
- * With the mmap lock held, between rcu_read_lock_trace() and rcu_read_unlock_trace().
- */
-int uhook_point_number(struct uprobe *uprobe, const struct uhook_counter *counter)
-{
-	struct point_number p = { .counter = counter, .number = -EAGAIN };
-
-	uprobe_find_consumer(uprobe, find_number, &p);
-
-	return p.number;
-}
 
 static void detach(struct uhook_attachment *attachment)
 {
@@ -215,6 +47,8 @@ static void detach(struct uhook_attachment *attachment)
 
 static void free_attachment(struct uhook_attachment *attachment)
 {
+	if (attachment->counter->user == UHOOK_USER_RECORD)
+		uhook_stop_draining();
 	uhook_leave_counter(attachment->counter);
 	kvfree(attachment);
 }
@@ -337,16 +171,10 @@ static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned 
 		return ERR_PTR(err);
 	}
 
-	for (i = 0; i < nr; i++) {
-		struct uhook_consumer *c = &attachment->consumers[i];
-
-		c->attachment = attachment;
-		c->uc.handler = consumer_handler;
-		if (ops->ret_handler)
-			c->uc.ret_handler = consumer_ret_handler;
-		if (ops->filter)
-			c->uc.filter = consumer_filter;
-	}
+	if (attachment->counter->user == UHOOK_USER_RECORD)
+		uhook_start_draining();
+	for (i = 0; i < nr; i++)
+		uhook_init_consumer(&attachment->consumers[i], attachment);
 
 	return attachment;
 }

@@ -8,7 +8,7 @@
  * and what is left when a hook is unregistered before that. Where there can be no
  * body the record is made in the kernel, at once.
  *
- * A record tells its thread by what the processor has for thread-local storage,
+ * A record tells its thread by what the processor has for thread-local storage (who.c),
  * and its time by the processor's counter. Both, and all else, are the program's
  * word: what they lead to is checked, and not what they say.
  *
@@ -20,10 +20,8 @@
  * a time; records that are made in the kernel need none. A hook is called under
  * uhook_counter::lock.
  */
-#include <linux/hash.h>
 #include <linux/irqflags.h>
 #include <linux/nospec.h>
-#include <linux/pid.h>
 #include <linux/ptrace.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
@@ -41,12 +39,6 @@
 /* How many when it ends, or when a hook does. */
 #define READ_AT_END	16384U
 
-/*
- * At how many threads one reading looks: a program can make up any number of them, and
- * others wait for the reading.
- */
-#define MAX_LOOKS	8192
-
 static_assert(sizeof(struct uhook_ring_entry) == 128);
 static_assert(PAGE_SIZE % sizeof(struct uhook_ring_entry) == 0);
 
@@ -57,124 +49,6 @@ static struct uhook_ring_entry *entry_of(const struct uhook_data *data, u64 numb
 	/* The header has a page of its own. */
 	return uhook_data_at(data, UHOOK_RING_AT + PAGE_SIZE +
 			     i * sizeof(struct uhook_ring_entry));
-}
-
-/* Does a thread of a process use the address space? Under RCU. */
-static bool uses_mm(struct uhook_mm *um, struct task_struct *leader)
-{
-	struct task_struct *task;
-
-	for_each_thread(leader, task) {
-		if (READ_ONCE(task->mm) == um->mm)
-			return true;
-		if (um->looks++ >= MAX_LOOKS)
-			break;
-	}
-
-	return false;
-}
-
-/*
- * A process that uses the address space; or 0, and the next reading goes on from where this
- * one has come to: there may be any number of processes.
- */
-static pid_t any_process_of(struct uhook_mm *um)
-{
-	struct task_struct *leader;
-	pid_t tgid = 0;
-	struct pid *pid;
-
-	rcu_read_lock();
-	while (!tgid && um->looks++ < MAX_LOOKS) {
-		pid = find_ge_pid(um->look_from, &init_pid_ns);
-		if (!pid) {
-			um->look_from = 1;
-			break;
-		}
-		um->look_from = pid_nr(pid) + 1;
-		leader = pid_task(pid, PIDTYPE_TGID);
-		if (leader && uses_mm(um, leader))
-			tgid = pid_nr(pid);
-	}
-	rcu_read_unlock();
-
-	return tgid;
-}
-
-/* Does the process, which was found some time ago, still use the address space? */
-static bool is_process_of(struct uhook_mm *um)
-{
-	struct task_struct *leader;
-	bool is;
-
-	rcu_read_lock();
-	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
-	is = leader && uses_mm(um, leader);
-	rcu_read_unlock();
-
-	return is;
-}
-
-/*
- * The process is known to a child only once it is there, and to one that ends; and
- * it may be another one later, when it was a vfork()'s.
- */
-static void find_process(struct uhook_mm *um)
-{
-	if (um->looked)
-		return;
-
-	um->looked = true;
-	/* It is current that has used it last, and has another one by now, or none. */
-	if ((current->flags & PF_EXITING && !current->mm) ||
-	    (current->in_execve && !atomic_read(&um->mm->mm_users))) {
-		um->tgid = task_tgid_nr(current);
-		return;
-	}
-	if (!um->tgid || !is_process_of(um))
-		um->tgid = any_process_of(um) ?: um->tgid;
-}
-
-/* The thread with that in its register; 0 if there is none, or nobody looks any more. */
-static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
-{
-	struct task_struct *leader, *task;
-	pid_t pid = 0;
-
-	rcu_read_lock();
-	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
-	if (leader) {
-		for_each_thread(leader, task) {
-			if (um->looks++ >= MAX_LOOKS)
-				break;
-			if (uhook_thread_of(task) == thread) {
-				pid = task_pid_nr(task);
-				break;
-			}
-		}
-	}
-	rcu_read_unlock();
-
-	return pid;
-}
-
-/*
- * What is found is kept for the time of one reading, in which a program that has
- * made it up does not have many guesses.
- */
-static void say_who(struct uhook_mm *um, unsigned long thread, struct uhook_record *record)
-{
-	struct uhook_who *who = &um->who[hash_long(thread, UHOOK_WHO_BITS)];
-
-	find_process(um);
-	if (who->reading != um->reading || who->thread != thread) {
-		who->pid = find_thread(um, thread);
-		who->reading = um->reading;
-		who->thread = thread;
-	}
-
-	record->pid = who->pid;
-	record->tgid = um->tgid;
 }
 
 static struct uhook_counter *counter_of(struct uhook_area *area, u32 id, unsigned long *site)
@@ -255,7 +129,7 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	record.sp = entry->sp;
 	memcpy(record.args, entry->args, sizeof(record.args));
 	memcpy(record.stack, entry->stack, sizeof(record.stack));
-	say_who(um, entry->thread, &record);
+	uhook_say_who(um, entry->thread, &record);
 
 	guard(mutex)(&counter->lock);
 	if (counter->ops)
@@ -307,14 +181,6 @@ static void add_given_up(struct uhook_area *area, u64 nr_entries)
 				atomic64_add(nr_entries, &set->counters[i]->lost);
 		}
 	}
-}
-
-/* What was found of threads may be old by now. */
-void uhook_begin_reading(struct uhook_mm *um)
-{
-	um->reading++;
-	um->looks = 0;
-	um->looked = false;
 }
 
 /*

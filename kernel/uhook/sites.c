@@ -18,15 +18,12 @@
  * Sites are replaced and freed after a grace period of RCU tasks trace, which
  * is one of RCU as well. Changes are made with uhook_mm::lock held.
  */
-#include <linux/dcache.h>
-#include <linux/fs.h>
 #include <linux/hash.h>
-#include <linux/mm.h>
+#include <linux/mm_types.h>
 #include <linux/rcupdate.h>
 #include <linux/rcupdate_trace.h>
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -40,6 +37,9 @@ static const struct rhashtable_params site_params = {
 	.max_size		= 32768,
 };
 
+/* Otherwise no site is remembered, and every hit is dealt with as without uhook. */
+bool uhook_boost_enabled __read_mostly = true;
+
 /* How many uprobes have gone, of those whose address has one hash. */
 #define GONE_BITS	10
 static atomic_long_t uprobes_gone[1 << GONE_BITS];
@@ -47,13 +47,6 @@ static atomic_long_t uprobes_gone[1 << GONE_BITS];
 static atomic_long_t *gone_of(const struct uprobe *uprobe)
 {
 	return &uprobes_gone[hash_ptr(uprobe, GONE_BITS)];
-}
-
-/* What an address space has, or NULL. */
-struct uhook_mm *uhook_mm_of(const struct mm_struct *mm)
-{
-	/* Pairs with get_uhook_mm(). */
-	return smp_load_acquire(&mm->uprobes_state.uhook);
 }
 
 /**
@@ -68,18 +61,6 @@ struct uhook_mm *uhook_mm_of(const struct mm_struct *mm)
 void uhook_uprobe_gone(const struct uprobe *uprobe)
 {
 	atomic_long_inc_return(gone_of(uprobe));
-}
-
-/**
- * uhook_has_sites - may hits in an address space be served without its lock?
- * @mm: which
- *
- * Context: any; the answer is of use with the mmap lock held.
- * Return: false if nothing is remembered there.
- */
-bool uhook_has_sites(const struct mm_struct *mm)
-{
-	return uhook_mm_of(mm);
 }
 
 /**
@@ -104,6 +85,23 @@ static bool is_current(const struct uhook_site *site, const struct mm_struct *mm
 static struct uhook_site *lookup_site(struct uhook_mm *um, unsigned long vaddr)
 {
 	return rhashtable_lookup_fast(&um->sites, &vaddr, site_params);
+}
+
+/* No sites so far; 0 or -ENOMEM. */
+int uhook_init_sites(struct uhook_mm *um)
+{
+	return rhashtable_init(&um->sites, &site_params);
+}
+
+static void free_site(void *site, void *unused)
+{
+	kfree(site);
+}
+
+/* Nobody looks for sites in the address space any more. */
+void uhook_free_sites(struct uhook_mm *um)
+{
+	rhashtable_free_and_destroy(&um->sites, free_site, NULL);
 }
 
 /**
@@ -134,93 +132,6 @@ struct uhook_site *uhook_find_site(unsigned long vaddr)
 struct uprobe *uhook_site_uprobe(const struct uhook_site *site)
 {
 	return site->uprobe;
-}
-
-static struct uhook_mm *make_uhook_mm(struct mm_struct *mm, gfp_t gfp)
-{
-	struct uhook_mm *um = kzalloc(sizeof(*um), gfp);
-
-	if (!um)
-		return NULL;
-
-	if (rhashtable_init(&um->sites, &site_params)) {
-		kfree(um);
-		return NULL;
-	}
-	mutex_init(&um->lock);
-	xa_init_flags(&um->hops, XA_FLAGS_ACCOUNT);
-	um->mm = mm;
-	mutex_init(&um->counts);
-	refcount_set(&um->ref, 1);
-
-	return um;
-}
-
-static void free_site(void *site, void *unused)
-{
-	kfree(site);
-}
-
-/* Its areas and sites have gone before, with the address space. */
-void uhook_put_mm(struct uhook_mm *um)
-{
-	if (!refcount_dec_and_test(&um->ref))
-		return;
-
-	mutex_destroy(&um->counts);
-	mutex_destroy(&um->lock);
-	kfree(um);
-}
-
-static void free_uhook_mm(struct uhook_mm *um)
-{
-	uhook_fold_data(um);
-	uhook_put_hops(um);
-	uhook_put_areas(um);
-	uhook_put_stubs(um);
-	rhashtable_free_and_destroy(&um->sites, free_site, NULL);
-	uhook_put_mm(um);
-}
-
-/* current's, made when there is none. */
-static struct uhook_mm *get_uhook_mm(void)
-{
-	struct mm_struct *mm = current->mm;
-	struct uhook_mm *um = uhook_mm_of(mm), *other;
-
-	if (um)
-		return um;
-
-	um = make_uhook_mm(mm, GFP_UHOOK);
-	if (!um)
-		return NULL;
-
-	/* Whoever sees it sees it whole: uhook_mm_of(). */
-	um->tgid = task_tgid_nr(current);
-	other = cmpxchg(&mm->uprobes_state.uhook, NULL, um);
-	if (other) {
-		free_uhook_mm(um);
-		return other;
-	}
-
-	return um;
-}
-
-/**
- * uhook_begin_lookup - a uprobe is going to be looked for
- * @lookup: receives what has to be the same for its site to be believed
- *
- * From here on the address space is known to have sites, and what is unmapped
- * counts.
- *
- * Context: task; sleeps.
- */
-void uhook_begin_lookup(struct uhook_lookup *lookup)
-{
-	lookup->valid = READ_ONCE(uhook_boost_enabled) && get_uhook_mm();
-	lookup->unmapped = atomic_long_read(&current->mm->uprobes_state.unmapped);
-	/* Pairs with the barriers of those who count: read before looking. */
-	smp_rmb();
 }
 
 /**
@@ -351,191 +262,4 @@ void uhook_forget_body(const struct uhook_mm *um, unsigned long vaddr)
 		WRITE_ONCE(site->body, 0);
 	}
 	rcu_read_unlock();
-}
-
-/**
- * uhook_dup_mmap - give a child what its parent has
- * @oldmm: the parent's address space; its mmap lock is held for writing
- * @mm: the child's
- *
- * The child finds its sites anew: it has no slots, and its mappings may be fewer.
- *
- * Return: 0 or -ENOMEM, and the fork fails.
- */
-int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
-{
-	struct uhook_mm *from = uhook_mm_of(oldmm), *um;
-
-	if (!from || (!uhook_dup_areas(from) && !from->nr_blocks))
-		return 0;
-
-	um = make_uhook_mm(mm, GFP_KERNEL_ACCOUNT);
-	if (!um)
-		return -ENOMEM;
-
-	if (uhook_share_areas(from, um) || uhook_share_hops(from, um) ||
-	    uhook_copy_stubs(from, um)) {
-		free_uhook_mm(um);
-		return -ENOMEM;
-	}
-	um->payer = oldmm;
-	/* Its process is going to have a number that is not far behind. */
-	um->look_from = task_tgid_nr(current);
-	mm->uprobes_state.uhook = um;
-
-	return 0;
-}
-
-/**
- * uhook_free_mm - nobody uses an address space any more
- * @mm: which
- *
- * Context: task; sleeps.
- */
-void uhook_free_mm(struct mm_struct *mm)
-{
-	struct uhook_mm *um = uhook_mm_of(mm);
-
-	if (!um)
-		return;
-
-	mm->uprobes_state.uhook = NULL;
-	free_uhook_mm(um);
-}
-
-/* How many sites are shown before others may run. */
-#define SHOWN_AT_ONCE	256
-
-static const char * const verdicts[UHOOK_VERDICTS] = {
-	[UHOOK_UNDECIDED]	= "emulated",
-	[UHOOK_BY_TASK]		= "stepped: by a debugger, or it is 32-bit code",
-	[UHOOK_IN_PLACE]	= "stepped: the instruction can only run in its place",
-	[UHOOK_NO_GAP]		= "stepped: no gap in the address space is near enough",
-	[UHOOK_FULL]		= "stepped: the process has as many slots as it may have",
-	[UHOOK_NO_MEMORY]	= "stepped: there was no memory for a slot",
-};
-
-static const char * const no_body[UHOOK_VERDICTS] = {
-	[UHOOK_BY_TASK]		= "of a debugger, or of 32-bit code",
-	[UHOOK_IN_PLACE]	= "the instruction can only run in its place",
-	[UHOOK_NO_GAP]		= "no gap in the address space is near enough",
-	[UHOOK_FULL]		= "the process has as many bodies as it may have",
-	[UHOOK_NO_MEMORY]	= "there was no memory for a body",
-	[UHOOK_IN_RSEQ]		= "it is in a restartable sequence",
-	[UHOOK_NO_CLOCK]	= "the task may not read the clock or its thread register",
-	[UHOOK_NO_FUNCTION]	= "the file of the handler is not mapped",
-	[UHOOK_NO_VECTORS]	= "the handler may use vector registers, which are not kept here",
-	[UHOOK_TOO_LONG]	= "there are more handlers than there is room for",
-	[UHOOK_NO_STUB]		= "something else is where its stub is to be",
-};
-
-static const char * const bars[UHOOK_BARS] = {
-	[UHOOK_BAR_KERNEL]	= "there is a handler in the kernel, too",
-	[UHOOK_BAR_NEIGHBOUR]	= "a probe is on the bytes behind it",
-	[UHOOK_BAR_PAGE]	= "a jump would cross the end of a page",
-	[UHOOK_BAR_WRITABLE]	= "the program can write to its text",
-	[UHOOK_BAR_TRACED]	= "a debugger is attached",
-	[UHOOK_BAR_ATOMIC]	= "it is between a load and a store that belong together",
-	[UHOOK_BAR_LANDING]	= "indirect branches must find it",
-	[UHOOK_BAR_TAKEN]	= "something is where a jump could lead",
-	[UHOOK_BAR_FULL]	= "the process has as many pages for hops as it may have",
-	[UHOOK_BAR_SHARED]	= "the page for its hop is another process's, too",
-	[UHOOK_BAR_CLOCK]	= "a thread may not read the clock or its thread register",
-	[UHOOK_BAR_RSEQ]	= "a thread may be in a restartable sequence there",
-	[UHOOK_BAR_ERROR]	= "the text could not be written",
-};
-
-/* How it is hit is for whoever looks at the text, and may change any time. */
-static void show_way(struct seq_file *m, const struct uhook_site *site)
-{
-	unsigned long body = READ_ONCE(site->body);
-	enum uhook_verdict verdict = READ_ONCE(site->body_verdict);
-	enum uhook_bar bar = READ_ONCE(site->bar);
-
-	if (body && bar)
-		seq_printf(m, "body 0x%lx, breakpoint: %s", body, bars[bar]);
-	else if (body)
-		seq_printf(m, "body 0x%lx, jump", body);
-	else if (no_body[verdict])
-		seq_printf(m, "handled in the kernel: %s", no_body[verdict]);
-	else if (site->slot)
-		seq_printf(m, "slot 0x%lx", site->slot);
-	else
-		seq_puts(m, verdicts[READ_ONCE(site->verdict)]);
-}
-
-/*
- * A process goes on in a file that was deleted, or whose name another file has by now.
- * Events that are defined on the new file do not hit it.
- */
-static bool has_gone_file(const struct uhook_mm *um, const struct uhook_site *site)
-{
-	struct vm_area_struct *vma;
-
-	mmap_assert_locked(um->mm);
-	vma = vma_lookup(um->mm, site->vaddr);
-	return vma && vma->vm_file && d_unlinked(file_user_path(vma->vm_file)->dentry);
-}
-
-static void show_site(struct seq_file *m, const struct uhook_mm *um,
-		      const struct uhook_site *site)
-{
-	seq_printf(m, " 0x%lx ", site->vaddr);
-	show_way(m, site);
-	if (has_gone_file(um, site))
-		seq_puts(m, " # the file was deleted or replaced");
-	seq_putc(m, '\n');
-}
-
-static void begin_showing(struct uhook_mm *um, struct rhashtable_iter *iter)
-	__acquires(RCU)
-{
-	mmap_read_lock(um->mm);
-	rhashtable_walk_start(iter);
-}
-
-static void end_showing(struct uhook_mm *um, struct rhashtable_iter *iter)
-	__releases(RCU)
-{
-	rhashtable_walk_stop(iter);
-	mmap_read_unlock(um->mm);
-}
-
-/**
- * uhook_show_sites - a line for each site of a process
- * @m: receives them
- * @um: the process's; somebody holds the address space
- * @pid: its number
- * @comm: its name
- *
- * Context: task; takes @um->lock and, for some lines at a time, the mmap lock.
- */
-void uhook_show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid, const char *comm)
-{
-	struct rhashtable_iter iter;
-	struct uhook_site *site;
-	unsigned int shown = 0;
-
-	mutex_lock(&um->lock);
-	rhashtable_walk_enter(&um->sites, &iter);
-	begin_showing(um, &iter);
-	while ((site = rhashtable_walk_next(&iter))) {
-		/* The table has grown: what follows may have been shown already. */
-		if (IS_ERR(site))
-			continue;
-
-		seq_printf(m, "%d ", pid);
-		seq_escape(m, comm, "\n\\ ");
-		show_site(m, um, site);
-
-		/* The walk goes on where it was: sites change with um->lock held. */
-		if (!(++shown % SHOWN_AT_ONCE)) {
-			end_showing(um, &iter);
-			cond_resched();
-			begin_showing(um, &iter);
-		}
-	}
-	end_showing(um, &iter);
-	rhashtable_walk_exit(&iter);
-	mutex_unlock(&um->lock);
 }

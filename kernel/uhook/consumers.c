@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: the consumers of uprobes that hooks are.
+ *
+ * A hook is a consumer at each of its points. Tasks that are hit find the hook through it,
+ * under RCU tasks trace, and so does whoever asks which hooks a place has.
+ */
+#include <linux/atomic.h>
+#include <linux/mm_types.h>
+#include <linux/sched.h>
+#include <linux/uprobes.h>
+
+#include "internal.h"
+
+static struct uhook_attachment *attachment_of(struct uprobe_consumer *uc)
+{
+	return container_of(uc, struct uhook_consumer, uc)->attachment;
+}
+
+static int consumer_handler(struct uprobe_consumer *uc, struct pt_regs *regs)
+{
+	struct uhook_attachment *attachment = attachment_of(uc);
+	struct uhook_ops *ops = attachment->ops;
+
+	if (READ_ONCE(attachment->left))
+		return 0;
+	/* Nothing to do here: no breakpoint either, if that is true of all. */
+	if (!uhook_wanted_in(ops, current->mm))
+		return UPROBE_HANDLER_REMOVE;
+	if (ops->handler)
+		ops->handler(ops, regs);
+	/* What happens in the program is counted there: uhook_enter_body(). */
+	if (!uhook_needs_body(ops) && !ops->ret_handler)
+		uhook_count_user(attachment->counter, false);
+
+	return 0;
+}
+
+static int consumer_ret_handler(struct uprobe_consumer *uc, unsigned long func,
+				struct pt_regs *regs)
+{
+	struct uhook_attachment *attachment = attachment_of(uc);
+	struct uhook_ops *ops = attachment->ops;
+
+	if (READ_ONCE(attachment->left) || !uhook_wanted_in(ops, current->mm))
+		return 0;
+
+	ops->ret_handler(ops, func, regs);
+	uhook_count_user(attachment->counter, false);
+
+	return 0;
+}
+
+static bool consumer_filter(struct uprobe_consumer *uc, struct mm_struct *mm)
+{
+	return uhook_wanted_in(attachment_of(uc)->ops, mm);
+}
+
+/**
+ * uhook_init_consumer - make a consumer for a point of a hook
+ * @c: the consumer
+ * @attachment: what it belongs to
+ */
+void uhook_init_consumer(struct uhook_consumer *c, struct uhook_attachment *attachment)
+{
+	const struct uhook_ops *ops = attachment->ops;
+
+	c->attachment = attachment;
+	c->uc.handler = consumer_handler;
+	if (ops->ret_handler)
+		c->uc.ret_handler = consumer_ret_handler;
+	if (ops->filter)
+		c->uc.filter = consumer_filter;
+}
+
+/* Whose consumer it is, or NULL if it is not uhook's. */
+struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc)
+{
+	if (uc->handler != consumer_handler)
+		return NULL;
+
+	return attachment_of(uc)->ops;
+}
+
+/**
+ * uhook_is_consumer - is it uhook's?
+ * @uc: a consumer of a uprobe
+ *
+ * Context: any.
+ * Return: whether it is.
+ */
+bool uhook_is_consumer(struct uprobe_consumer *uc)
+{
+	return uhook_consumer_ops(uc);
+}
+
+/*
+ * The counter of the hook whose consumer it is. The hook may have been unregistered
+ * meanwhile, and registered again with another counter.
+ */
+struct uhook_counter *uhook_consumer_counter(struct uprobe_consumer *uc)
+{
+	return attachment_of(uc)->counter;
+}
+
+static bool lose_return(struct uprobe_consumer *uc, void *unused)
+{
+	if (uhook_is_consumer(uc) && uc->ret_handler &&
+	    uhook_wanted_in(uhook_consumer_ops(uc), current->mm))
+		atomic64_inc(&attachment_of(uc)->unreturned);
+
+	return false;
+}
+
+/**
+ * uhook_return_lost - the return of a function will not be seen
+ * @uprobe: the place where current was hit, at the entry of the function
+ *
+ * Context: that of a hit, between rcu_read_lock_trace() and rcu_read_unlock_trace().
+ */
+void uhook_return_lost(struct uprobe *uprobe)
+{
+	uprobe_find_consumer(uprobe, lose_return, NULL);
+}
+
+struct point_number {
+	const struct uhook_counter	*counter;
+	int				number;
+};
+
+static bool find_number(struct uprobe_consumer *uc, void *data)
+{
+	struct point_number *p = data;
+
+	if (!uhook_is_consumer(uc) || uhook_consumer_counter(uc) != p->counter)
+		return false;
+
+	p->number = container_of(uc, struct uhook_consumer, uc) - attachment_of(uc)->consumers;
+
+	return true;
+}
+
+/*
+ * Which of the points of the hook that has a counter is this? -EAGAIN if it has gone.
+ * With the mmap lock held, between rcu_read_lock_trace() and rcu_read_unlock_trace().
+ */
+int uhook_point_number(struct uprobe *uprobe, const struct uhook_counter *counter)
+{
+	struct point_number p = { .counter = counter, .number = -EAGAIN };
+
+	uprobe_find_consumer(uprobe, find_number, &p);
+
+	return p.number;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: the address space, below everything else.
+ *
+ * Here an address space is asked for what uhook has made of it, and for room that is free
+ * in it. How that is made, and how it goes, is in life.c.
+ */
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/mm_types.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/resource.h>
+#include <linux/sched/signal.h>
+#include <linux/security.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+/* How much is left free above the heap. */
+#define HEAP_ROOM	SZ_64M
+
+/**
+ * uhook_has_sites - may hits in an address space be served without its lock?
+ * @mm: which
+ *
+ * Context: any; the answer is of use with the mmap lock held.
+ * Return: false if nothing is remembered there.
+ */
+bool uhook_has_sites(const struct mm_struct *mm)
+{
+	return uhook_mm_of(mm);
+}
+
+/* Its areas and sites have gone before, with the address space. */
+void uhook_put_mm(struct uhook_mm *um)
+{
+	if (!refcount_dec_and_test(&um->ref))
+		return;
+
+	mutex_destroy(&um->counts);
+	mutex_destroy(&um->lock);
+	kfree(um);
+}
+
+/* The lowest address that the stack of current's address space may come to. */
+static unsigned long stack_floor(const struct mm_struct *mm)
+{
+	unsigned long room = clamp(rlimit(RLIMIT_STACK), SZ_128M, SZ_1G);
+
+	return mm->start_stack - min(mm->start_stack, room + stack_guard_gap);
+}
+
+/**
+ * uhook_is_free - is there nothing at an address, and nothing that will grow?
+ * @mm: current's; its mmap lock is held
+ * @start: the address
+ * @size: how many bytes are meant
+ *
+ * Return: whether that is so, and the address one of programs.
+ */
+bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size)
+{
+	unsigned long end = start + size;
+	struct vm_area_struct *next;
+
+	if (start < max(PAGE_SIZE, mmap_min_addr) || end > mm->task_size)
+		return false;
+	if (end > stack_floor(mm) && start < mm->start_stack)
+		return false;
+	if (end > mm->start_brk && start < mm->brk + HEAP_ROOM)
+		return false;
+
+	next = find_vma(mm, start);
+
+	return !next || vm_start_gap(next) >= end;
+}
+
+static unsigned long gap_between(const struct uhook_gap *gap, unsigned long low,
+				 unsigned long high, unsigned long flags)
+{
+	struct vm_unmapped_area_info info = {
+		.flags		= flags,
+		.length		= gap->size,
+		.low_limit	= PAGE_ALIGN(low),
+		.high_limit	= high & PAGE_MASK,
+		.align_mask	= gap->align_mask,
+	};
+	unsigned long addr;
+
+	if (info.low_limit >= info.high_limit || info.high_limit - info.low_limit < info.length)
+		return 0;
+
+	addr = vm_unmapped_area(&info);
+
+	return !IS_ERR_VALUE(addr) && gap->fits(addr, gap->data) ? addr : 0;
+}
+
+/**
+ * uhook_find_gap - find an unmapped range near an instruction
+ * @mm: current's address space, whose mmap lock is held for writing
+ * @gap: the range that is wanted
+ *
+ * The nearest gap below the instruction is taken, where nothing grows: heaps and the
+ * segments of an object that is being loaded come above. Only when there is none, one
+ * above: above the heap as well, if it is there, and below it if it leaves no room in
+ * reach.
+ *
+ * Return: the address of the range; 0 if there is none where @gap->fits says yes.
+ */
+unsigned long uhook_find_gap(struct mm_struct *mm, const struct uhook_gap *gap)
+{
+	unsigned long lowest = max(PAGE_SIZE, mmap_min_addr);
+	unsigned long low, high, addr;
+
+	mmap_assert_write_locked(mm);
+	low = gap->near > UHOOK_REACH + lowest ? gap->near - UHOOK_REACH : lowest;
+	addr = gap_between(gap, low, gap->near, VM_UNMAPPED_AREA_TOPDOWN);
+	if (addr)
+		return addr;
+
+	high = min(gap->near + UHOOK_REACH, mm->task_size);
+	if (gap->near < stack_floor(mm))
+		high = min(high, stack_floor(mm));
+	low = mm->brk > gap->near && mm->brk < high ? mm->brk + HEAP_ROOM : gap->near;
+
+	return gap_between(gap, low, high, 0) ?:
+	       gap_between(gap, gap->near, min(high, mm->start_brk), 0);
+}
+
+/**
+ * uhook_keep_in_children - will a child have mappings, too?
+ * @mm: of the parent, with its mmap lock held for writing
+ * @start: where they begin
+ * @size: how long they are, in bytes
+ * @keep: whether it will
+ *
+ * The program may have asked for something else, with madvise().
+ */
+void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size,
+			    bool keep)
+{
+	VMA_ITERATOR(vmi, mm, start);
+	struct vm_area_struct *vma;
+
+	mmap_assert_write_locked(mm);
+	for_each_vma_range(vmi, vma, start + size) {
+		if (!(vma->vm_flags & VM_DONTCOPY) == keep)
+			continue;
+		if (keep)
+			vm_flags_clear(vma, VM_DONTCOPY);
+		else
+			vm_flags_set(vma, VM_DONTCOPY);
+	}
+}

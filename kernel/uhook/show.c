@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: the file uhook/slots in tracefs, and its sentences.
+ *
+ * The sites that were hit, a line each: process, address, and its slot or body, or why it
+ * has none. The listing holds one process at a time, so that it keeps none from ending.
+ */
+#include <linux/dcache.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rhashtable.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/security.h>
+#include <linux/seq_file.h>
+
+#include "internal.h"
+
+/* How many sites are shown before others may run. */
+#define SHOWN_AT_ONCE	256
+
+static const char * const verdicts[UHOOK_VERDICTS] = {
+	[UHOOK_UNDECIDED]	= "emulated",
+	[UHOOK_BY_TASK]		= "stepped: by a debugger, or it is 32-bit code",
+	[UHOOK_IN_PLACE]	= "stepped: the instruction can only run in its place",
+	[UHOOK_NO_GAP]		= "stepped: no gap in the address space is near enough",
+	[UHOOK_FULL]		= "stepped: the process has as many slots as it may have",
+	[UHOOK_NO_MEMORY]	= "stepped: there was no memory for a slot",
+};
+
+static const char * const no_body[UHOOK_VERDICTS] = {
+	[UHOOK_BY_TASK]		= "of a debugger, or of 32-bit code",
+	[UHOOK_IN_PLACE]	= "the instruction can only run in its place",
+	[UHOOK_NO_GAP]		= "no gap in the address space is near enough",
+	[UHOOK_FULL]		= "the process has as many bodies as it may have",
+	[UHOOK_NO_MEMORY]	= "there was no memory for a body",
+	[UHOOK_IN_RSEQ]		= "it is in a restartable sequence",
+	[UHOOK_NO_CLOCK]	= "the task may not read the clock or its thread register",
+	[UHOOK_NO_FUNCTION]	= "the file of the handler is not mapped",
+	[UHOOK_NO_VECTORS]	= "the handler may use vector registers, which are not kept here",
+	[UHOOK_TOO_LONG]	= "there are more handlers than there is room for",
+	[UHOOK_NO_STUB]		= "something else is where its stub is to be",
+};
+
+static const char * const bars[UHOOK_BARS] = {
+	[UHOOK_BAR_KERNEL]	= "there is a handler in the kernel, too",
+	[UHOOK_BAR_NEIGHBOUR]	= "a probe is on the bytes behind it",
+	[UHOOK_BAR_PAGE]	= "a jump would cross the end of a page",
+	[UHOOK_BAR_WRITABLE]	= "the program can write to its text",
+	[UHOOK_BAR_TRACED]	= "a debugger is attached",
+	[UHOOK_BAR_ATOMIC]	= "it is between a load and a store that belong together",
+	[UHOOK_BAR_LANDING]	= "indirect branches must find it",
+	[UHOOK_BAR_TAKEN]	= "something is where a jump could lead",
+	[UHOOK_BAR_FULL]	= "the process has as many pages for hops as it may have",
+	[UHOOK_BAR_SHARED]	= "the page for its hop is another process's, too",
+	[UHOOK_BAR_CLOCK]	= "a thread may not read the clock or its thread register",
+	[UHOOK_BAR_RSEQ]	= "a thread may be in a restartable sequence there",
+	[UHOOK_BAR_ERROR]	= "the text could not be written",
+};
+
+/* How it is hit is for whoever looks at the text, and may change any time. */
+static void show_way(struct seq_file *m, const struct uhook_site *site)
+{
+	unsigned long body = READ_ONCE(site->body);
+	enum uhook_verdict verdict = READ_ONCE(site->body_verdict);
+	enum uhook_bar bar = READ_ONCE(site->bar);
+
+	if (body && bar)
+		seq_printf(m, "body 0x%lx, breakpoint: %s", body, bars[bar]);
+	else if (body)
+		seq_printf(m, "body 0x%lx, jump", body);
+	else if (no_body[verdict])
+		seq_printf(m, "handled in the kernel: %s", no_body[verdict]);
+	else if (site->slot)
+		seq_printf(m, "slot 0x%lx", site->slot);
+	else
+		seq_puts(m, verdicts[READ_ONCE(site->verdict)]);
+}
+
+/*
+ * A process goes on in a file that was deleted, or whose name another file has by now.
+ * Events that are defined on the new file do not hit it.
+ */
+static bool has_gone_file(const struct uhook_mm *um, const struct uhook_site *site)
+{
+	struct vm_area_struct *vma;
+
+	mmap_assert_locked(um->mm);
+	vma = vma_lookup(um->mm, site->vaddr);
+	return vma && vma->vm_file && d_unlinked(file_user_path(vma->vm_file)->dentry);
+}
+
+static void show_site(struct seq_file *m, const struct uhook_mm *um,
+		      const struct uhook_site *site)
+{
+	seq_printf(m, " 0x%lx ", site->vaddr);
+	show_way(m, site);
+	if (has_gone_file(um, site))
+		seq_puts(m, " # the file was deleted or replaced");
+	seq_putc(m, '\n');
+}
+
+static void begin_showing(struct uhook_mm *um, struct rhashtable_iter *iter)
+	__acquires(RCU)
+{
+	mmap_read_lock(um->mm);
+	rhashtable_walk_start(iter);
+}
+
+static void end_showing(struct uhook_mm *um, struct rhashtable_iter *iter)
+	__releases(RCU)
+{
+	rhashtable_walk_stop(iter);
+	mmap_read_unlock(um->mm);
+}
+
+/*
+ * A line for each site of a process, whose address space somebody holds. Takes @um->lock
+ * and, for some lines at a time, the mmap lock.
+ */
+static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
+		       const char *comm)
+{
+	struct rhashtable_iter iter;
+	struct uhook_site *site;
+	unsigned int shown = 0;
+
+	mutex_lock(&um->lock);
+	rhashtable_walk_enter(&um->sites, &iter);
+	begin_showing(um, &iter);
+	while ((site = rhashtable_walk_next(&iter))) {
+		/* The table has grown: what follows may have been shown already. */
+		if (IS_ERR(site))
+			continue;
+
+		seq_printf(m, "%d ", pid);
+		seq_escape(m, comm, "\n\\ ");
+		show_site(m, um, site);
+
+		/* The walk goes on where it was: sites change with um->lock held. */
+		if (!(++shown % SHOWN_AT_ONCE)) {
+			end_showing(um, &iter);
+			cond_resched();
+			begin_showing(um, &iter);
+		}
+	}
+	end_showing(um, &iter);
+	rhashtable_walk_exit(&iter);
+	mutex_unlock(&um->lock);
+}
+
+/* The first process whose number is POS or more, held. */
+static struct task_struct *process_from(loff_t *pos)
+{
+	struct task_struct *task = NULL;
+	struct pid *pid;
+
+	if (*pos > PID_MAX_LIMIT)
+		return NULL;
+
+	rcu_read_lock();
+	for (;; (*pos)++) {
+		pid = find_ge_pid(*pos, &init_pid_ns);
+		if (!pid)
+			break;
+		*pos = pid_nr(pid);
+		task = pid_task(pid, PIDTYPE_TGID);
+		if (task) {
+			get_task_struct(task);
+			break;
+		}
+	}
+	rcu_read_unlock();
+
+	return task;
+}
+
+static void *slots_start(struct seq_file *m, loff_t *pos)
+{
+	return process_from(pos);
+}
+
+static void slots_stop(struct seq_file *m, void *v)
+{
+	if (v)
+		put_task_struct(v);
+}
+
+static void *slots_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	put_task_struct(v);
+	++*pos;
+
+	return process_from(pos);
+}
+
+/* The address space of a process, whose first thread may have ended. */
+static struct mm_struct *process_mm(struct task_struct *leader)
+{
+	struct mm_struct *mm = NULL;
+	struct task_struct *task;
+
+	rcu_read_lock();
+	for_each_thread(leader, task) {
+		mm = get_task_mm(task);
+		if (mm)
+			break;
+	}
+	rcu_read_unlock();
+
+	return mm;
+}
+
+static int slots_show(struct seq_file *m, void *v)
+{
+	struct mm_struct *mm = process_mm(v);
+	struct task_struct *leader = v;
+	struct uhook_mm *um;
+	char comm[TASK_COMM_LEN];
+
+	if (!mm)
+		return 0;
+
+	um = uhook_mm_of(mm);
+	if (um) {
+		get_task_comm(comm, leader);
+		show_sites(m, um, task_tgid_nr(leader), comm);
+	}
+	mmput(mm);
+
+	return 0;
+}
+
+static const struct seq_operations slots_ops = {
+	.start	= slots_start,
+	.next	= slots_next,
+	.stop	= slots_stop,
+	.show	= slots_show,
+};
+
+static int slots_open(struct inode *inode, struct file *file)
+{
+	return security_locked_down(LOCKDOWN_TRACEFS) ?: seq_open(file, &slots_ops);
+}
+
+const struct file_operations uhook_slots_fops = {
+	.open		= slots_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= seq_release,
+};

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: where a program is that is in code of uhook.
+ *
+ * Code is in areas, and the ways to it are in hops and stubs. Wherever a task is there, its
+ * program has an address for it: that of the site, or of the instruction after it.
+ */
+#include <linux/compiler.h>
+#include <linux/mm_types.h>
+#include <linux/sched.h>
+
+#include "internal.h"
+
+static enum uhook_place place_in(const struct uhook_slot *slot, unsigned long at)
+{
+	if (!at && slot->copy_at)
+		return UHOOK_BEFORE;
+	if (at < slot->copy_at)
+		return UHOOK_INSIDE;
+
+	return at < slot->copy_end ? UHOOK_AT_COPY : UHOOK_BEHIND;
+}
+
+/**
+ * uhook_translate - where a program is that is in code of uhook
+ * @um: of the address space
+ * @ip: an address
+ * @addr: receives the program's address, if @ip is in a slot, body or hop
+ *
+ * Context: any, NMI too, while somebody uses the address space.
+ * Return: where it is there.
+ */
+enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
+				 unsigned long *addr)
+{
+	struct uhook_area *area = uhook_area_at(um, ip);
+	const struct uhook_slot *slot;
+	enum uhook_place place;
+	unsigned long site;
+
+	if (!area) {
+		/* From there it is as far as from the beginning of the body. */
+		unsigned long body = uhook_hop_body(um, ip);
+
+		area = body ? uhook_area_at(um, body) : NULL;
+		ip = area ? body : ip;
+	}
+
+	if (!area) {
+		*addr = uhook_stub_site(um, ip);
+		return *addr ? UHOOK_INSIDE : UHOOK_ELSEWHERE;
+	}
+
+	slot = uhook_slot_at(area, ip);
+	/* Pairs with enter_slot(). */
+	site = slot ? smp_load_acquire(&slot->site) : 0;
+	if (!site)
+		return UHOOK_ELSEWHERE;
+
+	place = place_in(slot, (ip - area->vaddr) % uhook_slot_size(area->kind));
+	*addr = place == UHOOK_BEHIND ? site + slot->insn_len : site;
+
+	return place;
+}
+
+/**
+ * uhook_breakpoint_site - whose breakpoint was hit?
+ * @vaddr: where it is, in current's address space
+ *
+ * Context: task.
+ * Return: the site, if it is the breakpoint of a body, or @vaddr.
+ */
+unsigned long uhook_breakpoint_site(unsigned long vaddr)
+{
+	struct uhook_mm *um = uhook_mm_of(current->mm);
+	unsigned long site;
+
+	if (likely(!um || !READ_ONCE(um->breaks)))
+		return vaddr;
+
+	return uhook_translate(um, vaddr, &site) == UHOOK_BEFORE ? site : vaddr;
+}
