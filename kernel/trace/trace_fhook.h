@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Declarations shared by the parts of fhook's tracing: trace_fhook_parse.c makes
- * a &struct trace_fhook from a definition, trace_fhook_events.c attaches it,
+ * What the parts of fhook's tracing share: trace_fhook_parse.c makes a
+ * &struct trace_fhook of a definition, trace_fhook_events.c adds and attaches it,
  * trace_fhook_record.c records its hits, trace_fhook_event_file.c is its file;
  * trace_fhook.c is the tracer, and trace_fhook_list.c has its lists.
  *
@@ -97,10 +97,15 @@ static inline struct trace_fhook *to_trace_fhook(struct dyn_event *ev)
 	return container_of(ev, struct trace_fhook, devent);
 }
 
-void trace_fhook_init(struct trace_fhook *tfh);
-int trace_fhook_add(struct trace_fhook *tfh, const struct trace_hook_words *words);
-bool trace_fhook_is_busy(struct dyn_event *ev);
-int trace_fhook_remove(struct trace_fhook *tfh);
+/* Positions of the words of a definition, for the caret */
+enum { WORD_HEAD, WORD_PATTERN, WORD_ARGS };
+
+struct trace_fhook *trace_fhook_parse(int argc, const char *argv[],
+				      struct trace_hook_words *words);
+int trace_fhook_show(struct seq_file *m, struct dyn_event *ev);
+bool trace_fhook_match(const char *system, const char *event, int argc,
+		       const char **argv, struct dyn_event *ev);
+void trace_fhook_free(struct trace_fhook *tfh);
 
 size_t trace_fhook_data_size(const struct trace_fhook *tfh);
 void trace_fhook_set_callbacks(struct trace_fhook *tfh, struct fhook_ops *ops);

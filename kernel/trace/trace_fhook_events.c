@@ -163,17 +163,14 @@ static int reg_event(struct trace_event_call *call, enum trace_reg type,
 	return 0;
 }
 
-/**
- * trace_fhook_init() - set up the event of a new probe
- * @tfh: the probe; its pattern, name and event exist
- */
-void trace_fhook_init(struct trace_fhook *tfh)
+/* Set up the event of a new probe. */
+static void init_probe(struct trace_fhook *tfh)
 {
 	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
 
 	INIT_LIST_HEAD(&tfh->ended);
 	tfh->tally.name = tfh->name;
-	trace_fhook_set_event(tfh);
+	dyn_event_init(&tfh->devent, &trace_fhook_ops);
 	call->class->reg = reg_event;
 }
 
@@ -211,25 +208,14 @@ const struct trace_hook_type trace_fhook_type = {
 	.detach		= detach,
 };
 
-/**
- * trace_fhook_is_busy() - check whether an event is in use
- * @ev: a probe of the event
- *
- * Return: true if the event is enabled, or something refers to it.
- */
-bool trace_fhook_is_busy(struct dyn_event *ev)
+/* Is the event enabled, or does something refer to it? */
+static bool is_busy(struct dyn_event *ev)
 {
 	return trace_hook_is_busy(probe_of(ev));
 }
 
-/**
- * trace_fhook_add() - add a probe, as a new event or to an existing one
- * @tfh: the probe
- * @words: words of the arguments, for the caret
- *
- * Return: 0, or a negative error: -EEXIST with the reason in error_log.
- */
-int trace_fhook_add(struct trace_fhook *tfh, const struct trace_hook_words *words)
+/* Make a probe known, as a new event or as part of one. -EEXIST has been explained. */
+static int add_probe(struct trace_fhook *tfh, const struct trace_hook_words *words)
 {
 	int ret;
 
@@ -241,20 +227,16 @@ int trace_fhook_add(struct trace_fhook *tfh, const struct trace_hook_words *word
 	return ret;
 }
 
-/**
- * trace_fhook_remove() - undo trace_fhook_add()
- * @tfh: the probe
- *
- * Under event_mutex. Afterwards no callback runs and the probe may be freed.
- *
- * Return: 0, or -EBUSY if the event is in use. All of its probes return the same, so
- * that removing an event in use changes nothing.
+/*
+ * Undo add_probe(). Afterwards no callback runs and the probe may be freed. -EBUSY if
+ * somebody uses the event. That holds for each of its probes, so that taking away an event
+ * in use changes nothing.
  */
-int trace_fhook_remove(struct trace_fhook *tfh)
+static int remove_probe(struct trace_fhook *tfh)
 {
 	int ret;
 
-	if (trace_fhook_is_busy(&tfh->devent))
+	if (is_busy(&tfh->devent))
 		return -EBUSY;
 
 	/* Callbacks use the files of the event, which are freed with it. */
@@ -265,3 +247,57 @@ int trace_fhook_remove(struct trace_fhook *tfh)
 
 	return ret;
 }
+
+static int create_from_words(int argc, const char *argv[])
+{
+	struct trace_hook_words words = {};
+	struct trace_fhook *tfh;
+	int ret;
+
+	if (argv[WORD_HEAD][0] != 'h')
+		return -ECANCELED;
+	/* What can fetch any kernel memory is no less than a kprobe event. */
+	ret = security_locked_down(LOCKDOWN_KPROBES);
+	if (ret)
+		return ret;
+
+	trace_probe_log_init("trace_fhook", argc, argv);
+	tfh = trace_fhook_parse(argc, argv, &words);
+	ret = PTR_ERR_OR_ZERO(tfh);
+	if (!ret) {
+		init_probe(tfh);
+		ret = add_probe(tfh, &words);
+		/* -EEXIST has been explained. */
+		if (ret && ret != -EEXIST && ret != -ENOMEM) {
+			trace_probe_log_set_index(WORD_PATTERN);
+			trace_probe_log_err(0, FAIL_REG_PROBE);
+		}
+		if (ret)
+			trace_fhook_free(tfh);
+	}
+	trace_probe_log_clear();
+	return ret;
+}
+
+static int create(const char *raw_command)
+{
+	return trace_probe_create(raw_command, create_from_words);
+}
+
+static int release(struct dyn_event *ev)
+{
+	struct trace_fhook *tfh = to_trace_fhook(ev);
+	int ret = remove_probe(tfh);
+
+	if (!ret)
+		trace_fhook_free(tfh);
+	return ret;
+}
+
+struct dyn_event_operations trace_fhook_ops = {
+	.create		= create,
+	.show		= trace_fhook_show,
+	.is_busy	= is_busy,
+	.free		= release,
+	.match		= trace_fhook_match,
+};

@@ -18,11 +18,9 @@
  * dyn_event_ops_mutex, which the caller of ->create() holds, serializes the
  * parser and the log.
  */
-#define pr_fmt(fmt)	"trace_fhook: " fmt
-
 #include <linux/ctype.h>
+#include <linux/err.h>
 #include <linux/fhook.h>
-#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -39,9 +37,6 @@ struct fhook_def {
 	char		group_buf[MAX_EVENT_NAME_LEN];
 	char		event_buf[MAX_EVENT_NAME_LEN];
 };
-
-/* Positions of the words of a definition, for the caret */
-enum { WORD_HEAD, WORD_PATTERN, WORD_ARGS };
 
 /* "h", "h:EVENT", "h:GRP/EVENT" or "h:GRP/" */
 static int parse_head(struct fhook_def *def, const char *head)
@@ -126,7 +121,11 @@ static void name_event(struct fhook_def *def)
 	def->event = def->event_buf;
 }
 
-static void free_probe(struct trace_fhook *tfh)
+/**
+ * trace_fhook_free() - free a probe that nobody knows, or that was removed
+ * @tfh: the probe
+ */
+void trace_fhook_free(struct trace_fhook *tfh)
 {
 	trace_probe_cleanup(&tfh->tp);
 	kfree(tfh->pattern);
@@ -147,11 +146,10 @@ static struct trace_fhook *alloc_probe(const struct fhook_def *def, int nargs)
 	tfh->name = kasprintf(GFP_KERNEL, "%s/%s", def->group, def->event);
 	if (!tfh->pattern || !tfh->name ||
 	    trace_probe_init(&tfh->tp, def->event, def->group, false, nargs)) {
-		free_probe(tfh);
+		trace_fhook_free(tfh);
 		return NULL;
 	}
-	dyn_event_init(&tfh->devent, &trace_fhook_ops);
-	trace_fhook_init(tfh);
+	trace_fhook_set_event(tfh);
 	return tfh;
 }
 
@@ -216,9 +214,10 @@ static int parse_fetch_args(struct trace_fhook *tfh, int argc,
 	return traceprobe_set_print_fmt(&tfh->tp, kinds[tfh->kind].print);
 }
 
-static int add_probe(const struct fhook_def *def, int argc, const char *argv[],
-		     const struct trace_hook_words *words,
-		     struct traceprobe_parse_context *ctx)
+static struct trace_fhook *make_probe(const struct fhook_def *def, int argc,
+				      const char *argv[],
+				      const struct trace_hook_words *words,
+				      struct traceprobe_parse_context *ctx)
 {
 	struct trace_fhook *tfh;
 	int ret;
@@ -226,30 +225,25 @@ static int add_probe(const struct fhook_def *def, int argc, const char *argv[],
 	if (argc > MAX_TRACE_ARGS) {
 		trace_probe_log_set_index(trace_hook_word(words, MAX_TRACE_ARGS));
 		trace_probe_log_err(0, TOO_MANY_ARGS);
-		return -E2BIG;
+		return ERR_PTR(-E2BIG);
 	}
 
 	tfh = alloc_probe(def, argc);
 	if (!tfh)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 
 	ret = parse_fetch_args(tfh, argc, argv, words, ctx);
-	if (!ret) {
-		ret = trace_fhook_add(tfh, words);
-		/* The message for -EEXIST has been logged. */
-		if (ret && ret != -EEXIST && ret != -ENOMEM) {
-			trace_probe_log_set_index(WORD_PATTERN);
-			trace_probe_log_err(0, FAIL_REG_PROBE);
-		}
+	if (ret) {
+		trace_fhook_free(tfh);
+		return ERR_PTR(ret);
 	}
-	if (ret)
-		free_probe(tfh);
-	return ret;
+	return tfh;
 }
 
-/* Expand $arg*, and the short forms for BTF and dentries. */
-static int expand_and_add(const struct fhook_def *def, int argc,
-			  const char *argv[])
+/* Replace $arg*, and BTF and dentry short forms, by what they stand for. */
+static struct trace_fhook *expand_and_make(const struct fhook_def *def, int argc,
+					   const char *argv[],
+					   struct trace_hook_words *words)
 {
 	struct traceprobe_parse_context ctx = {
 		.funcname = def->func,
@@ -257,34 +251,34 @@ static int expand_and_add(const struct fhook_def *def, int argc,
 			 (def->kind == TRACE_FHOOK_ENTRY ? TPARG_FL_FENTRY :
 							   TPARG_FL_RETURN),
 	};
-	struct trace_hook_words words = { .first = WORD_ARGS };
 	char names[MAX_BTF_ARGS_LEN];
 	const char **expanded;
+	struct trace_fhook *tfh;
 	char *dentries = NULL;
 	int ret, new_argc = 0;
 
+	words->first = WORD_ARGS;
 	expanded = traceprobe_expand_meta_args(argc, argv, &new_argc, names,
 					       sizeof(names), &ctx);
 	if (IS_ERR(expanded)) {
-		ret = PTR_ERR(expanded);
+		tfh = ERR_CAST(expanded);
 		goto out;
 	}
 	if (expanded) {
-		words.grown = new_argc - argc;
-		while (words.meta < argc && strcmp(argv[words.meta], "$arg*"))
-			words.meta++;
+		words->grown = new_argc - argc;
+		while (words->meta < argc && strcmp(argv[words->meta], "$arg*"))
+			words->meta++;
 		argc = new_argc;
 		argv = expanded;
 	}
 
 	ret = traceprobe_expand_dentry_args(argc, argv, &dentries);
-	if (!ret)
-		ret = add_probe(def, argc, argv, &words, &ctx);
+	tfh = ret ? ERR_PTR(ret) : make_probe(def, argc, argv, words, &ctx);
 	kfree(dentries);
 	kfree(expanded);
 out:
 	traceprobe_finish_parse(&ctx);
-	return ret;
+	return tfh;
 }
 
 static int parse_words(struct fhook_def *def, int argc, const char *argv[])
@@ -304,36 +298,45 @@ static int parse_words(struct fhook_def *def, int argc, const char *argv[])
 	if (ret)
 		return ret;
 	name_event(def);
-	return expand_and_add(def, argc - WORD_ARGS, argv + WORD_ARGS);
+	return 0;
 }
 
-static int create_from_words(int argc, const char *argv[])
+/**
+ * trace_fhook_parse() - make a probe of a definition
+ * @argc: how many words it has
+ * @argv: the words
+ * @words: receives where the arguments come from, for the caret
+ *
+ * Under dyn_event_ops_mutex, with the words in trace_probe's log.
+ *
+ * Return: the probe, whose event is not set up and which nobody else knows; or a negative
+ * error, with the reason in error_log unless it is -ENOMEM.
+ */
+struct trace_fhook *trace_fhook_parse(int argc, const char *argv[],
+				      struct trace_hook_words *words)
 {
 	struct fhook_def def = {};
+	struct trace_fhook *tfh;
 	int ret;
 
-	if (argv[WORD_HEAD][0] != 'h')
-		return -ECANCELED;
-	/* Fetching kernel memory needs the same privileges as a kprobe event. */
-	ret = security_locked_down(LOCKDOWN_KPROBES);
-	if (ret)
-		return ret;
-
-	trace_probe_log_init("trace_fhook", argc, argv);
 	ret = parse_words(&def, argc, argv);
-	trace_probe_log_clear();
+	tfh = ret ? ERR_PTR(ret) :
+		    expand_and_make(&def, argc - WORD_ARGS, argv + WORD_ARGS, words);
 	kfree(def.func);
 	kfree(def.pattern);
-	return ret;
+	return tfh;
 }
 
-static int trace_fhook_create(const char *raw_command)
-{
-	return trace_probe_create(raw_command, create_from_words);
-}
-
-/* The output can be written back. */
-static int trace_fhook_show(struct seq_file *m, struct dyn_event *ev)
+/**
+ * trace_fhook_show() - write the definition of a probe
+ * @m: where to
+ * @ev: the probe
+ *
+ * What is shown is a definition again.
+ *
+ * Return: 0.
+ */
+int trace_fhook_show(struct seq_file *m, struct dyn_event *ev)
 {
 	struct trace_fhook *tfh = to_trace_fhook(ev);
 	int i;
@@ -347,18 +350,18 @@ static int trace_fhook_show(struct seq_file *m, struct dyn_event *ev)
 	return 0;
 }
 
-static int trace_fhook_release(struct dyn_event *ev)
-{
-	struct trace_fhook *tfh = to_trace_fhook(ev);
-	int ret = trace_fhook_remove(tfh);
-
-	if (!ret)
-		free_probe(tfh);
-	return ret;
-}
-
-static bool trace_fhook_match(const char *system, const char *event, int argc,
-			      const char **argv, struct dyn_event *ev)
+/**
+ * trace_fhook_match() - is a probe meant by words?
+ * @system: the group, or NULL
+ * @event: the name of its event, or ""
+ * @argc: how many other words there are
+ * @argv: these, as in its definition
+ * @ev: the probe
+ *
+ * Return: whether it is.
+ */
+bool trace_fhook_match(const char *system, const char *event, int argc,
+		       const char **argv, struct dyn_event *ev)
 {
 	struct trace_fhook *tfh = to_trace_fhook(ev);
 	size_t len = strlen(tfh->pattern);
@@ -374,11 +377,3 @@ static bool trace_fhook_match(const char *system, const char *event, int argc,
 	       !strcmp(kinds[tfh->kind].suffix, argv[0] + len) &&
 	       trace_probe_match_command_args(&tfh->tp, argc - 1, argv + 1);
 }
-
-struct dyn_event_operations trace_fhook_ops = {
-	.create		= trace_fhook_create,
-	.show		= trace_fhook_show,
-	.is_busy	= trace_fhook_is_busy,
-	.free		= trace_fhook_release,
-	.match		= trace_fhook_match,
-};

@@ -86,7 +86,8 @@ struct trace_uhook {
 	struct trace_probe		tp;
 };
 
-extern struct dyn_event_operations trace_uhook_ops;
+/* Positions of the words of a definition, for the caret */
+enum { WORD_HEAD, WORD_PLACE, WORD_OPTIONS };
 
 static inline struct trace_uhook *to_trace_uhook(struct dyn_event *ev)
 {
@@ -109,12 +110,12 @@ bool trace_uhook_place_is_gone(const struct trace_uhook_place *place);
 void trace_uhook_leave_place(struct trace_uhook_place *place);
 void trace_uhook_put_place(struct trace_uhook_place *place);
 
+struct trace_uhook *trace_uhook_parse(int argc, const char *argv[],
+				      struct trace_hook_words *words);
+int trace_uhook_show(struct seq_file *m, struct dyn_event *ev);
+bool trace_uhook_match(const char *system, const char *event, int argc, const char **argv,
+		       struct dyn_event *ev);
 void trace_uhook_put(struct trace_uhook *tuh);
-
-void trace_uhook_init(struct trace_uhook *tuh);
-int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *words);
-bool trace_uhook_is_busy(struct dyn_event *ev);
-int trace_uhook_remove(struct trace_uhook *tuh);
 
 void trace_uhook_set_event(struct trace_uhook *tuh);
 

@@ -22,11 +22,13 @@
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
+#include <linux/string.h>
 #include <linux/trace_events.h>
 #include <linux/uaccess.h>
 
 #include "trace_uhook.h"
 
+static struct dyn_event_operations trace_uhook_ops;
 static const struct trace_hook_type trace_uhook_type;
 
 /* The first thread of a process may end before the others. */
@@ -325,14 +327,12 @@ static const struct file_operations work_fops = {
 	.llseek		= default_llseek,
 };
 
-/**
- * trace_uhook_init() - set up the hook and the event of a new probe
- * @tuh: the probe; its place and its event exist
- */
-void trace_uhook_init(struct trace_uhook *tuh)
+/* Set up the hook and the event of a new probe. */
+static void init_probe(struct trace_uhook *tuh)
 {
 	struct trace_event_call *call = trace_probe_event_call(&tuh->tp);
 
+	dyn_event_init(&tuh->devent, &trace_uhook_ops);
 	init_trace_uprobe_filter(tuh->tp.event->filter);
 	trace_uhook_set_event(tuh);
 	call->class->reg = reg_event;
@@ -344,15 +344,17 @@ void trace_uhook_init(struct trace_uhook *tuh)
 	}
 }
 
-/**
- * trace_uhook_is_busy() - does somebody use the event?
- * @ev: a probe of it
- *
- * Return: true if the event is enabled, or something refers to it.
- */
-bool trace_uhook_is_busy(struct dyn_event *ev)
+/* Is the event enabled, or does something refer to it? */
+static bool is_busy(struct dyn_event *ev)
 {
 	return trace_hook_is_busy(probe_of(ev));
+}
+
+/* Once, for all events */
+static void warn_of_returns(struct trace_probe *tp)
+{
+	pr_info_once("%s/%s: hooking returns replaces return addresses: Go programs, coroutines, and C++ exceptions or Rust panics that pass the function crash (Documentation/trace/uhook.rst)\n",
+		     trace_probe_group_name(tp), trace_probe_name(tp));
 }
 
 /* Another probe of the same event, or NULL */
@@ -368,14 +370,8 @@ static struct trace_uhook *other_probe(struct trace_uhook *tuh)
 	return NULL;
 }
 
-/**
- * trace_uhook_add() - make a probe known, as a new event or as part of one
- * @tuh: the probe
- * @words: where its arguments come from, for the caret
- *
- * Return: 0, or a negative error: -EEXIST with the reason in error_log.
- */
-int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *words)
+/* Make a probe known, as a new event or as part of one. -EEXIST has been explained. */
+static int add_probe(struct trace_uhook *tuh, const struct trace_hook_words *words)
 {
 	struct trace_uhook *other;
 	int ret;
@@ -383,6 +379,8 @@ int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *word
 	guard(mutex)(&event_mutex);
 
 	ret = trace_hook_add(&trace_uhook_type, &tuh->devent, words);
+	if (!ret && tuh->place.is_return)
+		warn_of_returns(&tuh->tp);
 	if (ret || trace_uhook_records(tuh))
 		return ret;
 	other = other_probe(tuh);
@@ -394,21 +392,16 @@ int trace_uhook_add(struct trace_uhook *tuh, const struct trace_hook_words *word
 	return 0;
 }
 
-/**
- * trace_uhook_remove() - undo trace_uhook_add()
- * @tuh: the probe
- *
- * Under event_mutex. Afterwards, and after trace_uhook_put(), it is freed when no hit is
- * in its callbacks any more.
- *
- * Return: 0, or -EBUSY if somebody uses the event.
+/*
+ * Undo add_probe(). Afterwards, and after trace_uhook_put(), the probe is freed when no hit
+ * is in its callbacks any more. -EBUSY if somebody uses the event.
  */
-int trace_uhook_remove(struct trace_uhook *tuh)
+static int remove_probe(struct trace_uhook *tuh)
 {
 	struct trace_uhook *other = other_probe(tuh);
 	int ret;
 
-	if (trace_uhook_is_busy(&tuh->devent))
+	if (is_busy(&tuh->devent))
 		return -EBUSY;
 
 	/*
@@ -429,6 +422,76 @@ int trace_uhook_remove(struct trace_uhook *tuh)
 		detach(&tuh->tp);
 	return 0;
 }
+
+/* What there is no sentence for yet */
+static void log_failure(int error)
+{
+	trace_probe_log_set_index(WORD_PLACE);
+	switch (error) {
+	case -EEXIST:	/* It has been explained. */
+	case -ENOMEM:
+		break;
+	case -ENOTSUPP:
+	case -EOPNOTSUPP:
+		trace_probe_log_err(0, UHOOK_NOT_SUPPORTED);
+		break;
+	default:
+		trace_probe_log_err(0, FAIL_REG_PROBE);
+	}
+}
+
+static int create_from_words(int argc, const char *argv[])
+{
+	struct trace_hook_words words = {};
+	struct trace_uhook *tuh;
+	int ret;
+
+	if (argv[WORD_HEAD][0] != 'u')
+		return -ECANCELED;
+	if (argc <= WORD_PLACE || !strpbrk(argv[WORD_PLACE], "/:"))
+		return -ECANCELED;
+
+	trace_probe_log_init("trace_uhook", argc, argv);
+	tuh = trace_uhook_parse(argc, argv, &words);
+	ret = PTR_ERR_OR_ZERO(tuh);
+	if (!ret) {
+		init_probe(tuh);
+		ret = add_probe(tuh, &words);
+		if (ret) {
+			log_failure(ret);
+			trace_uhook_put(tuh);
+		}
+	}
+	trace_probe_log_clear();
+	return ret;
+}
+
+static int create(const char *raw_command)
+{
+	return trace_probe_create(raw_command, create_from_words);
+}
+
+static int release(struct dyn_event *ev)
+{
+	struct trace_uhook *tuh = to_trace_uhook(ev);
+	int ret = remove_probe(tuh);
+
+	if (ret)
+		return ret;
+	/* Nobody is kept from unmounting the file system, or deleting the file for good. */
+	trace_uhook_leave_place(&tuh->place);
+	trace_uhook_leave_place(&tuh->function);
+	trace_uhook_put(tuh);
+	return 0;
+}
+
+static struct dyn_event_operations trace_uhook_ops = {
+	.create		= create,
+	.show		= trace_uhook_show,
+	.is_busy	= is_busy,
+	.free		= release,
+	.match		= trace_uhook_match,
+};
 
 static void show_event_hits(struct seq_file *m, struct trace_probe *event)
 {

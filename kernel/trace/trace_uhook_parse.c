@@ -19,14 +19,13 @@
  *
  * dynamic_events takes definitions of user_events too, which begin with "u:" as
  * well. They have a type there, where ours have a place, which contains '/' or ':'.
- * We are asked first, having registered first.
+ * We are asked first, having registered first: trace_uhook_events.c.
  *
  * Every failure but one for lack of memory leaves a sentence and a caret in
  * tracing/error_log. The parser and that log are serialised by
  * dyn_event_ops_mutex, which the caller of ->create() holds.
  */
-#define pr_fmt(fmt)	"trace_uhook: " fmt
-
+#include <linux/err.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -50,9 +49,6 @@ struct uhook_def {
 	char			group_buf[MAX_EVENT_NAME_LEN];
 	char			event_buf[MAX_EVENT_NAME_LEN];
 };
-
-/* Positions of the words of a definition, for the caret */
-enum { WORD_HEAD, WORD_PLACE, WORD_OPTIONS };
 
 /* What user= takes; the sentence of UHOOK_USER names them too. */
 static const struct {
@@ -318,8 +314,6 @@ static struct trace_uhook *alloc_probe(struct uhook_def *def, int nargs)
 	def->function = (struct trace_uhook_place){};
 	def->pid = NULL;
 
-	dyn_event_init(&tuh->devent, &trace_uhook_ops);
-	trace_uhook_init(tuh);
 	return tuh;
 }
 
@@ -431,53 +425,33 @@ static int parse_fetch_args(struct trace_uhook *tuh, int first, const char *argv
 	return traceprobe_set_print_fmt(&tuh->tp, print_type(tuh));
 }
 
-/* What there is no sentence for yet */
-static void log_failure(int error)
+static struct trace_uhook *make_probe(struct uhook_def *def, int first, int argc,
+				      const char *argv[])
 {
-	trace_probe_log_set_index(WORD_PLACE);
-	switch (error) {
-	case -EEXIST:	/* It has been explained. */
-	case -ENOMEM:
-		break;
-	case -ENOTSUPP:
-	case -EOPNOTSUPP:
-		trace_probe_log_err(0, UHOOK_NOT_SUPPORTED);
-		break;
-	default:
-		trace_probe_log_err(0, FAIL_REG_PROBE);
-	}
-}
-
-static int add_probe(struct uhook_def *def, int first, int argc, const char *argv[])
-{
-	const struct trace_hook_words words = { .first = first };
 	struct trace_uhook *tuh;
 	int ret;
 
 	if (argc - first > MAX_TRACE_ARGS) {
 		trace_probe_log_set_index(first + MAX_TRACE_ARGS);
 		trace_probe_log_err(0, TOO_MANY_ARGS);
-		return -E2BIG;
+		return ERR_PTR(-E2BIG);
 	}
 
 	tuh = alloc_probe(def, argc - first);
 	if (!tuh)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 
 	ret = parse_fetch_args(tuh, first, argv);
-	if (!ret) {
-		ret = trace_uhook_add(tuh, &words);
-		if (ret)
-			log_failure(ret);
-	}
-	if (ret)
+	if (ret) {
 		trace_uhook_put(tuh);
-	return ret;
+		return ERR_PTR(ret);
+	}
+	return tuh;
 }
 
+/* Returns the position of the first argument. */
 static int parse_words(struct uhook_def *def, int argc, const char *argv[])
 {
-	bool is_return;
 	int ret;
 
 	ret = parse_head(def, argv[WORD_HEAD]);
@@ -488,43 +462,40 @@ static int parse_words(struct uhook_def *def, int argc, const char *argv[])
 	if (ret)
 		return ret;
 	name_event(def);
-	is_return = def->place.is_return;
-	ret = parse_options(def, argc, argv);
-	if (ret < 0)
-		return ret;
-	ret = add_probe(def, ret, argc, argv);
-	if (!ret && is_return)
-		pr_info_once("%s/%s: hooking returns replaces return addresses: Go programs, coroutines, and C++ exceptions or Rust panics that pass the function crash (Documentation/trace/uhook.rst)\n",
-			     def->group, def->event);
-	return ret;
+	return parse_options(def, argc, argv);
 }
 
-static int create_from_words(int argc, const char *argv[])
+/**
+ * trace_uhook_parse() - make a probe of a definition
+ * @argc: how many words it has
+ * @argv: the words
+ * @words: receives where the arguments come from, for the caret
+ *
+ * Under dyn_event_ops_mutex, with the words in trace_probe's log. May sleep.
+ *
+ * Return: the probe, with one reference, whose event is not set up and which nobody else
+ * knows; or a negative error, with the reason in error_log unless it is -ENOMEM, and
+ * -ECANCELED if it is not a definition of ours.
+ */
+struct trace_uhook *trace_uhook_parse(int argc, const char *argv[],
+				      struct trace_hook_words *words)
 {
+	struct trace_uhook *tuh;
 	struct uhook_def *def;
-	int ret;
+	int first;
 
-	if (argv[WORD_HEAD][0] != 'u')
-		return -ECANCELED;
-	if (argc <= WORD_PLACE || !strpbrk(argv[WORD_PLACE], "/:"))
-		return -ECANCELED;
 	def = kzalloc(sizeof(*def), GFP_KERNEL);
 	if (!def)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 
-	trace_probe_log_init("trace_uhook", argc, argv);
-	ret = parse_words(def, argc, argv);
-	trace_probe_log_clear();
+	first = parse_words(def, argc, argv);
+	words->first = first;
+	tuh = first < 0 ? ERR_PTR(first) : make_probe(def, first, argc, argv);
 	trace_uhook_put_place(&def->place);
 	trace_uhook_put_place(&def->function);
 	put_pid(def->pid);
 	kfree(def);
-	return ret;
-}
-
-static int trace_uhook_create(const char *raw_command)
-{
-	return trace_probe_create(raw_command, create_from_words);
+	return tuh;
 }
 
 /*
@@ -539,7 +510,14 @@ static void show_if_gone(struct seq_file *m, const struct trace_uhook *tuh)
 		seq_puts(m, " # the function's file was deleted or replaced");
 }
 
-static int trace_uhook_show(struct seq_file *m, struct dyn_event *ev)
+/**
+ * trace_uhook_show() - write the definition of a probe
+ * @m: where to
+ * @ev: the probe
+ *
+ * Return: 0.
+ */
+int trace_uhook_show(struct seq_file *m, struct dyn_event *ev)
 {
 	struct trace_uhook *tuh = to_trace_uhook(ev);
 	struct trace_probe *tp = &tuh->tp;
@@ -562,20 +540,6 @@ static int trace_uhook_show(struct seq_file *m, struct dyn_event *ev)
 	return 0;
 }
 
-static int trace_uhook_release(struct dyn_event *ev)
-{
-	struct trace_uhook *tuh = to_trace_uhook(ev);
-	int ret = trace_uhook_remove(tuh);
-
-	if (ret)
-		return ret;
-	/* Nobody is kept from unmounting the file system, or deleting the file for good. */
-	trace_uhook_leave_place(&tuh->place);
-	trace_uhook_leave_place(&tuh->function);
-	trace_uhook_put(tuh);
-	return 0;
-}
-
 /* Does a word that is an option say what is so? */
 static bool match_option(const struct trace_uhook *tuh, const char *word)
 {
@@ -591,8 +555,18 @@ static bool match_option(const struct trace_uhook *tuh, const char *word)
 	return tuh->pid && !kstrtoint(value, 10, &nr) && nr == pid_vnr(tuh->pid);
 }
 
-static bool trace_uhook_match(const char *system, const char *event, int argc,
-			      const char **argv, struct dyn_event *ev)
+/**
+ * trace_uhook_match() - is a probe meant by words?
+ * @system: the group, or NULL
+ * @event: the name of its event, or ""
+ * @argc: how many other words there are
+ * @argv: these, as in its definition
+ * @ev: the probe
+ *
+ * Return: whether it is.
+ */
+bool trace_uhook_match(const char *system, const char *event, int argc, const char **argv,
+		       struct dyn_event *ev)
 {
 	struct trace_uhook *tuh = to_trace_uhook(ev);
 	int i;
@@ -611,11 +585,3 @@ static bool trace_uhook_match(const char *system, const char *event, int argc,
 			return false;
 	return trace_probe_match_command_args(&tuh->tp, argc - i, argv + i);
 }
-
-struct dyn_event_operations trace_uhook_ops = {
-	.create		= trace_uhook_create,
-	.show		= trace_uhook_show,
-	.is_busy	= trace_uhook_is_busy,
-	.free		= trace_uhook_release,
-	.match		= trace_uhook_match,
-};
