@@ -1,65 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: hooks on programs, and user probes without the single step
+ * uhook: hooks on programs
  *
- * A hook, struct uhook_ops, calls a handler in the kernel whenever a program reaches
- * an instruction, or does its work in the program, without any exception if possible.
- *
- * After the consumers of a uprobe have run, the task continues in a slot: a copy of
- * the probed instruction and a jump to the instruction after the original, in a
- * mapping of the process named [uhook]. A hit takes one exception, for every user of
- * uprobes, without a change to them. The rest of the kernel uses the functions below
- * to make sure that no one sees an address in a slot: such an address means the site
- * as long as the copy has not run, and the next instruction after it has run.
+ * A hook, struct uhook_ops, is called in the kernel where programs come to an
+ * instruction, or does its work in the program, without any exception if that can
+ * be.
+ * <linux/uhook_hooks.h> has what the rest of the kernel calls.
  */
 #ifndef _LINUX_UHOOK_H
 #define _LINUX_UHOOK_H
 
-#include <linux/ptrace.h>
-#include <linux/stddef.h>
 #include <linux/types.h>
 #include <linux/uhook_gate.h>
 #include <linux/uhook_ring.h>
 
-struct arch_uprobe;
+struct inode;
 struct mm_struct;
 struct pt_regs;
-struct task_struct;
-struct uhook_site;
-struct uprobe;
-struct uprobe_consumer;
-struct vm_area_struct;
-
-/**
- * enum uhook_kind - outcome of a hit of a uprobe
- * @UHOOK_STEPPED: the task single-stepped a copy, with a second exception
- * @UHOOK_EMULATED: the kernel emulated the instruction
- * @UHOOK_BOOSTED: the task continued in a slot
- * @UHOOK_USER: the task continued in a body, which ran handlers in the program
- * @UHOOK_INTERRUPTED: the task continued in a slot, but a signal came before the copy
- *	had run, and the instruction was stepped instead; also counted as boosted
- * @UHOOK_KINDS: number of outcomes
- */
-enum uhook_kind {
-	UHOOK_STEPPED,
-	UHOOK_EMULATED,
-	UHOOK_BOOSTED,
-	UHOOK_USER,
-	UHOOK_INTERRUPTED,
-	UHOOK_KINDS
-};
-
-/**
- * struct uhook_lookup - state of the counters at the look-up of a uprobe
- * @gone: number of removed uprobes whose address has the same hash
- * @unmapped: number of times that probed text was unmapped in the address space
- * @valid: the counters are known, and the result may be remembered
- */
-struct uhook_lookup {
-	long	gone;
-	long	unmapped;
-	bool	valid;
-};
 
 /**
  * enum uhook_user - work of a hook in the program, without the kernel
@@ -98,8 +55,6 @@ struct uhook_record {
 	u64		args[UHOOK_RECORD_ARGS];
 	u64		stack[UHOOK_RECORD_STACK];
 };
-
-struct inode;
 
 /**
  * struct uhook_point - an instruction of a file
@@ -217,162 +172,14 @@ struct uhook_hits {
 
 #ifdef CONFIG_UHOOK
 
-/* For modules, and for events. */
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr);
 int uhook_apply(struct uhook_ops *ops);
 void uhook_unregister(struct uhook_ops *ops, struct uhook_hits *hits);
 void uhook_unregister_async(struct uhook_ops *ops, uhook_gone_t gone);
 void uhook_barrier(void);
-void uhook_hold_hits(void);
-void uhook_release_hits(void);
-void uhook_held_hits(const struct uhook_ops *ops, struct uhook_hits *hits);
 void uhook_get_hits(struct uhook_ops *ops, struct uhook_hits *hits);
-void uhook_flush(void);
 void uhook_get_words(struct uhook_ops *ops, u64 words[UHOOK_DATA_WORDS]);
 
-void uhook_count(enum uhook_kind kind);
-
-/* For uprobes, between rcu_read_lock_trace() and rcu_read_unlock_trace(). */
-void uhook_begin_lookup(struct uhook_lookup *lookup);
-void uhook_end_lookup(struct uhook_lookup *lookup, const struct uprobe *uprobe);
-void uhook_uprobe_gone(const struct uprobe *uprobe);
-struct uhook_site *uhook_find_site(unsigned long vaddr);
-struct uprobe *uhook_site_uprobe(const struct uhook_site *site);
-struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
-				  const struct uhook_lookup *lookup);
-bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt_regs *regs);
-bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
-		      struct arch_uprobe *auprobe, struct pt_regs *regs);
-bool uhook_is_consumer(struct uprobe_consumer *uc);
-void uhook_return_lost(struct uprobe *uprobe);
-unsigned long uhook_breakpoint_site(unsigned long vaddr);
-int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
-
-/* From uprobes; the latter three with the mmap lock held. */
-bool uprobe_find_consumer(struct uprobe *uprobe,
-			  bool (*match)(struct uprobe_consumer *uc, void *data), void *data);
-bool uprobe_is_followed(struct uprobe *uprobe, unsigned int distance);
-bool uprobe_is_at(struct uprobe *uprobe, struct vm_area_struct *vma, unsigned long vaddr);
-int uprobe_read_text(struct mm_struct *mm, unsigned long vaddr, void *bytes, int len);
-int uprobe_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned long vaddr,
-		      const void *expected, const void *bytes, int len, gfp_t how);
-
-/* For code that manages address spaces. */
-bool uhook_has_sites(const struct mm_struct *mm);
-void uhook_munmap(struct mm_struct *mm);
-int uhook_file_munmap(struct vm_area_struct *vma);
-int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm);
-int uhook_dup_mmap_end(struct mm_struct *mm);
-void uhook_free_mm(struct mm_struct *mm);
-int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
-int uhook_demote_all(struct task_struct *task);
-int uhook_rseq_begins(void);
-
-/* For code that reports where a program is. */
-unsigned long uhook_program_address(unsigned long ip);
-unsigned long uhook_task_address(struct task_struct *task, unsigned long ip);
-bool uhook_is_inside(unsigned long ip);
-unsigned long uhook_sampled_address(unsigned long ip);
-
-/* For signals. */
-void uhook_before_signal(void);
-void uhook_before_fault(struct task_struct *task);
-bool uhook_mark_is_gone(struct pt_regs *regs);
-
-#else /* !CONFIG_UHOOK */
-
-static inline void uhook_count(enum uhook_kind kind) { }
-static inline void uhook_begin_lookup(struct uhook_lookup *lookup) { }
-static inline void uhook_end_lookup(struct uhook_lookup *lookup, const struct uprobe *uprobe) { }
-static inline void uhook_uprobe_gone(const struct uprobe *uprobe) { }
-static inline struct uhook_site *uhook_find_site(unsigned long vaddr) { return NULL; }
-
-static inline struct uprobe *uhook_site_uprobe(const struct uhook_site *site)
-{
-	return NULL;
-}
-
-static inline struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
-						const struct uhook_lookup *lookup)
-{
-	return NULL;
-}
-
-static inline bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe,
-			       struct pt_regs *regs)
-{
-	return false;
-}
-
-static inline bool uhook_has_sites(const struct mm_struct *mm) { return false; }
-static inline void uhook_munmap(struct mm_struct *mm) { }
-static inline int uhook_file_munmap(struct vm_area_struct *vma) { return 0; }
-
-static inline int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
-{
-	return 0;
-}
-
-static inline void uhook_free_mm(struct mm_struct *mm) { }
-static inline int uhook_dup_mmap_end(struct mm_struct *mm) { return 0; }
-
-static inline int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
-{
-	return 0;
-}
-
-static inline int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
-{
-	return 0;
-}
-
-static inline int uhook_demote_all(struct task_struct *task) { return 0; }
-static inline int uhook_rseq_begins(void) { return 0; }
-static inline void uhook_return_lost(struct uprobe *uprobe) { }
-static inline bool uhook_is_consumer(struct uprobe_consumer *uc) { return false; }
-static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
-
-static inline bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
-				    struct arch_uprobe *auprobe, struct pt_regs *regs)
-{
-	return false;
-}
-
-static inline unsigned long uhook_program_address(unsigned long ip) { return ip; }
-
-static inline unsigned long uhook_task_address(struct task_struct *task, unsigned long ip)
-{
-	return ip;
-}
-
-static inline bool uhook_is_inside(unsigned long ip) { return false; }
-static inline unsigned long uhook_sampled_address(unsigned long ip) { return ip; }
-static inline void uhook_before_signal(void) { }
-static inline void uhook_before_fault(struct task_struct *task) { }
-static inline bool uhook_mark_is_gone(struct pt_regs *regs) { return false; }
-
 #endif /* CONFIG_UHOOK */
-
-#if defined(CONFIG_UHOOK) && defined(CONFIG_RSEQ)
-bool rseq_is_in_section(unsigned long ip);
-#else
-static inline bool rseq_is_in_section(unsigned long ip) { return false; }
-#endif
-
-/*
- * For code that sends a task elsewhere while it may be stepping the copy of an
- * instruction.
- */
-#ifdef CONFIG_UPROBES
-unsigned long uprobe_program_address(struct pt_regs *regs);
-void uprobe_cancel_step(struct pt_regs *regs);
-#else
-static inline unsigned long uprobe_program_address(struct pt_regs *regs)
-{
-	return instruction_pointer(regs);
-}
-
-static inline void uprobe_cancel_step(struct pt_regs *regs) { }
-#endif
 
 #endif /* _LINUX_UHOOK_H */

@@ -22,6 +22,7 @@ struct seq_file;
 #include <linux/path.h>
 #include <linux/refcount.h>
 #include <linux/uhook.h>
+#include <linux/uhook_hooks.h>
 
 #include "trace_hook.h"
 

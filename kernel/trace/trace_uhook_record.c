@@ -18,7 +18,6 @@
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
 #include <linux/trace_events.h>
-#include <linux/uhook.h>
 #include <asm/uhook.h>
 
 #include "trace_uhook.h"

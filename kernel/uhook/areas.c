@@ -34,7 +34,8 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "areas.h"
+#include "data.h"
 
 static_assert(UHOOK_COPY_MAX <= UHOOK_SLOT_SIZE);
 static_assert(UHOOK_CODE_SIZE / UHOOK_SLOT_SIZE <= U16_MAX);

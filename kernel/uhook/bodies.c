@@ -19,9 +19,19 @@
 #include <linux/mm.h>
 #include <linux/rseq.h>
 #include <linux/sched.h>
+#include <linux/uhook.h>
+#include <linux/uhook_hooks.h>
 #include <asm/uhook.h>
 
-#include "internal.h"
+#include "consumers.h"
+#include "functions.h"
+#include "jump.h"
+#include "rings.h"
+#include "sites.h"
+#include "slots.h"
+#include "stubs.h"
+#include "sums.h"
+#include "tracefs.h"
 
 /* There is no body: do here what hooks do in the program, if they can. */
 static bool hit_consumer(struct uprobe_consumer *uc, void *regs)

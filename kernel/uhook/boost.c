@@ -13,27 +13,30 @@
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/uhook_hooks.h>
 #include <linux/uprobes.h>
 #include <asm/uhook.h>
 
-#include "internal.h"
+#include "sites.h"
+#include "slots.h"
+#include "tracefs.h"
 
-static DEFINE_PER_CPU(unsigned long, hits[UHOOK_KINDS]);
+static DEFINE_PER_CPU(unsigned long, hits[UHOOK_OUTCOMES]);
 
 /* A hit ended so. */
-void uhook_count(enum uhook_kind kind)
+void uhook_count(enum uhook_outcome outcome)
 {
-	this_cpu_inc(hits[kind]);
+	this_cpu_inc(hits[outcome]);
 }
 
 /* How many hits ended so, of all processes. */
-unsigned long uhook_hits_of(enum uhook_kind kind)
+unsigned long uhook_hits_of(enum uhook_outcome outcome)
 {
 	unsigned long sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu(hits[kind], cpu));
+		sum += READ_ONCE(per_cpu(hits[outcome], cpu));
 
 	return sum;
 }

@@ -13,7 +13,8 @@
 #include <linux/string.h>
 #include <linux/uprobes.h>
 
-#include "internal.h"
+#include "compose.h"
+#include "gates.h"
 
 static int compose_slot(const struct uhook_wanted *w, unsigned long addr, struct uhook_code *code)
 {

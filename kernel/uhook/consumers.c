@@ -8,9 +8,11 @@
 #include <linux/atomic.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
+#include <linux/uhook.h>
+#include <linux/uhook_hooks.h>
 #include <linux/uprobes.h>
 
-#include "internal.h"
+#include "consumers.h"
 
 static struct uhook_attachment *attachment_of(struct uprobe_consumer *uc)
 {

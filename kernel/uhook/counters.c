@@ -8,12 +8,13 @@
  * there.
  */
 #include <linux/err.h>
-#include <linux/mm_types.h>
+#include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uhook.h>
 
-#include "internal.h"
+#include "counters.h"
 
 static int set_recorder(struct uhook_counter *counter, const struct uhook_ops *ops)
 {

@@ -11,7 +11,7 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 
-#include "internal.h"
+#include "data.h"
 
 /* The address spaces that have bodies, oldest first, and the cursors of walks over them. */
 static LIST_HEAD(counting);

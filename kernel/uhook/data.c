@@ -20,7 +20,8 @@
 #include <linux/mman.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "areas.h"
+#include "data.h"
 
 static_assert(UHOOK_LANE_SIZE == PAGE_SIZE);
 

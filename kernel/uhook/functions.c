@@ -8,8 +8,11 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/uhook_hooks.h>
 
-#include "internal.h"
+#include "areas.h"
+#include "functions.h"
+#include "jump.h"
 
 /* Where current has an instruction of a file, to execute; or 0. */
 static unsigned long find_mapped(const struct uhook_point *point)

@@ -15,10 +15,12 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uhook_hooks.h>
 #include <linux/uprobes.h>
 #include <asm/uhook.h>
 
-#include "internal.h"
+#include "gates.h"
+#include "wanted.h"
 
 static_assert(UHOOK_GATE_SIZE <= UHOOK_CODE_MAX);
 static_assert(UHOOK_CODE_MAX <= PAGE_SIZE);
@@ -143,20 +145,20 @@ int uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool m
 }
 
 /**
- * uhook_prepare_calls - make in an area what the body will call
- * @area: it, with its lock held
- * @w: the body
+ * uhook_prepare_calls - make in an area what a body will call
+ * @area: the area, with its lock held
+ * @set: the hooks of the body
  *
  * Return: 0, -ENOSPC, -ENOMEM.
  */
-int uhook_prepare_calls(struct uhook_area *area, const struct uhook_wanted *w)
+int uhook_prepare_calls(struct uhook_area *area, const struct uhook_set *set)
 {
 	unsigned long addr;
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < w->set->nr && !err; i++) {
-		struct uhook_counter *counter = w->set->counters[i];
+	for (i = 0; i < set->nr && !err; i++) {
+		struct uhook_counter *counter = set->counters[i];
 
 		if (!uhook_calls(counter->user))
 			continue;

@@ -32,7 +32,8 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "areas.h"
+#include "hops.h"
 
 #define HOP_BLOCK_PAGES	16
 #define HOP_BLOCK_SIZE	(HOP_BLOCK_PAGES * PAGE_SIZE)

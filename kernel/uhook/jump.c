@@ -23,10 +23,17 @@
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/uhook_hooks.h>
 #include <linux/uprobes.h>
 #include <asm/uhook.h>
 
-#include "internal.h"
+#include "areas.h"
+#include "consumers.h"
+#include "hops.h"
+#include "jump.h"
+#include "sites.h"
+#include "translate.h"
+#include "users.h"
 
 static bool needs_kernel(struct uprobe_consumer *uc, void *mm)
 {
@@ -316,6 +323,7 @@ int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned 
  * @vaddr: the address of an instruction
  *
  * Context: task, with the mmap lock held.
+ * Return: 0, or an error: a jump is still there.
  */
 int uhook_demote_around(struct mm_struct *mm, const struct uhook_mm *um, unsigned long vaddr)
 {

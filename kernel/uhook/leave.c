@@ -19,9 +19,10 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
+#include <linux/uhook_hooks.h>
 #include <linux/uprobes.h>
 
-#include "internal.h"
+#include "translate.h"
 
 static unsigned long address_in(const struct mm_struct *mm, unsigned long ip)
 {

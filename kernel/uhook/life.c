@@ -14,9 +14,14 @@
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/uhook_hooks.h>
 #include <linux/xarray.h>
 
-#include "internal.h"
+#include "hops.h"
+#include "jump.h"
+#include "sites.h"
+#include "stubs.h"
+#include "sums.h"
 
 static struct uhook_mm *make_uhook_mm(struct mm_struct *mm, gfp_t gfp)
 {

@@ -15,8 +15,9 @@
 #include <linux/security.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/uhook_hooks.h>
 
-#include "internal.h"
+#include "mm.h"
 
 /* How much is left free above the heap. */
 #define HEAP_ROOM	SZ_64M

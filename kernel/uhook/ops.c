@@ -26,10 +26,14 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uhook.h>
+#include <linux/uhook_hooks.h>
 #include <linux/uprobes.h>
 #include <linux/workqueue.h>
 
-#include "internal.h"
+#include "consumers.h"
+#include "rings.h"
+#include "sums.h"
 
 static DEFINE_MUTEX(uhook_ops_lock);
 

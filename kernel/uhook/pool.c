@@ -17,7 +17,8 @@
 #include <linux/sched/signal.h>
 #include <linux/uhook_ring.h>
 
-#include "internal.h"
+#include "areas.h"
+#include "data.h"
 
 #define POOL_PAGE	(UHOOK_POOL_AT / PAGE_SIZE)
 #define STACK_PAGES	(UHOOK_STACK_SIZE / PAGE_SIZE)

@@ -26,9 +26,11 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
+#include <linux/uhook.h>
+#include <linux/uhook_hooks.h>
 #include <linux/workqueue.h>
 
-#include "internal.h"
+#include "rings.h"
 
 #define DRAIN_INTERVAL	msecs_to_jiffies(10)
 

@@ -11,9 +11,13 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uhook.h>
+#include <linux/uhook_hooks.h>
 #include <linux/workqueue.h>
 
-#include "internal.h"
+#include "consumers.h"
+#include "mm.h"
+#include "sets.h"
 
 struct collected {
 	struct mm_struct	*mm;

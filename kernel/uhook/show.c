@@ -17,7 +17,8 @@
 #include <linux/security.h>
 #include <linux/seq_file.h>
 
-#include "internal.h"
+#include "sites.h"
+#include "tracefs.h"
 
 /* How many sites are shown before others may run. */
 #define SHOWN_AT_ONCE	256

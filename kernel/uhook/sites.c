@@ -25,8 +25,9 @@
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/uhook_hooks.h>
 
-#include "internal.h"
+#include "sites.h"
 
 static const struct rhashtable_params site_params = {
 	.key_len		= sizeof_field(struct uhook_site, vaddr),
@@ -230,6 +231,7 @@ struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
  * Another one may have taken its place since it was hit, which is told of changes.
  *
  * Context: task, with the mmap lock held.
+ * Return: whether it is.
  */
 bool uhook_is_known(struct uhook_mm *um, const struct uhook_site *site)
 {

@@ -14,7 +14,10 @@
 #include <linux/string.h>
 #include <linux/uprobes.h>
 
-#include "internal.h"
+#include "compose.h"
+#include "gates.h"
+#include "slots.h"
+#include "sums.h"
 
 static unsigned long slot_addr(const struct uhook_area *area, unsigned int nr)
 {
@@ -115,7 +118,7 @@ static long new_slot(struct uhook_area *area, const struct uhook_wanted *w)
 	unsigned int i;
 	int ret;
 
-	ret = w->set && w->set->calls ? uhook_prepare_calls(area, w) : 0;
+	ret = w->set && w->set->calls ? uhook_prepare_calls(area, w->set) : 0;
 	if (ret)
 		return ret;
 
@@ -239,12 +242,4 @@ enum uhook_verdict uhook_verdict_of(long error)
 	default:
 		return UHOOK_NO_MEMORY;
 	}
-}
-
-/* Is it worth another try? */
-bool uhook_may_try(enum uhook_verdict verdict)
-{
-	return verdict == UHOOK_UNDECIDED || verdict == UHOOK_BY_TASK ||
-	       verdict == UHOOK_NO_MEMORY || verdict == UHOOK_NO_CLOCK ||
-	       verdict == UHOOK_NO_FUNCTION || verdict == UHOOK_NO_STUB;
 }

@@ -25,7 +25,9 @@
 #include <linux/string.h>
 #include <linux/uprobes.h>
 
-#include "internal.h"
+#include "consumers.h"
+#include "stubs.h"
+#include "users.h"
 
 /* How many stubs are in a page. */
 #define PAGE_STUBS	(PAGE_SIZE / UHOOK_STUB_SIZE)

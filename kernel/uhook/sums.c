@@ -19,7 +19,8 @@
 #include <linux/percpu.h>
 #include <linux/slab.h>
 
-#include "internal.h"
+#include "rings.h"
+#include "sums.h"
 
 /* Held while the counts of all processes are added up and read. */
 static DEFINE_MUTEX(sums_lock);

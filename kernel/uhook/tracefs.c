@@ -16,10 +16,12 @@
 #include <linux/seq_file.h>
 #include <linux/tracefs.h>
 #include <linux/uaccess.h>
+#include <linux/uhook_hooks.h>
 
 #include "../trace/trace.h"
 #include "../trace/trace_uhook.h"
-#include "internal.h"
+#include "sites.h"
+#include "tracefs.h"
 
 static int may_open(void)
 {

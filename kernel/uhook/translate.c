@@ -8,8 +8,12 @@
 #include <linux/compiler.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
+#include <linux/uhook_hooks.h>
 
-#include "internal.h"
+#include "areas.h"
+#include "hops.h"
+#include "stubs.h"
+#include "translate.h"
 
 static enum uhook_place place_in(const struct uhook_slot *slot, unsigned long at)
 {

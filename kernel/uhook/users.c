@@ -12,7 +12,7 @@
 #include <linux/sched/signal.h>
 #include <linux/smp.h>
 
-#include "internal.h"
+#include "users.h"
 
 /* Of one process; returns how many there are. */
 static int visit_threads(struct task_struct *process, struct mm_struct *mm, uhook_user_fn *fn,

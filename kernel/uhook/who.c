@@ -13,8 +13,9 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/uhook.h>
 
-#include "internal.h"
+#include "rings.h"
 
 /*
  * At how many threads one reading looks: a program can make up any number of them, and

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * uhook: what the rest of the kernel tells it, and asks
+ *
+ * After the consumers of a uprobe have run, the task goes on in a slot: a copy
+ * of the probed instruction and a jump behind the original, in a mapping of
+ * the process named [uhook]. A hit is one exception, for every user of
+ * uprobes and without their asking. What follows is what the rest of the
+ * kernel needs to know so that nobody ever sees an address in a slot: such an
+ * address means the site while the copy has not run, and the instruction
+ * behind the site once it has.
+ *
+ * <linux/uhook.h> is for modules that hook programs.
+ */
+#ifndef _LINUX_UHOOK_HOOKS_H
+#define _LINUX_UHOOK_HOOKS_H
+
+#include <linux/ptrace.h>
+#include <linux/stddef.h>
+#include <linux/types.h>
+
+struct arch_uprobe;
+struct mm_struct;
+struct pt_regs;
+struct task_struct;
+struct uhook_hits;
+struct uhook_ops;
+struct uhook_site;
+struct uprobe;
+struct uprobe_consumer;
+struct vm_area_struct;
+
+/**
+ * enum uhook_outcome - how a hit of a uprobe ended
+ * @UHOOK_STEPPED: by a single step of a copy, with a second exception
+ * @UHOOK_EMULATED: the kernel did what the instruction does
+ * @UHOOK_BOOSTED: in a slot
+ * @UHOOK_USER: in a body, which ran handlers in the program
+ * @UHOOK_INTERRUPTED: in a slot, but a signal came before the copy had run, and
+ *	it was stepped instead; counted as boosted as well
+ * @UHOOK_OUTCOMES: how many there are
+ */
+enum uhook_outcome {
+	UHOOK_STEPPED,
+	UHOOK_EMULATED,
+	UHOOK_BOOSTED,
+	UHOOK_USER,
+	UHOOK_INTERRUPTED,
+	UHOOK_OUTCOMES
+};
+
+/**
+ * struct uhook_lookup - when a uprobe was looked up
+ * @gone: how many uprobes had gone by then whose address has the same hash
+ * @unmapped: how often probed text had been unmapped in the address space
+ * @valid: whether that is known, and what is found is to be remembered
+ */
+struct uhook_lookup {
+	long	gone;
+	long	unmapped;
+	bool	valid;
+};
+
+#ifdef CONFIG_UHOOK
+
+void uhook_count(enum uhook_outcome outcome);
+
+/* For events. */
+void uhook_flush(void);
+void uhook_hold_hits(void);
+void uhook_release_hits(void);
+void uhook_held_hits(const struct uhook_ops *ops, struct uhook_hits *hits);
+
+/* For uprobes, between rcu_read_lock_trace() and rcu_read_unlock_trace(). */
+void uhook_begin_lookup(struct uhook_lookup *lookup);
+void uhook_end_lookup(struct uhook_lookup *lookup, const struct uprobe *uprobe);
+void uhook_uprobe_gone(const struct uprobe *uprobe);
+struct uhook_site *uhook_find_site(unsigned long vaddr);
+struct uprobe *uhook_site_uprobe(const struct uhook_site *site);
+struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
+				  const struct uhook_lookup *lookup);
+bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt_regs *regs);
+bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
+		      struct arch_uprobe *auprobe, struct pt_regs *regs);
+bool uhook_is_consumer(struct uprobe_consumer *uc);
+void uhook_return_lost(struct uprobe *uprobe);
+unsigned long uhook_breakpoint_site(unsigned long vaddr);
+int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
+
+/* From uprobes; the latter three with the mmap lock held. */
+bool uprobe_find_consumer(struct uprobe *uprobe,
+			  bool (*match)(struct uprobe_consumer *uc, void *data), void *data);
+bool uprobe_is_followed(struct uprobe *uprobe, unsigned int distance);
+bool uprobe_is_at(struct uprobe *uprobe, struct vm_area_struct *vma, unsigned long vaddr);
+int uprobe_read_text(struct mm_struct *mm, unsigned long vaddr, void *bytes, int len);
+int uprobe_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned long vaddr,
+		      const void *expected, const void *bytes, int len, gfp_t how);
+
+/* For those who own address spaces. */
+bool uhook_has_sites(const struct mm_struct *mm);
+void uhook_munmap(struct mm_struct *mm);
+int uhook_file_munmap(struct vm_area_struct *vma);
+int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm);
+int uhook_dup_mmap_end(struct mm_struct *mm);
+void uhook_free_mm(struct mm_struct *mm);
+int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
+int uhook_demote_all(struct task_struct *task);
+int uhook_rseq_begins(void);
+
+/* For those who look at where a program is. */
+unsigned long uhook_program_address(unsigned long ip);
+unsigned long uhook_task_address(struct task_struct *task, unsigned long ip);
+bool uhook_is_inside(unsigned long ip);
+unsigned long uhook_sampled_address(unsigned long ip);
+
+/* For signals. */
+void uhook_before_signal(void);
+void uhook_before_fault(struct task_struct *task);
+bool uhook_mark_is_gone(struct pt_regs *regs);
+
+#else /* !CONFIG_UHOOK */
+
+static inline void uhook_count(enum uhook_outcome outcome) { }
+static inline void uhook_begin_lookup(struct uhook_lookup *lookup) { }
+static inline void uhook_end_lookup(struct uhook_lookup *lookup, const struct uprobe *uprobe) { }
+static inline void uhook_uprobe_gone(const struct uprobe *uprobe) { }
+static inline struct uhook_site *uhook_find_site(unsigned long vaddr) { return NULL; }
+
+static inline struct uprobe *uhook_site_uprobe(const struct uhook_site *site)
+{
+	return NULL;
+}
+
+static inline struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
+						const struct uhook_lookup *lookup)
+{
+	return NULL;
+}
+
+static inline bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe,
+			       struct pt_regs *regs)
+{
+	return false;
+}
+
+static inline bool uhook_has_sites(const struct mm_struct *mm) { return false; }
+static inline void uhook_munmap(struct mm_struct *mm) { }
+static inline int uhook_file_munmap(struct vm_area_struct *vma) { return 0; }
+
+static inline int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
+{
+	return 0;
+}
+
+static inline void uhook_free_mm(struct mm_struct *mm) { }
+static inline int uhook_dup_mmap_end(struct mm_struct *mm) { return 0; }
+
+static inline int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	return 0;
+}
+
+static inline int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
+{
+	return 0;
+}
+
+static inline int uhook_demote_all(struct task_struct *task) { return 0; }
+static inline int uhook_rseq_begins(void) { return 0; }
+static inline void uhook_return_lost(struct uprobe *uprobe) { }
+static inline bool uhook_is_consumer(struct uprobe_consumer *uc) { return false; }
+static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
+
+static inline bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
+				    struct arch_uprobe *auprobe, struct pt_regs *regs)
+{
+	return false;
+}
+
+static inline unsigned long uhook_program_address(unsigned long ip) { return ip; }
+
+static inline unsigned long uhook_task_address(struct task_struct *task, unsigned long ip)
+{
+	return ip;
+}
+
+static inline bool uhook_is_inside(unsigned long ip) { return false; }
+static inline unsigned long uhook_sampled_address(unsigned long ip) { return ip; }
+static inline void uhook_before_signal(void) { }
+static inline void uhook_before_fault(struct task_struct *task) { }
+static inline bool uhook_mark_is_gone(struct pt_regs *regs) { return false; }
+
+#endif /* CONFIG_UHOOK */
+
+#if defined(CONFIG_UHOOK) && defined(CONFIG_RSEQ)
+bool rseq_is_in_section(unsigned long ip);
+#else
+static inline bool rseq_is_in_section(unsigned long ip) { return false; }
+#endif
+
+/* For those who send a task elsewhere while it may step the copy of an instruction. */
+#ifdef CONFIG_UPROBES
+unsigned long uprobe_program_address(struct pt_regs *regs);
+void uprobe_cancel_step(struct pt_regs *regs);
+#else
+static inline unsigned long uprobe_program_address(struct pt_regs *regs)
+{
+	return instruction_pointer(regs);
+}
+
+static inline void uprobe_cancel_step(struct pt_regs *regs) { }
+#endif
+
+#endif /* _LINUX_UHOOK_HOOKS_H */

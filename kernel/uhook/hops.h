@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * uhook: jumps to bodies, where jumps of sites can lead.
+ */
+#ifndef _KERNEL_UHOOK_HOPS_H
+#define _KERNEL_UHOOK_HOPS_H
+
+#include <linux/uhook_code.h>
+
+#include "mm.h"
+
+long uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
+		    unsigned long last, unsigned long body);
+unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip);
+int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to);
+void uhook_put_hops(struct uhook_mm *um);
+
+#endif /* _KERNEL_UHOOK_HOPS_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * uhook: reading what programs have recorded.
+ */
+#ifndef _KERNEL_UHOOK_RINGS_H
+#define _KERNEL_UHOOK_RINGS_H
+
+#include <linux/types.h>
+
+#include "areas.h"
+#include "data.h"
+
+struct pt_regs;
+struct uhook_ops;
+struct uhook_record;
+
+void uhook_begin_reading(struct uhook_mm *um);
+void uhook_say_who(struct uhook_mm *um, unsigned long thread, struct uhook_record *record);
+
+void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data,
+		      unsigned int *budget, bool last);
+void uhook_drain_last(struct uhook_mm *um);
+void uhook_start_draining(void);
+void uhook_stop_draining(void);
+void uhook_record_here(struct uhook_ops *ops, struct pt_regs *regs);
+
+#endif /* _KERNEL_UHOOK_RINGS_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * uhook: sets of hooks.
+ */
+#ifndef _KERNEL_UHOOK_SETS_H
+#define _KERNEL_UHOOK_SETS_H
+
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "counters.h"
+
+struct mm_struct;
+struct uprobe;
+
+/**
+ * struct uhook_set - the hooks of a body
+ * @ref: one of each body
+ * @filtered: whether it depends on the address space
+ * @records: whether one of them records
+ * @calls: whether one of them calls code or a function
+ * @functions: whether one of them calls a function of a file
+ * @stubs: whether one of them goes by way of a stub
+ * @counts: whether one of them does anything else, so that hits are counted
+ * @breaks: whether one of them has its breakpoint in the body
+ * @free: when nobody has it any more
+ * @nr: how many counters
+ * @counters: in the order of the hooks
+ */
+struct uhook_set {
+	refcount_t		ref;
+	bool			filtered;
+	bool			records;
+	bool			calls;
+	bool			functions;
+	bool			stubs;
+	bool			counts;
+	bool			breaks;
+	struct rcu_work		free;
+	unsigned int		nr;
+	struct uhook_counter	*counters[] __counted_by(nr);
+};
+
+struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm);
+void uhook_put_set(struct uhook_set *set);
+bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b);
+
+#endif /* _KERNEL_UHOOK_SETS_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * uhook: stubs, by way of which programs go.
+ */
+#ifndef _KERNEL_UHOOK_STUBS_H
+#define _KERNEL_UHOOK_STUBS_H
+
+#include "mm.h"
+#include "wanted.h"
+
+struct uprobe;
+
+int uhook_find_stubs(struct uhook_wanted *w, struct uprobe *uprobe);
+int uhook_take_stubs(struct uhook_mm *um, const struct uhook_wanted *w, unsigned long body);
+unsigned long uhook_stub_site(const struct uhook_mm *um, unsigned long ip);
+int uhook_copy_stubs(const struct uhook_mm *from, struct uhook_mm *to);
+void uhook_put_stubs(struct uhook_mm *um);
+
+#endif /* _KERNEL_UHOOK_STUBS_H */
