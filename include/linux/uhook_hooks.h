@@ -23,8 +23,6 @@ struct arch_uprobe;
 struct mm_struct;
 struct pt_regs;
 struct task_struct;
-struct uhook_hits;
-struct uhook_ops;
 struct uhook_site;
 struct uprobe;
 struct uprobe_consumer;
@@ -64,12 +62,6 @@ struct uhook_lookup {
 #ifdef CONFIG_UHOOK
 
 void uhook_count(enum uhook_outcome outcome);
-
-/* For events. */
-void uhook_flush(void);
-void uhook_hold_hits(void);
-void uhook_release_hits(void);
-void uhook_held_hits(const struct uhook_ops *ops, struct uhook_hits *hits);
 
 /* For uprobes, between rcu_read_lock_trace() and rcu_read_unlock_trace(). */
 void uhook_begin_lookup(struct uhook_lookup *lookup);

@@ -22,8 +22,8 @@ struct seq_file;
 #include <linux/path.h>
 #include <linux/refcount.h>
 #include <linux/uhook.h>
-#include <linux/uhook_hooks.h>
 
+#include "../uhook/events.h"
 #include "trace_hook.h"
 
 #define UHOOK_EVENT_SYSTEM	"uhooks"

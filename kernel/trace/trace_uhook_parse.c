@@ -50,33 +50,10 @@ struct uhook_def {
 	char			event_buf[MAX_EVENT_NAME_LEN];
 };
 
-/* What user= takes; the sentence of UHOOK_USER names them too. */
-static const struct {
-	const char	*name;
-	enum uhook_user	user;
-} users[] = {
-	{ "count", UHOOK_USER_COUNT },
-	{ "record", UHOOK_USER_RECORD },
-};
-
-static enum uhook_user find_user_kind(const char *name)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(users); i++)
-		if (!strcmp(users[i].name, name))
-			return users[i].user;
-	return UHOOK_USER_NONE;
-}
-
+/* What follows user=; the sentence of UHOOK_USER names the words that can. */
 static const char *user_name(const struct trace_uhook *tuh)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(users); i++)
-		if (users[i].user == tuh->ops.user)
-			return users[i].name;
-	return tuh->function.text;
+	return uhook_user_name(tuh->ops.user) ?: tuh->function.text;
 }
 
 /* "u", "u:EVENT", "u:GRP/EVENT" or "u:GRP/" */
@@ -122,7 +99,7 @@ static int parse_user(struct uhook_def *def, const char *name, int pos)
 	}
 	if (strchr(name, ':'))
 		return parse_function(def, name, pos);
-	def->user = find_user_kind(name);
+	def->user = uhook_user_named(name);
 	if (def->user == UHOOK_USER_NONE) {
 		trace_probe_log_err(pos, UHOOK_USER);
 		return -EINVAL;

@@ -24,7 +24,6 @@
 #include <asm/uhook.h>
 
 #include "consumers.h"
-#include "functions.h"
 #include "jump.h"
 #include "rings.h"
 #include "sites.h"
@@ -37,13 +36,15 @@
 static bool hit_consumer(struct uprobe_consumer *uc, void *regs)
 {
 	struct uhook_ops *ops = uhook_consumer_ops(uc);
+	struct uhook_counter *counter;
 
 	if (!ops || !uhook_needs_body(ops) || !uhook_wanted_in(ops, current->mm))
 		return false;
 
-	uhook_count_user(uhook_consumer_counter(uc), false);
-	if (ops->user == UHOOK_USER_RECORD)
-		uhook_record_here(ops, regs);
+	counter = uhook_consumer_counter(uc);
+	uhook_count_user(counter, false);
+	if (counter->kind->in_kernel)
+		counter->kind->in_kernel(ops, regs);
 
 	return false;
 }
@@ -63,52 +64,66 @@ static unsigned long enter(const struct uhook_mm *um, unsigned long addr)
 
 	rcu_read_lock();
 	set = READ_ONCE(uhook_body_at(um, addr, &slot)->set);
-	if (set->records && !uhook_can_record(current))
+	if (!uhook_may_run(set, current))
 		addr = 0;
 	for (i = 0; addr && i < set->nr; i++)
 		uhook_count_user(set->counters[i], true);
-	if (addr && !set->counts)
+	if (addr && !(set->traits & UHOOK_COUNTS))
 		this_cpu_inc(uncounted);
-	if (addr && set->breaks)
+	if (addr && (set->traits & UHOOK_BREAKS))
 		addr += UPROBE_SWBP_INSN_SIZE;
 	rcu_read_unlock();
 
 	return addr;
 }
 
-static bool needs_vectors(const struct uhook_set *set)
+/* What the handlers of a set need in the process, and whether current can run them. */
+static int find_all(struct uhook_mm *um, struct uhook_wanted *wanted, struct uprobe *uprobe)
 {
 	unsigned int i;
+	int err = 0;
 
-	for (i = 0; i < set->nr; i++) {
-		if (uhook_calls(set->counters[i]->user) && !set->counters[i]->no_vectors)
-			return true;
+	if (!uhook_may_run(wanted->set, current))
+		return -ETIME;
+	for (i = 0; i < wanted->set->nr && !err; i++) {
+		const struct uhook_kind *kind = wanted->set->counters[i]->kind;
+
+		if (kind->find)
+			err = kind->find(um, wanted, i, uprobe);
 	}
 
-	return false;
+	return err;
 }
 
-/* Whether all handlers can run here, and the rest of it. */
+/* The body is there, and nobody knows it yet. */
+static int finish_all(struct uhook_mm *um, const struct uhook_wanted *wanted, unsigned long addr)
+{
+	unsigned int i, nr = 0;
+	int err = 0;
+
+	for (i = 0; i < wanted->set->nr && !err; i++) {
+		const struct uhook_kind *kind = wanted->set->counters[i]->kind;
+
+		if (kind->finish)
+			err = kind->finish(um, wanted, i, addr, nr++);
+	}
+
+	return err;
+}
+
 static long take_body(struct uhook_mm *um, struct uhook_wanted *wanted, struct uprobe *uprobe)
 {
 	long addr;
 	int err;
 
-	if (wanted->set->records && !uhook_can_record(current))
-		return -ETIME;
-	if (wanted->set->calls && !arch_uhook_can_call(needs_vectors(wanted->set)))
-		return -ENODEV;
-
-	err = uhook_find_functions(wanted) ?: uhook_find_stubs(wanted, uprobe);
+	err = find_all(um, wanted, uprobe);
 	if (err)
 		return err;
-	if (wanted->set->functions)
-		WRITE_ONCE(um->functions, true);
-	if (wanted->set->breaks)
+	if (wanted->set->traits & UHOOK_BREAKS)
 		WRITE_ONCE(um->breaks, true);
 
 	addr = uhook_take_slot(um, wanted);
-	err = IS_ERR_VALUE(addr) ? 0 : uhook_take_stubs(um, wanted, addr);
+	err = IS_ERR_VALUE(addr) ? 0 : finish_all(um, wanted, addr);
 
 	return err ?: addr;
 }

@@ -14,7 +14,7 @@
 #include <linux/uprobes.h>
 
 #include "compose.h"
-#include "gates.h"
+#include "count.h"
 
 static int compose_slot(const struct uhook_wanted *w, unsigned long addr, struct uhook_code *code)
 {
@@ -34,74 +34,6 @@ static int compose_slot(const struct uhook_wanted *w, unsigned long addr, struct
 	return 0;
 }
 
-static unsigned long block_of(const struct uhook_where *p, unsigned int i)
-{
-	return p->base + UHOOK_CODE_SIZE + UHOOK_BLOCKS_AT +
-	       (p->nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block);
-}
-
-static int add_recorder(const struct uhook_counter *counter, const struct uhook_where *p,
-			unsigned int i, struct uhook_code *code)
-{
-	struct uhook_recorder recorder = counter->recorder;
-	unsigned long at = uhook_where_addr(p, UHOOK_LONG_BODIES) + code->len;
-
-	recorder.ring = p->base + UHOOK_CODE_SIZE + UHOOK_RING_AT;
-	recorder.lost = block_of(p, i) + offsetof(struct uhook_block, lost);
-	recorder.id = UHOOK_RECORDER_ID(p->nr, i);
-
-	return uhook_record_code(code->bytes + code->len, UHOOK_LONG_SIZE - code->len, at,
-				 &recorder);
-}
-
-static int add_call(const struct uhook_wanted *w, const struct uhook_where *p, unsigned int i,
-		    struct uhook_code *code)
-{
-	struct uhook_counter *counter = w->set->counters[i];
-	struct uhook_call call = {
-		.gate		= p->base,
-		.handler	= w->functions[i] ?: p->base,
-		.data		= block_of(p, i),
-		.missed		= block_of(p, i) + offsetof(struct uhook_block, missed),
-		.site		= w->site,
-	};
-	int err;
-
-	if (p->area) {
-		err = uhook_gate_of(p->area, !counter->no_vectors, false, &call.gate);
-		if (!err && counter->user == UHOOK_USER_CODE)
-			err = uhook_code_of(p->area, counter, false, &call.handler);
-		if (err)
-			return err;
-	}
-
-	return uhook_call_code(code->bytes + code->len, UHOOK_LONG_SIZE - code->len,
-			       uhook_where_addr(p, UHOOK_LONG_BODIES) + code->len, &call);
-}
-
-/* The handlers of a set, but for counting, which the body does for all. */
-static int add_handlers(const struct uhook_wanted *w, const struct uhook_where *p,
-			struct uhook_code *code)
-{
-	unsigned int i;
-	int len;
-
-	for (i = 0; i < w->set->nr; i++) {
-		struct uhook_counter *counter = w->set->counters[i];
-
-		len = 0;
-		if (counter->user == UHOOK_USER_RECORD)
-			len = add_recorder(counter, p, i, code);
-		else if (uhook_calls(counter->user))
-			len = add_call(w, p, i, code);
-		if (len < 0)
-			return len == -ENOSPC ? -EMFILE : len;
-		code->len += len;
-	}
-
-	return 0;
-}
-
 /* IPCOM000199322: the trampoline is "breakpoint, original, jump". */
 static void add_breakpoint(struct uhook_code *code)
 {
@@ -111,41 +43,32 @@ static void add_breakpoint(struct uhook_code *code)
 	code->len = UPROBE_SWBP_INSN_SIZE;
 }
 
-/* First, so that they are aligned; each leads behind the jump to it: uhook_take_stubs(). */
-static int add_stubs(const struct uhook_wanted *w, struct uhook_code *code)
+/* The handlers that come before hits are counted, or those that come after that. */
+static int add_handlers(const struct uhook_wanted *w, const struct uhook_where *p, bool first,
+			struct uhook_code *code)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; w->set->stubs && i < w->set->nr && !err; i++) {
-		if (w->set->counters[i]->user != UHOOK_USER_STUB)
-			continue;
-		if (code->len + UHOOK_STUB_SIZE > UHOOK_BODY_SIZE)
-			return -EMFILE;
-		err = uhook_stub_code(code->bytes + code->len, w->insn, w->functions[i]);
-		code->len += UHOOK_STUB_SIZE;
+	for (i = 0; i < w->set->nr && !err; i++) {
+		const struct uhook_kind *kind = w->set->counters[i]->kind;
+
+		if (kind->emit && !(kind->traits & UHOOK_FIRST) == !first)
+			err = kind->emit(w, i, p, code);
 	}
 
 	return err;
 }
 
-static int add_count(const struct uhook_wanted *w, const struct uhook_where *p,
-		     struct uhook_code *code)
+static int add_all(const struct uhook_wanted *w, const struct uhook_where *p,
+		   struct uhook_code *code)
 {
-	unsigned int size = uhook_slot_size(uhook_area_kind_of(w));
-	int len;
+	int err = add_handlers(w, p, true, code);
 
-	if (!w->set->counts)
-		return 0;
+	if (!err && (w->set->traits & UHOOK_COUNTS))
+		err = uhook_emit_count(w, p, code);
 
-	len = uhook_count_code(code->bytes + code->len, size - code->len,
-			       uhook_where_addr(p, uhook_area_kind_of(w)) + code->len,
-			       p->base + UHOOK_CODE_SIZE + p->nr * sizeof(u64));
-	if (len < 0)
-		return len == -ENOSPC ? -EMFILE : len;
-	code->len += len;
-
-	return 0;
+	return err ?: add_handlers(w, p, false, code);
 }
 
 /* The form of US9336001 and IPCOM000199350: handlers, original instruction, jump. */
@@ -158,9 +81,9 @@ static int compose_body(const struct uhook_wanted *w, const struct uhook_where *
 	int ret;
 
 	code->len = 0;
-	if (w->set->breaks)
+	if (w->set->traits & UHOOK_BREAKS)
 		add_breakpoint(code);
-	ret = add_stubs(w, code) ?: add_count(w, p, code) ?: add_handlers(w, p, code);
+	ret = add_all(w, p, code);
 	if (ret)
 		return ret;
 

@@ -39,11 +39,34 @@ struct uhook_where {
 	struct uhook_area	*area;
 };
 
+/**
+ * uhook_append - note that code was written at the end of a body's
+ * @code: the code of the body
+ * @len: how much was written, in bytes, or an error
+ *
+ * Return: 0; -EMFILE if there was no room; or @len, if that is another error.
+ */
+static inline int uhook_append(struct uhook_code *code, int len)
+{
+	if (len < 0)
+		return len == -ENOSPC ? -EMFILE : len;
+	code->len += len;
+
+	return 0;
+}
+
 /* The address of a slot or body. */
 static inline unsigned long uhook_where_addr(const struct uhook_where *p,
 					     enum uhook_area_kind kind)
 {
 	return p->base + p->nr * uhook_slot_size(kind);
+}
+
+/* The block of a handler of a long body. */
+static inline unsigned long uhook_block_of(const struct uhook_where *p, unsigned int i)
+{
+	return p->base + UHOOK_CODE_SIZE + UHOOK_BLOCKS_AT +
+	       (p->nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block);
 }
 
 int uhook_compose(const struct uhook_wanted *w, const struct uhook_where *p,

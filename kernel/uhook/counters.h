@@ -12,6 +12,8 @@
 #include <linux/uhook.h>
 #include <linux/uhook_code.h>
 
+#include "kinds.h"
+
 /**
  * struct uhook_cpu_hits - the hits of a hook that the kernel has seen
  * @kernel: that ended in the kernel
@@ -32,7 +34,7 @@ struct uhook_cpu_hits {
  * @words: what its handler has counted
  * @lock: held while @ops is called for a record, and while it goes
  * @ops: the hook, which may be called; NULL when it has gone
- * @user: what it does
+ * @kind: what it does in the program
  * @recorder: what it records
  * @code: a copy of its code
  * @code_size: how long that is
@@ -51,7 +53,7 @@ struct uhook_counter {
 	atomic64_t		words[UHOOK_DATA_WORDS];
 	struct mutex		lock;	/* records are handed over with it */
 	struct uhook_ops	*ops;
-	enum uhook_user		user;
+	const struct uhook_kind	*kind;
 	struct uhook_recorder	recorder;
 	void			*code;
 	size_t			code_size;
@@ -62,12 +64,8 @@ struct uhook_counter {
 	bool			breaks;
 };
 
-static inline bool uhook_calls(enum uhook_user user)
-{
-	return user == UHOOK_USER_CODE || user == UHOOK_USER_FUNCTION;
-}
-
-struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, unsigned int nr);
+struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, const struct uhook_kind *kind,
+					 unsigned int nr);
 void uhook_leave_counter(struct uhook_counter *counter);
 void uhook_put_counter(struct uhook_counter *counter);
 void uhook_count_user(struct uhook_counter *counter, bool body);

@@ -144,32 +144,6 @@ int uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool m
 	return 0;
 }
 
-/**
- * uhook_prepare_calls - make in an area what a body will call
- * @area: the area, with its lock held
- * @set: the hooks of the body
- *
- * Return: 0, -ENOSPC, -ENOMEM.
- */
-int uhook_prepare_calls(struct uhook_area *area, const struct uhook_set *set)
-{
-	unsigned long addr;
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < set->nr && !err; i++) {
-		struct uhook_counter *counter = set->counters[i];
-
-		if (!uhook_calls(counter->user))
-			continue;
-		err = uhook_gate_of(area, !counter->no_vectors, true, &addr);
-		if (!err && counter->user == UHOOK_USER_CODE)
-			err = uhook_code_of(area, counter, true, &addr);
-	}
-
-	return err;
-}
-
 /* The gate at an address, in an area; or 0. */
 static unsigned long gate_at(const struct uhook_area *area, unsigned long addr)
 {

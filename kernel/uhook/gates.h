@@ -12,6 +12,5 @@
 int uhook_gate_of(struct uhook_area *area, bool vectors, bool make, unsigned long *addr);
 int uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool make,
 		  unsigned long *addr);
-int uhook_prepare_calls(struct uhook_area *area, const struct uhook_set *set);
 
 #endif /* _KERNEL_UHOOK_GATES_H */

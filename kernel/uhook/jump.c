@@ -55,7 +55,7 @@ static bool has_rseq(const struct task_struct *task)
 #endif
 }
 
-static enum uhook_bar bar_of_thread(const struct task_struct *task, bool records)
+static enum uhook_bar bar_of_thread(const struct task_struct *task, const struct uhook_set *set)
 {
 	if (READ_ONCE(task->ptrace))
 		return UHOOK_BAR_TRACED;
@@ -63,26 +63,26 @@ static enum uhook_bar bar_of_thread(const struct task_struct *task, bool records
 	if (has_rseq(task) && !has_rseq(current))
 		return UHOOK_BAR_RSEQ;
 
-	return records && !uhook_can_record(task) ? UHOOK_BAR_CLOCK : UHOOK_NO_BAR;
+	return uhook_may_run(set, task) ? UHOOK_NO_BAR : UHOOK_BAR_CLOCK;
 }
 
 /* What is asked of each thread that may take a jump. */
 struct asked {
-	bool		records;
-	enum uhook_bar	bar;
+	const struct uhook_set	*set;
+	enum uhook_bar		bar;
 };
 
 static void ask_thread(struct task_struct *task, void *data)
 {
 	struct asked *asked = data;
 
-	asked->bar = asked->bar ?: bar_of_thread(task, asked->records);
+	asked->bar = asked->bar ?: bar_of_thread(task, asked->set);
 }
 
 /* All threads will take the jump, and processes that share the address space. */
-static enum uhook_bar bar_of_process(bool records)
+static enum uhook_bar bar_of_process(const struct uhook_set *set)
 {
-	struct asked asked = { .records = records };
+	struct asked asked = { .set = set };
 
 	uhook_visit_users(ask_thread, &asked);
 
@@ -232,7 +232,7 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 		return UHOOK_BAR_ERROR;
 
 	/* The last of all, because there may be very many. */
-	bar = bar_of_process(body->set->records);
+	bar = bar_of_process(body->set);
 	if (bar)
 		return bar;
 

@@ -140,7 +140,7 @@ static int demote_doubtful(struct mm_struct *mm, const struct uhook_mm *um,
 	for (nr = 0; nr < area->used && !ret; nr++) {
 		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
 
-		if (set && (set->filtered || set->functions))
+		if (set && (set->traits & (UHOOK_FILTERED | UHOOK_LOCAL)))
 			ret = uhook_demote_site(mm, um, uhook_slot_nr(area, nr)->site);
 	}
 

@@ -27,11 +27,11 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uhook.h>
-#include <linux/uhook_hooks.h>
 #include <linux/uprobes.h>
 #include <linux/workqueue.h>
 
 #include "consumers.h"
+#include "events.h"
 #include "rings.h"
 #include "sums.h"
 
@@ -51,8 +51,8 @@ static void detach(struct uhook_attachment *attachment)
 
 static void free_attachment(struct uhook_attachment *attachment)
 {
-	if (attachment->counter->user == UHOOK_USER_RECORD)
-		uhook_stop_draining();
+	if (attachment->counter->kind->end)
+		attachment->counter->kind->end();
 	uhook_leave_counter(attachment->counter);
 	kvfree(attachment);
 }
@@ -105,7 +105,7 @@ static void flush_records(const struct list_head *attachments)
 	const struct uhook_attachment *attachment;
 
 	list_for_each_entry(attachment, attachments, node) {
-		if (attachment->counter->user == UHOOK_USER_RECORD) {
+		if (attachment->counter->kind->traits & UHOOK_RECORDS) {
 			uhook_flush();
 			break;
 		}
@@ -158,8 +158,12 @@ static void leave(struct uhook_ops *ops, uhook_gone_t gone, struct uhook_hits *r
 
 static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned int nr)
 {
+	const struct uhook_kind *kind = uhook_kind_of(ops->user);
 	struct uhook_attachment *attachment;
 	unsigned int i;
+
+	if (!kind)
+		return ERR_PTR(-EINVAL);
 
 	attachment = kvzalloc(struct_size(attachment, consumers, nr), GFP_KERNEL);
 	if (!attachment)
@@ -167,7 +171,7 @@ static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned 
 
 	attachment->nr = nr;
 	attachment->ops = ops;
-	attachment->counter = uhook_make_counter(ops, nr);
+	attachment->counter = uhook_make_counter(ops, kind, nr);
 	if (IS_ERR(attachment->counter)) {
 		int err = PTR_ERR(attachment->counter);
 
@@ -175,8 +179,8 @@ static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned 
 		return ERR_PTR(err);
 	}
 
-	if (attachment->counter->user == UHOOK_USER_RECORD)
-		uhook_start_draining();
+	if (kind->begin)
+		kind->begin();
 	for (i = 0; i < nr; i++)
 		uhook_init_consumer(&attachment->consumers[i], attachment);
 

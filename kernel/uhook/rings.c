@@ -5,8 +5,7 @@
  * A body that records writes to the ring of its area, uhook_ring.h says how. As
  * long as there are hooks that record, a worker reads all rings every 10 ms and
  * hands the records to the hooks; what is left when a process ends is read then,
- * and what is left when a hook is unregistered before that. Where there can be no
- * body the record is made in the kernel, at once.
+ * and what is left when a hook is unregistered before that.
  *
  * A record tells its thread by what the processor has for thread-local storage (who.c),
  * and its time by the processor's counter. Both, and all else, are the program's
@@ -27,9 +26,9 @@
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/uhook.h>
-#include <linux/uhook_hooks.h>
 #include <linux/workqueue.h>
 
+#include "events.h"
 #include "rings.h"
 
 #define DRAIN_INTERVAL	msecs_to_jiffies(10)
@@ -124,7 +123,7 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	struct uhook_record record;
 
 	counter = counter_of(area, entry->id, &record.site);
-	if (!counter || counter->user != UHOOK_USER_RECORD)
+	if (!counter || !(counter->kind->traits & UHOOK_RECORDS))
 		return;
 
 	record.time = time_in_order(data, entry);
@@ -179,7 +178,7 @@ static void add_given_up(struct uhook_area *area, u64 nr_entries)
 		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
 
 		for (i = 0; set && i < set->nr; i++) {
-			if (set->counters[i]->user == UHOOK_USER_RECORD)
+			if (set->counters[i]->kind->traits & UHOOK_RECORDS)
 				atomic64_add(nr_entries, &set->counters[i]->lost);
 		}
 	}
@@ -349,43 +348,4 @@ void uhook_stop_draining(void)
 {
 	guard(mutex)(&recording_lock);
 	recording--;
-}
-
-/* The words at the stack pointer, as far as a recorder reads them. */
-static void copy_stack(struct uhook_record *record)
-{
-	size_t len = min(sizeof(record->stack), PAGE_ALIGN(record->sp) - record->sp);
-
-	memset(record->stack, 0, sizeof(record->stack));
-	if (copy_from_user(record->stack, (void __user *)record->sp,
-			   ALIGN_DOWN(len, sizeof(record->stack[0]))))
-		memset(record->stack, 0, sizeof(record->stack));
-}
-
-/**
- * uhook_record_here - record a hit for which there is no body
- * @ops: the hook
- * @regs: current's registers, at the site
- *
- * Context: that of a hit; sleeps.
- */
-void uhook_record_here(struct uhook_ops *ops, struct pt_regs *regs)
-{
-	struct uhook_record record = {
-		.time	= sched_clock(),
-		.pid	= task_pid_nr(current),
-		.tgid	= task_tgid_nr(current),
-		.site	= instruction_pointer(regs),
-		.sp	= user_stack_pointer(regs),
-	};
-	unsigned int i;
-
-	if (!ops->record)
-		return;
-
-	for (i = 0; i < ops->nr_regs; i++)
-		record.args[i] = regs_get_register(regs, ops->regs[i]);
-	if (ops->stack)
-		copy_stack(&record);
-	ops->record(ops, &record);
 }

@@ -22,6 +22,5 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 void uhook_drain_last(struct uhook_mm *um);
 void uhook_start_draining(void);
 void uhook_stop_draining(void);
-void uhook_record_here(struct uhook_ops *ops, struct pt_regs *regs);
 
 #endif /* _KERNEL_UHOOK_RINGS_H */

@@ -50,12 +50,9 @@ static bool collect(struct uprobe_consumer *uc, void *data)
 static void enter_counter(struct uhook_set *set, struct uhook_counter *counter)
 {
 	refcount_inc(&counter->ref);
-	set->records |= counter->user == UHOOK_USER_RECORD;
-	set->calls |= uhook_calls(counter->user);
-	set->breaks |= counter->breaks;
-	set->functions |= counter->user == UHOOK_USER_FUNCTION;
-	set->stubs |= counter->user == UHOOK_USER_STUB;
-	set->counts |= counter->user != UHOOK_USER_STUB;
+	set->traits |= counter->kind->traits;
+	if (counter->breaks)
+		set->traits |= UHOOK_BREAKS;
 }
 
 /* Of so many hooks as there are just now; NULL if there are none. */
@@ -74,7 +71,8 @@ static struct uhook_set *collect_set(struct uprobe *uprobe, struct mm_struct *mm
 	c.set->nr = c.nr;
 	c.nr = 0;
 	uprobe_find_consumer(uprobe, collect, &c);
-	c.set->filtered = c.filtered;
+	if (c.filtered)
+		c.set->traits |= UHOOK_FILTERED;
 	if (c.nr == c.set->nr)
 		return c.set;
 
@@ -138,6 +136,28 @@ void uhook_put_set(struct uhook_set *set)
 
 	INIT_RCU_WORK(&set->free, free_set);
 	queue_rcu_work(system_unbound_wq, &set->free);
+}
+
+/**
+ * uhook_may_run - may a task run the handlers of a set?
+ * @set: the set
+ * @task: the task, which stays
+ *
+ * Context: any.
+ * Return: whether it may.
+ */
+bool uhook_may_run(const struct uhook_set *set, const struct task_struct *task)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++) {
+		const struct uhook_kind *kind = set->counters[i]->kind;
+
+		if (kind->may_run && !kind->may_run(task))
+			return false;
+	}
+
+	return true;
 }
 
 /* Do they stand for the same hooks? */

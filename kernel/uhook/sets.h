@@ -12,31 +12,20 @@
 #include "counters.h"
 
 struct mm_struct;
+struct task_struct;
 struct uprobe;
 
 /**
  * struct uhook_set - the hooks of a body
  * @ref: one of each body
- * @filtered: whether it depends on the address space
- * @records: whether one of them records
- * @calls: whether one of them calls code or a function
- * @functions: whether one of them calls a function of a file
- * @stubs: whether one of them goes by way of a stub
- * @counts: whether one of them does anything else, so that hits are counted
- * @breaks: whether one of them has its breakpoint in the body
+ * @traits: what is true of one of them at least, of &enum uhook_trait
  * @free: when nobody has it any more
  * @nr: how many counters
  * @counters: in the order of the hooks
  */
 struct uhook_set {
 	refcount_t		ref;
-	bool			filtered;
-	bool			records;
-	bool			calls;
-	bool			functions;
-	bool			stubs;
-	bool			counts;
-	bool			breaks;
+	unsigned int		traits;
 	struct rcu_work		free;
 	unsigned int		nr;
 	struct uhook_counter	*counters[] __counted_by(nr);
@@ -44,6 +33,7 @@ struct uhook_set {
 
 struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm);
 void uhook_put_set(struct uhook_set *set);
+bool uhook_may_run(const struct uhook_set *set, const struct task_struct *task);
 bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b);
 
 #endif /* _KERNEL_UHOOK_SETS_H */

@@ -15,7 +15,6 @@
 #include <linux/uprobes.h>
 
 #include "compose.h"
-#include "gates.h"
 #include "slots.h"
 #include "sums.h"
 
@@ -111,6 +110,22 @@ static void enter_slot(struct uhook_area *area, const struct uhook_wanted *w, un
 	smp_store_release(&area->used, nr + 1);
 }
 
+/* What is in the area already stays, and will do for the next body. */
+static int prepare_handlers(struct uhook_area *area, const struct uhook_set *set)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < set->nr && !err; i++) {
+		struct uhook_counter *counter = set->counters[i];
+
+		if (counter->kind->prepare)
+			err = counter->kind->prepare(area, counter);
+	}
+
+	return err;
+}
+
 static long new_slot(struct uhook_area *area, const struct uhook_wanted *w)
 {
 	struct uhook_where where = { .base = area->vaddr, .area = area };
@@ -118,7 +133,7 @@ static long new_slot(struct uhook_area *area, const struct uhook_wanted *w)
 	unsigned int i;
 	int ret;
 
-	ret = w->set && w->set->calls ? uhook_prepare_calls(area, w->set) : 0;
+	ret = w->set ? prepare_handlers(area, w->set) : 0;
 	if (ret)
 		return ret;
 

@@ -25,6 +25,7 @@
 #include <linux/string.h>
 #include <linux/uprobes.h>
 
+#include "compose.h"
 #include "consumers.h"
 #include "stubs.h"
 #include "users.h"
@@ -203,6 +204,18 @@ static int make_page(struct uhook_stubs *block, unsigned int i)
 	return 0;
 }
 
+static int check(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
+{
+	if (nr > UHOOK_STUBS_MAX || !ops->stubs || offset_in_page(ops->stubs) ||
+	    ops->stubs >= TASK_SIZE_MAX - UHOOK_STUBS_MAX * UHOOK_STUB_SIZE)
+		return -EINVAL;
+
+	counter->stubs = ops->stubs;
+	counter->nr_stubs = nr;
+
+	return 0;
+}
+
 /*
  * Whatever is mapped where its owner is may still be the owner's text, however it is
  * protected now: the file may be mapped twice, and another hook may have been here.
@@ -212,37 +225,34 @@ static bool is_taken(unsigned long owner, unsigned long site)
 	return owner && owner != site && vma_lookup(current->mm, owner);
 }
 
-/**
- * uhook_find_stubs - the addresses of the stubs that a body goes by way of
- * @w: the body, whose functions are set for those hooks that have stubs
- * @uprobe: what is at its site
- *
- * Context: task, with the mmap lock for writing held, between rcu_read_lock_trace()
- * and rcu_read_unlock_trace().
- * Return: 0; -EMFILE if there are too many, -EAGAIN if a hook has gone.
- */
-int uhook_find_stubs(struct uhook_wanted *w, struct uprobe *uprobe)
+/* The address of the stub that a body goes by way of: that of its point. */
+static int find(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i, struct uprobe *uprobe)
 {
-	unsigned int i;
+	const struct uhook_counter *counter = w->set->counters[i];
+	int number;
 
 	/* Addresses that jumps read would not be aligned behind a breakpoint. */
-	if (w->set->stubs && w->set->breaks)
+	if ((w->set->traits & UHOOK_BREAKS) || i >= UHOOK_BODY_BLOCKS)
 		return -EMFILE;
-	for (i = 0; w->set->stubs && i < w->set->nr; i++) {
-		const struct uhook_counter *counter = w->set->counters[i];
-		int number;
-
-		if (counter->user != UHOOK_USER_STUB)
-			continue;
-		if (i >= UHOOK_BODY_BLOCKS)
-			return -EMFILE;
-		number = uhook_point_number(uprobe, counter);
-		if (number < 0)
-			return number;
-		w->functions[i] = counter->stubs + number * UHOOK_STUB_SIZE;
-	}
+	number = uhook_point_number(uprobe, counter);
+	if (number < 0)
+		return number;
+	w->functions[i] = counter->stubs + number * UHOOK_STUB_SIZE;
 
 	return 0;
+}
+
+/* First, so that it is aligned; it leads behind the jump to it: finish(). */
+static int emit(const struct uhook_wanted *w, unsigned int i, const struct uhook_where *p,
+		struct uhook_code *code)
+{
+	int err;
+
+	if (code->len + UHOOK_STUB_SIZE > UHOOK_BODY_SIZE)
+		return -EMFILE;
+	err = uhook_stub_code(code->bytes + code->len, w->insn, w->functions[i]);
+
+	return err ?: uhook_append(code, UHOOK_STUB_SIZE);
 }
 
 static int write_stub(const struct uhook_stubs *block, unsigned long addr, const void *insn,
@@ -268,8 +278,16 @@ static int write_stub(const struct uhook_stubs *block, unsigned long addr, const
 	return 0;
 }
 
-static int take_stub(struct uhook_mm *um, const struct uhook_wanted *w, unsigned int i,
-		     unsigned long back)
+/*
+ * Let the stub lead back to the body: behind the jump to it, which comes after those to the
+ * @nr stubs before it. With several of them, a task that is on its way from an earlier body
+ * of the site may go by way of one twice, or of none.
+ *
+ * -EEXIST if something else is there, -ENOSPC if the process has as many blocks as it may
+ * have, -EOPNOTSUPP, -ENOMEM.
+ */
+static int finish(struct uhook_mm *um, const struct uhook_wanted *w, unsigned int i,
+		  unsigned long addr, unsigned int nr)
 {
 	struct uhook_stubs *block = block_of(um, w->set->counters[i]);
 	unsigned int number;
@@ -281,38 +299,9 @@ static int take_stub(struct uhook_mm *um, const struct uhook_wanted *w, unsigned
 	if (is_taken(block->sites[number], w->site))
 		return -EEXIST;
 	err = make_page(block, number / PAGE_STUBS) ?:
-	      write_stub(block, w->functions[i], w->insn, back);
+	      write_stub(block, w->functions[i], w->insn, addr + (nr + 1) * UHOOK_STUB_SIZE);
 	if (!err)
 		WRITE_ONCE(block->sites[number], w->site);
-
-	return err;
-}
-
-/**
- * uhook_take_stubs - let the stubs of a body lead back to it
- * @um: current's
- * @w: the body, after uhook_find_stubs()
- * @body: where it is, and nobody has been told
- *
- * With several of them, a task that is on its way from an earlier body of the site may
- * go by way of one twice, or of none.
- *
- * Context: task, with @um->lock and the mmap lock for writing held.
- * Return: 0; -EEXIST if something else is there, -ENOSPC if the process has as many
- * blocks as it may have, -EOPNOTSUPP, -ENOMEM.
- */
-int uhook_take_stubs(struct uhook_mm *um, const struct uhook_wanted *w, unsigned long body)
-{
-	unsigned long back = body;
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; w->set->stubs && i < w->set->nr && !err; i++) {
-		if (w->set->counters[i]->user != UHOOK_USER_STUB)
-			continue;
-		back += UHOOK_STUB_SIZE;
-		err = take_stub(um, w, i, back);
-	}
 
 	return err;
 }
@@ -397,3 +386,11 @@ void uhook_put_stubs(struct uhook_mm *um)
 	for (i = 0; i < um->nr_blocks; i++)
 		free_block(um->blocks[i]);
 }
+
+const struct uhook_kind uhook_stub_kind = {
+	.traits	= UHOOK_FIRST,
+	.check	= check,
+	.find	= find,
+	.emit	= emit,
+	.finish	= finish,
+};

@@ -6,12 +6,7 @@
 #define _KERNEL_UHOOK_STUBS_H
 
 #include "mm.h"
-#include "wanted.h"
 
-struct uprobe;
-
-int uhook_find_stubs(struct uhook_wanted *w, struct uprobe *uprobe);
-int uhook_take_stubs(struct uhook_mm *um, const struct uhook_wanted *w, unsigned long body);
 unsigned long uhook_stub_site(const struct uhook_mm *um, unsigned long ip);
 int uhook_copy_stubs(const struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_stubs(struct uhook_mm *um);

@@ -109,7 +109,7 @@ static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 	for (i = 0; i < set->nr; i++) {
 		if (hits)
 			atomic64_add(hits, &set->counters[i]->bodies);
-		block = i < UHOOK_BODY_BLOCKS && (set->records || set->calls) ?
+		block = i < UHOOK_BODY_BLOCKS && (set->traits & UHOOK_LONG) ?
 			block_at(data, nr, i) : NULL;
 		if (block)
 			add_block(set->counters[i], block, seen_block_at(data, nr, i));
@@ -244,7 +244,7 @@ void uhook_read_counter(const struct uhook_counter *counter, struct uhook_hits *
 	hits->lost = atomic64_read(&counter->lost);
 	hits->missed = atomic64_read(&counter->missed);
 	/* Nor does the kernel call what is the program's. */
-	if (uhook_calls(counter->user))
+	if (counter->kind->traits & UHOOK_CALLS)
 		hits->missed += hits->kernel;
 }
 

@@ -33,7 +33,7 @@ static inline enum uhook_area_kind uhook_area_kind_of(const struct uhook_wanted 
 	if (!w->set)
 		return UHOOK_SLOTS;
 
-	return w->set->records || w->set->calls ? UHOOK_LONG_BODIES : UHOOK_BODIES;
+	return w->set->traits & UHOOK_LONG ? UHOOK_LONG_BODIES : UHOOK_BODIES;
 }
 
 #endif /* _KERNEL_UHOOK_WANTED_H */

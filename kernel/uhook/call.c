@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: hooks that call code of their owner, or a function of a file.
+ *
+ * Both are called through the gate of an area (gates.c), where code is copied to. A
+ * function is called where the process has its file mapped. When that mapping goes, bodies
+ * that call the function are not entered any more.
+ */
+#include <linux/errno.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include <linux/uhook_gate.h>
+#include <linux/uhook_hooks.h>
+#include <asm/uhook.h>
+
+#include "compose.h"
+#include "gates.h"
+#include "jump.h"
+
+static int check_code(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
+{
+	int err;
+
+	if (ops->code_size > UHOOK_CODE_MAX)
+		return -EINVAL;
+	err = uhook_check_code(ops->code, ops->code_size);
+	if (err)
+		return err;
+
+	counter->code = kmemdup(ops->code, ops->code_size, GFP_KERNEL);
+	counter->code_size = ops->code_size;
+
+	return counter->code ? 0 : -ENOMEM;
+}
+
+static int check_function(struct uhook_counter *counter, const struct uhook_ops *ops,
+			  unsigned int nr)
+{
+	counter->function = ops->function;
+
+	return ops->function.inode ? 0 : -EINVAL;
+}
+
+/* Whether current can call anything, and there is a block for the handler's words. */
+static int find_code(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
+		     struct uprobe *uprobe)
+{
+	if (!arch_uhook_can_call(!w->set->counters[i]->no_vectors))
+		return -ENODEV;
+
+	return i < UHOOK_BODY_BLOCKS ? 0 : -EMFILE;
+}
+
+/* Where current has an instruction of a file, to execute; or 0. */
+static unsigned long find_mapped(const struct uhook_point *point)
+{
+	VMA_ITERATOR(vmi, current->mm, 0);
+	struct vm_area_struct *vma;
+
+	for_each_vma(vmi, vma) {
+		loff_t start = (loff_t)vma->vm_pgoff << PAGE_SHIFT;
+
+		if (!vma->vm_file || !(vma->vm_flags & VM_EXEC) ||
+		    file_inode(vma->vm_file) != point->inode)
+			continue;
+		if (point->offset >= start && point->offset - start < vma->vm_end - vma->vm_start)
+			return vma->vm_start + (point->offset - start);
+	}
+
+	return 0;
+}
+
+static int find_function(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
+			 struct uprobe *uprobe)
+{
+	int err = find_code(um, w, i, uprobe);
+
+	if (err)
+		return err;
+	w->functions[i] = find_mapped(&w->set->counters[i]->function);
+	if (!w->functions[i])
+		return -ENOENT;
+	WRITE_ONCE(um->functions, true);
+
+	return 0;
+}
+
+static int prepare_function(struct uhook_area *area, struct uhook_counter *counter)
+{
+	unsigned long addr;
+
+	return uhook_gate_of(area, !counter->no_vectors, true, &addr);
+}
+
+static int prepare_code(struct uhook_area *area, struct uhook_counter *counter)
+{
+	unsigned long addr;
+
+	return prepare_function(area, counter) ?: uhook_code_of(area, counter, true, &addr);
+}
+
+static int emit(const struct uhook_wanted *w, unsigned int i, const struct uhook_where *p,
+		struct uhook_code *code)
+{
+	struct uhook_counter *counter = w->set->counters[i];
+	struct uhook_call call = {
+		.gate		= p->base,
+		.handler	= w->functions[i] ?: p->base,
+		.data		= uhook_block_of(p, i),
+		.missed		= uhook_block_of(p, i) + offsetof(struct uhook_block, missed),
+		.site		= w->site,
+	};
+	int err;
+
+	if (p->area) {
+		err = uhook_gate_of(p->area, !counter->no_vectors, false, &call.gate);
+		if (!err && counter->code)
+			err = uhook_code_of(p->area, counter, false, &call.handler);
+		if (err)
+			return err;
+	}
+
+	return uhook_append(code, uhook_call_code(code->bytes + code->len,
+						  UHOOK_LONG_SIZE - code->len,
+						  uhook_where_addr(p, UHOOK_LONG_BODIES) +
+						  code->len, &call));
+}
+
+static bool calls_into(const struct uhook_set *set, const struct inode *inode)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++) {
+		if (set->counters[i]->kind == &uhook_function_kind &&
+		    set->counters[i]->function.inode == inode)
+			return true;
+	}
+
+	return false;
+}
+
+static int demote_callers(struct uhook_mm *um, const struct uhook_area *area,
+			  const struct vm_area_struct *vma)
+{
+	/* Pairs with those who add. */
+	unsigned int nr, used = smp_load_acquire(&area->used);
+	int ret = 0;
+
+	for (nr = 0; nr < used && !ret; nr++) {
+		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
+
+		if (set && calls_into(set, file_inode(vma->vm_file)))
+			ret = uhook_demote_site(vma->vm_mm, um, uhook_slot_nr(area, nr)->site);
+	}
+
+	return ret;
+}
+
+/**
+ * uhook_file_munmap - a mapping is going
+ * @vma: it
+ *
+ * If it is of a file, jumps to bodies that call functions of it become
+ * breakpoints, which look for the functions again.
+ *
+ * Context: task, with the mmap lock held for writing.
+ * Return: 0, or an error: a jump is still there.
+ */
+int uhook_file_munmap(struct vm_area_struct *vma)
+{
+	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
+	unsigned int i;
+	int ret = 0;
+
+	if (likely(!um || !READ_ONCE(um->functions)) || !vma->vm_file)
+		return 0;
+
+	for (i = 0; i < um->nr_areas && !ret; i++) {
+		if (um->areas[i]->kind == UHOOK_LONG_BODIES)
+			ret = demote_callers(um, um->areas[i], vma);
+	}
+
+	return ret;
+}
+
+const struct uhook_kind uhook_code_kind = {
+	.traits		= UHOOK_COUNTS | UHOOK_LONG | UHOOK_CALLS,
+	.check		= check_code,
+	.find		= find_code,
+	.prepare	= prepare_code,
+	.emit		= emit,
+};
+
+const struct uhook_kind uhook_function_kind = {
+	.traits		= UHOOK_COUNTS | UHOOK_LONG | UHOOK_CALLS | UHOOK_LOCAL,
+	.check		= check_function,
+	.find		= find_function,
+	.prepare	= prepare_function,
+	.emit		= emit,
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * uhook: the code that counts, for all hooks of a body.
+ */
+#ifndef _KERNEL_UHOOK_COUNT_H
+#define _KERNEL_UHOOK_COUNT_H
+
+#include "compose.h"
+
+int uhook_emit_count(const struct uhook_wanted *w, const struct uhook_where *p,
+		     struct uhook_code *code);
+
+#endif /* _KERNEL_UHOOK_COUNT_H */

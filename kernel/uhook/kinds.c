@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: the table of the kinds of hooks.
+ *
+ * Whoever registers a hook looks its kind up here; from there on its counter has it.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "events.h"
+#include "kinds.h"
+
+static const struct uhook_kind * const kinds[] = {
+	[UHOOK_USER_NONE]	= &uhook_no_kind,
+	[UHOOK_USER_COUNT]	= &uhook_count_kind,
+	[UHOOK_USER_RECORD]	= &uhook_record_kind,
+	[UHOOK_USER_CODE]	= &uhook_code_kind,
+	[UHOOK_USER_FUNCTION]	= &uhook_function_kind,
+	[UHOOK_USER_STUB]	= &uhook_stub_kind,
+};
+
+/**
+ * uhook_kind_of - the kind of a hook
+ * @user: what the hook does in the program
+ *
+ * Return: the kind, or NULL if there is no such kind.
+ */
+const struct uhook_kind *uhook_kind_of(enum uhook_user user)
+{
+	return user < ARRAY_SIZE(kinds) ? kinds[user] : NULL;
+}
+
+/**
+ * uhook_user_named - what a hook does in the program, by the word for it
+ * @name: the word, as in user= of events
+ *
+ * Return: that, or UHOOK_USER_NONE if there is nothing with this name.
+ */
+enum uhook_user uhook_user_named(const char *name)
+{
+	unsigned int user;
+
+	for (user = 0; user < ARRAY_SIZE(kinds); user++) {
+		if (kinds[user]->name && !strcmp(kinds[user]->name, name))
+			return user;
+	}
+
+	return UHOOK_USER_NONE;
+}
+
+/**
+ * uhook_user_name - the word for what a hook does in the program
+ * @user: what it does
+ *
+ * Return: the word, as in user= of events, or NULL if there is none.
+ */
+const char *uhook_user_name(enum uhook_user user)
+{
+	const struct uhook_kind *kind = uhook_kind_of(user);
+
+	return kind ? kind->name : NULL;
+}

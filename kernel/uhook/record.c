@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uhook: hooks that record.
+ *
+ * A body writes the record to the ring of its area, which rings.c reads. Where there can
+ * be no body the record is made in the kernel, at once.
+ */
+#include <linux/errno.h>
+#include <linux/mm.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/uhook_ring.h>
+
+#include "compose.h"
+#include "rings.h"
+
+static int check(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
+{
+	unsigned int i;
+
+	if (!ops->record || ops->nr_regs > UHOOK_RECORD_ARGS)
+		return -EINVAL;
+
+	for (i = 0; i < ops->nr_regs; i++) {
+		int number = uhook_register_number(ops->regs[i]);
+
+		if (number < 0)
+			return number;
+		counter->recorder.regs[i] = number;
+	}
+	counter->recorder.nr_regs = ops->nr_regs;
+	counter->recorder.stack = ops->stack;
+
+	return 0;
+}
+
+/* Whether there is a block for it to count in what it loses. */
+static int find(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i, struct uprobe *uprobe)
+{
+	return i < UHOOK_BODY_BLOCKS ? 0 : -EMFILE;
+}
+
+static int emit(const struct uhook_wanted *w, unsigned int i, const struct uhook_where *p,
+		struct uhook_code *code)
+{
+	struct uhook_recorder recorder = w->set->counters[i]->recorder;
+	unsigned long at = uhook_where_addr(p, UHOOK_LONG_BODIES) + code->len;
+
+	recorder.ring = p->base + UHOOK_CODE_SIZE + UHOOK_RING_AT;
+	recorder.lost = uhook_block_of(p, i) + offsetof(struct uhook_block, lost);
+	recorder.id = UHOOK_RECORDER_ID(p->nr, i);
+
+	return uhook_append(code, uhook_record_code(code->bytes + code->len,
+						    UHOOK_LONG_SIZE - code->len, at, &recorder));
+}
+
+/* The words at the stack pointer, as far as a recorder reads them. */
+static void copy_stack(struct uhook_record *record)
+{
+	size_t len = min(sizeof(record->stack), PAGE_ALIGN(record->sp) - record->sp);
+
+	memset(record->stack, 0, sizeof(record->stack));
+	if (copy_from_user(record->stack, (void __user *)record->sp,
+			   ALIGN_DOWN(len, sizeof(record->stack[0]))))
+		memset(record->stack, 0, sizeof(record->stack));
+}
+
+/* Record a hit for which there is no body: sleeps. */
+static void record_here(struct uhook_ops *ops, struct pt_regs *regs)
+{
+	struct uhook_record record = {
+		.time	= sched_clock(),
+		.pid	= task_pid_nr(current),
+		.tgid	= task_tgid_nr(current),
+		.site	= instruction_pointer(regs),
+		.sp	= user_stack_pointer(regs),
+	};
+	unsigned int i;
+
+	if (!ops->record)
+		return;
+
+	for (i = 0; i < ops->nr_regs; i++)
+		record.args[i] = regs_get_register(regs, ops->regs[i]);
+	if (ops->stack)
+		copy_stack(&record);
+	ops->record(ops, &record);
+}
+
+const struct uhook_kind uhook_record_kind = {
+	.name		= "record",
+	.traits		= UHOOK_COUNTS | UHOOK_LONG | UHOOK_RECORDS,
+	.check		= check,
+	.begin		= uhook_start_draining,
+	.end		= uhook_stop_draining,
+	.may_run	= uhook_can_record,
+	.find		= find,
+	.emit		= emit,
+	.in_kernel	= record_here,
+};
