@@ -36,6 +36,7 @@
 
 #include "areas.h"
 #include "data.h"
+#include "text.h"
 
 static_assert(UHOOK_COPY_MAX <= UHOOK_SLOT_SIZE);
 static_assert(UHOOK_CODE_SIZE / UHOOK_SLOT_SIZE <= U16_MAX);
@@ -82,7 +83,7 @@ const struct uhook_slot *uhook_slot_at(const struct uhook_area *area, unsigned l
 					     ARRAY_SIZE(area->slots));
 	const struct uhook_slot *slots;
 
-	/* Pairs with uhook_make_page(). */
+	/* Pairs with make_tables(). */
 	slots = smp_load_acquire(&area->slots[i]);
 
 	return slots ? &slots[offset_in_page(addr) / uhook_slot_size(area->kind)] : NULL;
@@ -126,44 +127,20 @@ unsigned long uhook_site_of(const struct uhook_mm *um, unsigned long addr)
 	return slot ? smp_load_acquire(&slot->site) : 0;
 }
 
-static vm_fault_t code_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
-			     struct vm_fault *vmf)
+static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
 {
-	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
-	struct uhook_area *area = um ? uhook_area_at(um, vmf->address) : NULL;
-	struct page *page = NULL;
+	const struct uhook_area *area = uhook_area_at(um, addr);
 
-	if (area) {
-		unsigned long i = (vmf->address - area->vaddr) >> PAGE_SHIFT;
-
-		/* Pairs with uhook_make_page(). */
-		page = smp_load_acquire(&area->pages[i]);
-	}
-	if (!page)
-		return VM_FAULT_SIGBUS;
-
-	vmf->page = page;
-	get_page(vmf->page);
-
-	return 0;
+	/* Pairs with uhook_make_text_page(). */
+	return area ? smp_load_acquire(&area->pages[(addr - area->vaddr) >> PAGE_SHIFT]) : NULL;
 }
 
-/* For all, and never freed: mappings outlast what is known of them. */
-static const struct vm_special_mapping code_mapping = {
-	.name	= "[uhook]",
-	.fault	= code_fault,
-};
+static const struct uhook_text code_text = UHOOK_TEXT(page_at);
 
 static int install_code(struct mm_struct *mm, const struct uhook_area *area)
 {
-	const vm_flags_t copied = uhook_has_bodies(area->kind) ? 0 : VM_DONTCOPY;
-	struct vm_area_struct *vma;
-
-	vma = _install_special_mapping(mm, area->vaddr, UHOOK_CODE_SIZE,
-				       VM_READ | VM_EXEC | VM_MAYREAD | VM_MAYEXEC | VM_SEALED |
-				       copied, &code_mapping);
-
-	return PTR_ERR_OR_ZERO(vma);
+	return uhook_map_text(mm, &code_text, area->vaddr, UHOOK_CODE_SIZE,
+			      uhook_has_bodies(area->kind) ? 0 : VM_DONTCOPY);
 }
 
 static int install_mappings(struct mm_struct *mm, const struct uhook_area *area)
@@ -274,12 +251,39 @@ static void free_area(struct uhook_area *area)
 
 	if (uhook_has_bodies(area->kind))
 		put_sets(area);
-	for (i = 0; i < UHOOK_AREA_PAGES && area->pages[i]; i++) {
-		put_page(area->pages[i]);
+	for (i = 0; i < UHOOK_AREA_PAGES; i++) {
+		if (area->pages[i])
+			put_page(area->pages[i]);
 		kvfree(area->slots[i]);
 		kvfree(area->bodies[i]);
 	}
 	kfree(area);
+}
+
+/* What is known of the slots of a page; it is found without a lock. */
+static int make_tables(struct uhook_area *area, unsigned int i)
+{
+	unsigned int nr = uhook_page_slots(area->kind);
+	struct uhook_body *bodies = NULL;
+	struct uhook_slot *slots;
+
+	if (area->slots[i])
+		return 0;
+
+	slots = kvcalloc(nr, sizeof(*slots), GFP_UHOOK);
+	if (uhook_has_bodies(area->kind))
+		bodies = kvcalloc(nr, sizeof(*bodies), GFP_UHOOK);
+	if (!slots || (uhook_has_bodies(area->kind) && !bodies)) {
+		kvfree(bodies);
+		kvfree(slots);
+		return -ENOMEM;
+	}
+
+	area->bodies[i] = bodies;
+	/* Pairs with uhook_slot_at(). */
+	smp_store_release(&area->slots[i], slots);
+
+	return 0;
 }
 
 /**
@@ -291,33 +295,9 @@ static void free_area(struct uhook_area *area)
  */
 int uhook_make_page(struct uhook_area *area, unsigned int i)
 {
-	unsigned int nr = uhook_page_slots(area->kind);
-	struct uhook_body *bodies = NULL;
-	struct uhook_slot *slots;
-	struct page *page;
+	lockdep_assert_held(&area->lock);
 
-	if (area->pages[i])
-		return 0;
-
-	slots = kvcalloc(nr, sizeof(*slots), GFP_UHOOK);
-	if (uhook_has_bodies(area->kind))
-		bodies = kvcalloc(nr, sizeof(*bodies), GFP_UHOOK);
-	page = alloc_page(GFP_UHOOK | __GFP_ZERO);
-	if (!slots || !page || (uhook_has_bodies(area->kind) && !bodies)) {
-		if (page)
-			put_page(page);
-		kvfree(bodies);
-		kvfree(slots);
-		return -ENOMEM;
-	}
-
-	area->bodies[i] = bodies;
-	/* Faults and translations look without a lock. */
-	smp_store_release(&area->slots[i], slots);
-	/* The same. */
-	smp_store_release(&area->pages[i], page);
-
-	return 0;
+	return make_tables(area, i) ?: uhook_make_text_page(&area->pages[i]);
 }
 
 /* One more process has an area of bodies. */

@@ -68,19 +68,27 @@ static struct uhook_data *data_of(struct uhook_mm *um, unsigned long addr, unsig
 	return NULL;
 }
 
-/* A zeroed page for a place that may have one by now. */
-static bool make_data_page(struct page **slot)
+/**
+ * uhook_make_data_page - make a page that bodies write
+ * @slot: where the page is found, which may have one by now
+ *
+ * Context: task; sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int uhook_make_data_page(struct page **slot)
 {
-	struct page *page = READ_ONCE(*slot);
+	struct page *page;
 
-	if (page)
-		return true;
+	if (READ_ONCE(*slot))
+		return 0;
 
 	page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (page && cmpxchg(slot, NULL, page))
+	if (!page)
+		return -ENOMEM;
+	if (cmpxchg(slot, NULL, page))
 		put_page(page);
 
-	return page;
+	return 0;
 }
 
 /* The page with what has been seen of counters in a page, or NULL if it has none. */
@@ -123,7 +131,7 @@ static vm_fault_t data_fault(struct vm_fault *vmf)
 
 	/* Whoever finds counters finds what was seen of them: seen_at(). */
 	seen = seen_slot(data, i);
-	if ((seen && !make_data_page(seen)) || !make_data_page(&data->pages[i]))
+	if ((seen && uhook_make_data_page(seen)) || uhook_make_data_page(&data->pages[i]))
 		return VM_FAULT_OOM;
 
 	vmf->page = READ_ONCE(data->pages[i]);
@@ -190,7 +198,7 @@ int uhook_map_data(unsigned long addr, unsigned long size)
  */
 void *uhook_data_at(const struct uhook_data *data, unsigned long at)
 {
-	/* Pairs with the cmpxchg() of make_data_page(). */
+	/* Pairs with the cmpxchg() of uhook_make_data_page(). */
 	struct page *page = smp_load_acquire(&data->pages[at >> PAGE_SHIFT]);
 
 	return page ? page_address(page) + offset_in_page(at) : NULL;

@@ -36,6 +36,7 @@ struct uhook_data {
 
 int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp);
 int uhook_map_data(unsigned long addr, unsigned long size);
+int uhook_make_data_page(struct page **slot);
 void *uhook_data_at(const struct uhook_data *data, unsigned long at);
 void uhook_free_data(struct uhook_data *data);
 

@@ -34,6 +34,7 @@
 
 #include "areas.h"
 #include "hops.h"
+#include "text.h"
 
 #define HOP_BLOCK_PAGES	16
 #define HOP_BLOCK_SIZE	(HOP_BLOCK_PAGES * PAGE_SIZE)
@@ -74,47 +75,33 @@ static struct uhook_hops *block_at(const struct uhook_mm *um, unsigned long addr
 	return xa_load((struct xarray *)&um->hops, addr / HOP_BLOCK_SIZE);
 }
 
-static vm_fault_t hop_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
-			    struct vm_fault *vmf)
+static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
 {
-	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
-	struct uhook_hops *block = um ? block_at(um, vmf->address) : NULL;
-	struct hop_page *hp = NULL;
+	struct uhook_hops *block = block_at(um, addr);
+	struct hop_page *hp;
 
-	if (block)
-		/* Pairs with make_hop_page(); none is replaced while the mmap lock is held. */
-		hp = smp_load_acquire(&block->pages[vmf->address % HOP_BLOCK_SIZE / PAGE_SIZE]);
-	if (!hp)
-		return VM_FAULT_SIGBUS;
+	if (!block)
+		return NULL;
+	/* Pairs with make_hop_page(); none is replaced while the mmap lock is held. */
+	hp = smp_load_acquire(&block->pages[addr % HOP_BLOCK_SIZE / PAGE_SIZE]);
 
-	vmf->page = hp->page;
-	get_page(vmf->page);
-
-	return 0;
+	return hp ? hp->page : NULL;
 }
 
-static const struct vm_special_mapping hop_mapping = {
-	.name	= "[uhook]",
-	.fault	= hop_fault,
-};
+static const struct uhook_text hop_text = UHOOK_TEXT(page_at);
 
 /* What the limit of the address space (RLIMIT_AS) still has to allow with the mapping. */
 #define ROOM_LEFT	SZ_4M
 
 static int map_pages(struct mm_struct *mm, unsigned long start, unsigned long size)
 {
-	struct vm_area_struct *vma;
-
 	if (!uhook_is_free(mm, start, size))
 		return -EEXIST;
 	/* It counts as the program's, which is to have some left. */
 	if (!may_expand_vm(mm, VM_READ | VM_EXEC, (size + ROOM_LEFT) >> PAGE_SHIFT))
 		return -ENOMEM;
 
-	vma = _install_special_mapping(mm, start, size, VM_READ | VM_EXEC | VM_MAYREAD |
-				       VM_MAYEXEC | VM_SEALED, &hop_mapping);
-
-	return PTR_ERR_OR_ZERO(vma);
+	return uhook_map_text(mm, &hop_text, start, size, 0);
 }
 
 static struct uhook_hops *make_block(struct uhook_mm *um, unsigned long vaddr)
@@ -167,9 +154,7 @@ static int make_hop_page(struct uhook_mm *um, struct uhook_hops *block, unsigned
 	hp = kvzalloc(sizeof(*hp), GFP_UHOOK);
 	if (!hp)
 		return -ENOMEM;
-
-	hp->page = alloc_page(GFP_UHOOK | __GFP_ZERO);
-	if (!hp->page) {
+	if (uhook_make_text_page(&hp->page)) {
 		kvfree(hp);
 		return -ENOMEM;
 	}
@@ -209,8 +194,8 @@ static struct hop_page *copy_hop_page(const struct hop_page *from)
 	if (!hp)
 		return NULL;
 
-	hp->page = alloc_page(GFP_UHOOK);
-	if (!hp->page) {
+	hp->page = NULL;
+	if (uhook_make_text_page(&hp->page)) {
 		kvfree(hp);
 		return NULL;
 	}

@@ -11,7 +11,6 @@
  * done with it but to choose a stack for its own signals, and to give its child what it has.
  */
 #include <linux/err.h>
-#include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/sched/signal.h>
@@ -75,8 +74,7 @@ static int copy_pages(const struct uhook_data *from, struct uhook_data *to, unsi
 
 		if (!page)
 			continue;
-		to->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT);
-		if (!to->pages[i])
+		if (uhook_make_data_page(&to->pages[i]))
 			return -ENOMEM;
 		copy_page(page_address(to->pages[i]), page);
 	}
@@ -107,9 +105,7 @@ int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to)
 	for (i = 0; i < UHOOK_STACKS; i++) {
 		if (READ_ONCE(pool->owners[i]) != own)
 			continue;
-		if (!to->pages[POOL_PAGE])
-			to->pages[POOL_PAGE] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-		if (!to->pages[POOL_PAGE])
+		if (uhook_make_data_page(&to->pages[POOL_PAGE]))
 			return -ENOMEM;
 		copy = uhook_data_at(to, UHOOK_POOL_AT);
 		copy->owners[i] = own;

@@ -28,6 +28,7 @@
 #include "compose.h"
 #include "consumers.h"
 #include "stubs.h"
+#include "text.h"
 #include "users.h"
 
 /* How many stubs are in a page. */
@@ -74,32 +75,15 @@ static struct uhook_stubs *block_at(const struct uhook_mm *um, unsigned long add
 	return NULL;
 }
 
-static vm_fault_t stub_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
-			     struct vm_fault *vmf)
+static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
 {
-	struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
-	struct uhook_stubs *block = um ? block_at(um, vmf->address) : NULL;
-	struct page *page = NULL;
+	const struct uhook_stubs *block = block_at(um, addr);
 
-	if (block) {
-		unsigned long i = (vmf->address - block->vaddr) >> PAGE_SHIFT;
-
-		/* Pairs with make_page(). */
-		page = smp_load_acquire(&block->pages[i]);
-	}
-	if (!page)
-		return VM_FAULT_SIGBUS;
-
-	vmf->page = page;
-	get_page(vmf->page);
-
-	return 0;
+	/* Pairs with uhook_make_text_page(). */
+	return block ? smp_load_acquire(&block->pages[(addr - block->vaddr) >> PAGE_SHIFT]) : NULL;
 }
 
-static const struct vm_special_mapping stub_mapping = {
-	.name	= "[uhook]",
-	.fault	= stub_fault,
-};
+static const struct uhook_text stub_text = UHOOK_TEXT(page_at);
 
 static struct uhook_stubs *alloc_block(unsigned long vaddr, unsigned int nr, gfp_t gfp)
 {
@@ -140,18 +124,12 @@ static void enter_block(struct uhook_mm *um, struct uhook_stubs *block)
 
 static int map_block(struct mm_struct *mm, const struct uhook_stubs *block)
 {
-	struct vm_area_struct *vma;
-
 	if (mm->map_count >= sysctl_max_map_count)
 		return -ENOMEM;
 	if (!uhook_is_free(mm, block->vaddr, block_size(block)))
 		return -EEXIST;
 
-	vma = _install_special_mapping(mm, block->vaddr, block_size(block),
-				       VM_READ | VM_EXEC | VM_MAYREAD | VM_MAYEXEC | VM_SEALED,
-				       &stub_mapping);
-
-	return PTR_ERR_OR_ZERO(vma);
+	return uhook_map_text(mm, &stub_text, block->vaddr, block_size(block), 0);
 }
 
 static struct uhook_stubs *make_block(struct uhook_mm *um, const struct uhook_counter *counter)
@@ -186,22 +164,6 @@ static struct uhook_stubs *block_of(struct uhook_mm *um, const struct uhook_coun
 		return ERR_PTR(-EEXIST);
 
 	return block;
-}
-
-static int make_page(struct uhook_stubs *block, unsigned int i)
-{
-	struct page *page;
-
-	if (block->pages[i])
-		return 0;
-
-	page = alloc_page(GFP_UHOOK | __GFP_ZERO);
-	if (!page)
-		return -ENOMEM;
-	/* Faults look without a lock: stub_fault(). */
-	smp_store_release(&block->pages[i], page);
-
-	return 0;
 }
 
 static int check(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
@@ -298,7 +260,7 @@ static int finish(struct uhook_mm *um, const struct uhook_wanted *w, unsigned in
 	number = (w->functions[i] - block->vaddr) / UHOOK_STUB_SIZE;
 	if (is_taken(block->sites[number], w->site))
 		return -EEXIST;
-	err = make_page(block, number / PAGE_STUBS) ?:
+	err = uhook_make_text_page(&block->pages[number / PAGE_STUBS]) ?:
 	      write_stub(block, w->functions[i], w->insn, addr + (nr + 1) * UHOOK_STUB_SIZE);
 	if (!err)
 		WRITE_ONCE(block->sites[number], w->site);
