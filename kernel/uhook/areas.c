@@ -166,7 +166,8 @@ static int install_mappings(struct mm_struct *mm, const struct uhook_area *area)
 }
 
 /* With the mmap lock held for writing. */
-static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct uhook_near *near)
+static enum uhook_verdict map_area(struct uhook_mm *um, struct uhook_area *area,
+				   const struct uhook_near *near)
 {
 	const struct uhook_gap gap = {
 		.near		= near->site,
@@ -177,16 +178,15 @@ static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct u
 		.data		= near->data,
 	};
 	struct mm_struct *mm = current->mm;
-	int ret;
 
 	area->vaddr = mm->map_count + 1 < sysctl_max_map_count ? uhook_find_gap(mm, &gap) : 0;
 	if (!area->vaddr)
-		return -ERANGE;
+		return UHOOK_NO_GAP;
 
-	ret = uhook_has_bodies(area->kind) ? uhook_add_data(um, um->nr_areas, GFP_UHOOK) : 0;
-	ret = ret ?: install_mappings(mm, area);
-	if (ret)
-		return ret;
+	if (uhook_has_bodies(area->kind) && uhook_add_data(um, um->nr_areas, GFP_UHOOK))
+		return UHOOK_NO_MEMORY;
+	if (install_mappings(mm, area))
+		return UHOOK_NO_MEMORY;
 
 	um->nr_kind[area->kind]++;
 	um->areas[um->nr_areas] = area;
@@ -195,7 +195,7 @@ static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct u
 	if (uhook_has_bodies(area->kind))
 		uhook_start_counting(um);
 
-	return 0;
+	return UHOOK_GRANTED;
 }
 
 /**
@@ -203,33 +203,35 @@ static int map_area(struct uhook_mm *um, struct uhook_area *area, const struct u
  * @um: current's
  * @kind: what shall be in it
  * @near: the instruction that it is for
+ * @made: receives the area
  *
  * Context: task, with @um->lock and the mmap lock for writing held.
- * Return: the area; or an error, as uhook_take_slot().
+ * Return: the verdict: UHOOK_FULL if the process has all the areas that it may have,
+ * UHOOK_NO_GAP, UHOOK_NO_MEMORY.
  */
-struct uhook_area *uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
-				  const struct uhook_near *near)
+enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
+				  const struct uhook_near *near, struct uhook_area **made)
 {
+	enum uhook_verdict verdict;
 	struct uhook_area *area;
-	int ret;
 
 	if (um->nr_kind[kind] == UHOOK_MAX_AREAS)
-		return ERR_PTR(-ENOSPC);
+		return UHOOK_FULL;
 
 	area = kzalloc(sizeof(*area), GFP_UHOOK);
 	if (!area)
-		return ERR_PTR(-ENOMEM);
+		return UHOOK_NO_MEMORY;
 
 	refcount_set(&area->ref, 1);
 	area->kind = kind;
 	mutex_init(&area->lock);
-	ret = map_area(um, area, near);
-	if (ret) {
+	verdict = map_area(um, area, near);
+	if (verdict)
 		kfree(area);
-		return ERR_PTR(ret);
-	}
+	else
+		*made = area;
 
-	return area;
+	return verdict;
 }
 
 static void put_sets(struct uhook_area *area)

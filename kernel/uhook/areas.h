@@ -11,6 +11,7 @@
 
 #include "mm.h"
 #include "sets.h"
+#include "verdict.h"
 
 struct page;
 
@@ -119,8 +120,8 @@ struct uhook_near {
 };
 
 struct uhook_area *uhook_area_at(const struct uhook_mm *um, unsigned long addr);
-struct uhook_area *uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
-				  const struct uhook_near *near);
+enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
+				  const struct uhook_near *near, struct uhook_area **made);
 int uhook_make_page(struct uhook_area *area, unsigned int i);
 bool uhook_dup_areas(const struct uhook_mm *from);
 int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to);

@@ -78,54 +78,52 @@ static unsigned long enter(const struct uhook_mm *um, unsigned long addr)
 }
 
 /* What the handlers of a set need in the process, and whether current can run them. */
-static int find_all(struct uhook_mm *um, struct uhook_wanted *wanted, struct uprobe *uprobe)
+static enum uhook_verdict find_all(struct uhook_mm *um, struct uhook_wanted *wanted,
+				   struct uprobe *uprobe)
 {
+	enum uhook_verdict verdict = UHOOK_GRANTED;
 	unsigned int i;
-	int err = 0;
 
 	if (!uhook_may_run(wanted->set, current))
-		return -ETIME;
-	for (i = 0; i < wanted->set->nr && !err; i++) {
+		return UHOOK_NO_CLOCK;
+	for (i = 0; i < wanted->set->nr && !verdict; i++) {
 		const struct uhook_kind *kind = wanted->set->counters[i]->kind;
 
 		if (kind->find)
-			err = kind->find(um, wanted, i, uprobe);
+			verdict = kind->find(um, wanted, i, uprobe);
 	}
 
-	return err;
+	return verdict;
 }
 
 /* The body is there, and nobody knows it yet. */
-static int finish_all(struct uhook_mm *um, const struct uhook_wanted *wanted, unsigned long addr)
+static enum uhook_verdict finish_all(struct uhook_mm *um, const struct uhook_wanted *wanted,
+				     unsigned long addr)
 {
+	enum uhook_verdict verdict = UHOOK_GRANTED;
 	unsigned int i, nr = 0;
-	int err = 0;
 
-	for (i = 0; i < wanted->set->nr && !err; i++) {
+	for (i = 0; i < wanted->set->nr && !verdict; i++) {
 		const struct uhook_kind *kind = wanted->set->counters[i]->kind;
 
 		if (kind->finish)
-			err = kind->finish(um, wanted, i, addr, nr++);
+			verdict = kind->finish(um, wanted, i, addr, nr++);
 	}
 
-	return err;
+	return verdict;
 }
 
-static long take_body(struct uhook_mm *um, struct uhook_wanted *wanted, struct uprobe *uprobe)
+static enum uhook_verdict take_body(struct uhook_mm *um, struct uhook_wanted *wanted,
+				    struct uprobe *uprobe, unsigned long *addr)
 {
-	long addr;
-	int err;
+	enum uhook_verdict verdict = find_all(um, wanted, uprobe);
 
-	err = find_all(um, wanted, uprobe);
-	if (err)
-		return err;
+	if (verdict)
+		return verdict;
 	if (wanted->set->traits & UHOOK_BREAKS)
 		WRITE_ONCE(um->breaks, true);
 
-	addr = uhook_take_slot(um, wanted);
-	err = IS_ERR_VALUE(addr) ? 0 : finish_all(um, wanted, addr);
-
-	return err ?: addr;
+	return uhook_take_slot(um, wanted, addr) ?: finish_all(um, wanted, *addr);
 }
 
 static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprobe *uprobe,
@@ -137,7 +135,8 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 		.size	= sizeof(auprobe->insn),
 	};
 	struct vm_area_struct *vma = vma_lookup(current->mm, site->vaddr);
-	long addr;
+	enum uhook_verdict verdict;
+	unsigned long addr;
 
 	if (!vma || !uprobe_is_at(uprobe, vma, site->vaddr) || !uhook_is_known(um, site))
 		return;
@@ -158,10 +157,10 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 		return;
 	}
 
-	addr = take_body(um, &wanted, uprobe);
+	verdict = take_body(um, &wanted, uprobe, &addr);
 	uhook_put_set(wanted.set);
-	if (IS_ERR_VALUE(addr)) {
-		WRITE_ONCE(site->body_verdict, uhook_verdict_of(addr));
+	if (verdict) {
+		WRITE_ONCE(site->body_verdict, verdict);
 		return;
 	}
 

@@ -49,7 +49,8 @@ static unsigned long make_slot(struct uhook_site *site, struct arch_uprobe *aupr
 		.size	= sizeof(auprobe->insn),
 	};
 	struct uhook_mm *um = uhook_mm_of(current->mm);
-	long addr;
+	enum uhook_verdict verdict;
+	unsigned long addr;
 
 	if (mutex_lock_killable(&um->lock))
 		return 0;
@@ -58,9 +59,9 @@ static unsigned long make_slot(struct uhook_site *site, struct arch_uprobe *aupr
 	if (addr || !uhook_may_try(READ_ONCE(site->verdict)))
 		goto unlock;
 
-	addr = uhook_take_slot(um, &wanted);
-	if (IS_ERR_VALUE(addr)) {
-		WRITE_ONCE(site->verdict, uhook_verdict_of(addr));
+	verdict = uhook_take_slot(um, &wanted, &addr);
+	if (verdict) {
+		WRITE_ONCE(site->verdict, verdict);
 		addr = 0;
 		goto unlock;
 	}

@@ -46,13 +46,13 @@ static int check_function(struct uhook_counter *counter, const struct uhook_ops 
 }
 
 /* Whether current can call anything, and there is a block for the handler's words. */
-static int find_code(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
-		     struct uprobe *uprobe)
+static enum uhook_verdict find_code(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
+				    struct uprobe *uprobe)
 {
 	if (!arch_uhook_can_call(!w->set->counters[i]->no_vectors))
-		return -ENODEV;
+		return UHOOK_NO_VECTORS;
 
-	return i < UHOOK_BODY_BLOCKS ? 0 : -EMFILE;
+	return i < UHOOK_BODY_BLOCKS ? UHOOK_GRANTED : UHOOK_TOO_LONG;
 }
 
 /* Where current has an instruction of a file, to execute; or 0. */
@@ -74,37 +74,37 @@ static unsigned long find_mapped(const struct uhook_point *point)
 	return 0;
 }
 
-static int find_function(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
-			 struct uprobe *uprobe)
+static enum uhook_verdict find_function(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
+					struct uprobe *uprobe)
 {
-	int err = find_code(um, w, i, uprobe);
+	enum uhook_verdict verdict = find_code(um, w, i, uprobe);
 
-	if (err)
-		return err;
+	if (verdict)
+		return verdict;
 	w->functions[i] = find_mapped(&w->set->counters[i]->function);
 	if (!w->functions[i])
-		return -ENOENT;
+		return UHOOK_NO_FUNCTION;
 	WRITE_ONCE(um->functions, true);
 
-	return 0;
+	return UHOOK_GRANTED;
 }
 
-static int prepare_function(struct uhook_area *area, struct uhook_counter *counter)
+static enum uhook_verdict prepare_function(struct uhook_area *area, struct uhook_counter *counter)
 {
 	unsigned long addr;
 
 	return uhook_gate_of(area, !counter->no_vectors, true, &addr);
 }
 
-static int prepare_code(struct uhook_area *area, struct uhook_counter *counter)
+static enum uhook_verdict prepare_code(struct uhook_area *area, struct uhook_counter *counter)
 {
 	unsigned long addr;
 
 	return prepare_function(area, counter) ?: uhook_code_of(area, counter, true, &addr);
 }
 
-static int emit(const struct uhook_wanted *w, unsigned int i, const struct uhook_where *p,
-		struct uhook_code *code)
+static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
+			       const struct uhook_where *p, struct uhook_code *code)
 {
 	struct uhook_counter *counter = w->set->counters[i];
 	struct uhook_call call = {
@@ -114,14 +114,14 @@ static int emit(const struct uhook_wanted *w, unsigned int i, const struct uhook
 		.missed		= uhook_block_of(p, i) + offsetof(struct uhook_block, missed),
 		.site		= w->site,
 	};
-	int err;
+	enum uhook_verdict verdict;
 
 	if (p->area) {
-		err = uhook_gate_of(p->area, !counter->no_vectors, false, &call.gate);
-		if (!err && counter->code)
-			err = uhook_code_of(p->area, counter, false, &call.handler);
-		if (err)
-			return err;
+		verdict = uhook_gate_of(p->area, !counter->no_vectors, false, &call.gate);
+		if (!verdict && counter->code)
+			verdict = uhook_code_of(p->area, counter, false, &call.handler);
+		if (verdict)
+			return verdict;
 	}
 
 	return uhook_append(code, uhook_call_code(code->bytes + code->len,

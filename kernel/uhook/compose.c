@@ -16,14 +16,15 @@
 #include "compose.h"
 #include "count.h"
 
-static int compose_slot(const struct uhook_wanted *w, unsigned long addr, struct uhook_code *code)
+static enum uhook_verdict compose_slot(const struct uhook_wanted *w, unsigned long addr,
+				       struct uhook_code *code)
 {
 	struct uhook_copy copy;
-	int ret;
+	int err;
 
-	ret = uhook_relocate(w->insn, w->size, w->site, addr, &copy);
-	if (ret)
-		return ret;
+	err = uhook_relocate(w->insn, w->size, w->site, addr, &copy);
+	if (err)
+		return uhook_code_verdict(err);
 
 	memcpy(code->bytes, copy.bytes, copy.len);
 	code->insn_len = copy.insn_len;
@@ -31,7 +32,7 @@ static int compose_slot(const struct uhook_wanted *w, unsigned long addr, struct
 	code->copy_end = copy.copy_len;
 	code->len = copy.len;
 
-	return 0;
+	return UHOOK_GRANTED;
 }
 
 /* IPCOM000199322: the trampoline is "breakpoint, original, jump". */
@@ -44,54 +45,55 @@ static void add_breakpoint(struct uhook_code *code)
 }
 
 /* The handlers that come before hits are counted, or those that come after that. */
-static int add_handlers(const struct uhook_wanted *w, const struct uhook_where *p, bool first,
-			struct uhook_code *code)
+static enum uhook_verdict add_handlers(const struct uhook_wanted *w, const struct uhook_where *p,
+				       bool first, struct uhook_code *code)
 {
+	enum uhook_verdict verdict = UHOOK_GRANTED;
 	unsigned int i;
-	int err = 0;
 
-	for (i = 0; i < w->set->nr && !err; i++) {
+	for (i = 0; i < w->set->nr && !verdict; i++) {
 		const struct uhook_kind *kind = w->set->counters[i]->kind;
 
 		if (kind->emit && !(kind->traits & UHOOK_FIRST) == !first)
-			err = kind->emit(w, i, p, code);
+			verdict = kind->emit(w, i, p, code);
 	}
 
-	return err;
+	return verdict;
 }
 
-static int add_all(const struct uhook_wanted *w, const struct uhook_where *p,
-		   struct uhook_code *code)
+static enum uhook_verdict add_all(const struct uhook_wanted *w, const struct uhook_where *p,
+				  struct uhook_code *code)
 {
-	int err = add_handlers(w, p, true, code);
+	enum uhook_verdict verdict = add_handlers(w, p, true, code);
 
-	if (!err && (w->set->traits & UHOOK_COUNTS))
-		err = uhook_emit_count(w, p, code);
+	if (!verdict && (w->set->traits & UHOOK_COUNTS))
+		verdict = uhook_emit_count(w, p, code);
 
-	return err ?: add_handlers(w, p, false, code);
+	return verdict ?: add_handlers(w, p, false, code);
 }
 
 /* The form of US9336001 and IPCOM000199350: handlers, original instruction, jump. */
-static int compose_body(const struct uhook_wanted *w, const struct uhook_where *p,
-			struct uhook_code *code)
+static enum uhook_verdict compose_body(const struct uhook_wanted *w, const struct uhook_where *p,
+				       struct uhook_code *code)
 {
 	unsigned int size = uhook_slot_size(uhook_area_kind_of(w));
 	unsigned long addr = uhook_where_addr(p, uhook_area_kind_of(w));
+	enum uhook_verdict verdict;
 	struct uhook_copy copy;
-	int ret;
+	int err;
 
 	code->len = 0;
 	if (w->set->traits & UHOOK_BREAKS)
 		add_breakpoint(code);
-	ret = add_all(w, p, code);
-	if (ret)
-		return ret;
+	verdict = add_all(w, p, code);
+	if (verdict)
+		return verdict;
 
-	ret = uhook_relocate_branch(w->insn, w->size, w->site, addr + code->len, &copy);
-	if (ret)
-		return ret;
+	err = uhook_relocate_branch(w->insn, w->size, w->site, addr + code->len, &copy);
+	if (err)
+		return uhook_code_verdict(err);
 	if (code->len + copy.len > size)
-		return -EMFILE;
+		return UHOOK_TOO_LONG;
 
 	memcpy(code->bytes + code->len, copy.bytes, copy.len);
 	code->insn_len = copy.insn_len;
@@ -99,7 +101,7 @@ static int compose_body(const struct uhook_wanted *w, const struct uhook_where *
 	code->copy_end = code->len + copy.copy_len;
 	code->len += copy.len;
 
-	return 0;
+	return UHOOK_GRANTED;
 }
 
 /**
@@ -108,12 +110,12 @@ static int compose_body(const struct uhook_wanted *w, const struct uhook_where *
  * @p: where it is to be
  * @code: receives its code there
  *
- * Return: 0; -EMFILE if the handlers do not fit, -EOPNOTSUPP if the instruction can only
- * run in its place, -ERANGE if it is too far away, -ENOENT if the area lacks a gate or
- * the code of a handler.
+ * Return: the verdict: UHOOK_TOO_LONG if the handlers do not fit, UHOOK_NO_GAP if the
+ * instruction is too far away, UHOOK_UNDECIDED if the area lacks a gate or the code of a
+ * handler.
  */
-int uhook_compose(const struct uhook_wanted *w, const struct uhook_where *p,
-		  struct uhook_code *code)
+enum uhook_verdict uhook_compose(const struct uhook_wanted *w, const struct uhook_where *p,
+				 struct uhook_code *code)
 {
 	if (!w->set)
 		return compose_slot(w, uhook_where_addr(p, UHOOK_SLOTS), code);

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 #include "areas.h"
+#include "verdict.h"
 #include "wanted.h"
 
 /**
@@ -44,15 +45,15 @@ struct uhook_where {
  * @code: the code of the body
  * @len: how much was written, in bytes, or an error
  *
- * Return: 0; -EMFILE if there was no room; or @len, if that is another error.
+ * Return: the verdict.
  */
-static inline int uhook_append(struct uhook_code *code, int len)
+static inline enum uhook_verdict uhook_append(struct uhook_code *code, int len)
 {
 	if (len < 0)
-		return len == -ENOSPC ? -EMFILE : len;
+		return uhook_code_verdict(len);
 	code->len += len;
 
-	return 0;
+	return UHOOK_GRANTED;
 }
 
 /* The address of a slot or body. */
@@ -69,7 +70,7 @@ static inline unsigned long uhook_block_of(const struct uhook_where *p, unsigned
 	       (p->nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block);
 }
 
-int uhook_compose(const struct uhook_wanted *w, const struct uhook_where *p,
-		  struct uhook_code *code);
+enum uhook_verdict uhook_compose(const struct uhook_wanted *w, const struct uhook_where *p,
+				 struct uhook_code *code);
 
 #endif /* _KERNEL_UHOOK_COMPOSE_H */

@@ -17,10 +17,10 @@
  * @p: where it is to be
  * @code: its code so far
  *
- * Return: 0, or an error as uhook_compose().
+ * Return: the verdict, as uhook_compose().
  */
-int uhook_emit_count(const struct uhook_wanted *w, const struct uhook_where *p,
-		     struct uhook_code *code)
+enum uhook_verdict uhook_emit_count(const struct uhook_wanted *w, const struct uhook_where *p,
+				    struct uhook_code *code)
 {
 	enum uhook_area_kind kind = uhook_area_kind_of(w);
 	unsigned long cell = p->base + UHOOK_CODE_SIZE + p->nr * sizeof(u64);

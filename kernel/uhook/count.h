@@ -7,7 +7,7 @@
 
 #include "compose.h"
 
-int uhook_emit_count(const struct uhook_wanted *w, const struct uhook_where *p,
-		     struct uhook_code *code);
+enum uhook_verdict uhook_emit_count(const struct uhook_wanted *w, const struct uhook_where *p,
+				    struct uhook_code *code);
 
 #endif /* _KERNEL_UHOOK_COUNT_H */

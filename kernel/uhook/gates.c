@@ -25,28 +25,27 @@
 static_assert(UHOOK_GATE_SIZE <= UHOOK_CODE_MAX);
 static_assert(UHOOK_CODE_MAX <= PAGE_SIZE);
 
-/* So many slots of one page; the first one's number, or an error. */
-static int reserve(struct uhook_area *area, size_t len)
+/* So many bytes in slots of one page, which are taken then. */
+static enum uhook_verdict reserve(struct uhook_area *area, size_t len, unsigned int *number)
 {
 	unsigned int per_page = uhook_page_slots(area->kind);
 	unsigned int nr = DIV_ROUND_UP(len, uhook_slot_size(area->kind));
 	unsigned int first = area->used;
-	int err;
 
 	if (first % per_page + nr > per_page)
 		first = round_up(first, per_page);
 	if (first + nr > uhook_area_slots(area->kind) || refcount_read(&area->ref) > 1)
-		return -ENOSPC;
+		return UHOOK_FULL;
 
 	/* What is left out before that has no site either. */
-	err = first ? uhook_make_page(area, (first - 1) / per_page) : 0;
-	err = err ?: uhook_make_page(area, first / per_page);
-	if (err)
-		return err;
+	if ((first && uhook_make_page(area, (first - 1) / per_page)) ||
+	    uhook_make_page(area, first / per_page))
+		return UHOOK_NO_MEMORY;
 	/* Whoever goes through all finds pages there. */
 	smp_store_release(&area->used, first + nr);
+	*number = first;
 
-	return first;
+	return UHOOK_GRANTED;
 }
 
 static unsigned long write_at(struct uhook_area *area, unsigned int nr, const void *bytes,
@@ -67,40 +66,43 @@ static unsigned long write_at(struct uhook_area *area, unsigned int nr, const vo
  * @make: whether to make one if there is none
  * @addr: receives its address
  *
- * Return: 0; -ENOENT if there is none; -ENOSPC, -ENOMEM.
+ * Return: the verdict: UHOOK_UNDECIDED if there is none, UHOOK_FULL, UHOOK_NO_MEMORY.
  */
-int uhook_gate_of(struct uhook_area *area, bool vectors, bool make, unsigned long *addr)
+enum uhook_verdict uhook_gate_of(struct uhook_area *area, bool vectors, bool make,
+				 unsigned long *addr)
 {
 	struct uhook_gate gate = {
 		.pool		= area->vaddr + UHOOK_CODE_SIZE + UHOOK_POOL_AT,
 		.page_size	= PAGE_SIZE,
 		.vectors	= vectors,
 	};
-	int first, len;
+	enum uhook_verdict verdict;
+	unsigned int first;
 	u8 *code;
+	int len;
 
 	*addr = area->gates[vectors];
 	if (*addr || !make)
-		return *addr ? 0 : -ENOENT;
+		return *addr ? UHOOK_GRANTED : UHOOK_UNDECIDED;
 
 	code = kmalloc(UHOOK_GATE_SIZE, GFP_UHOOK);
 	if (!code)
-		return -ENOMEM;
+		return UHOOK_NO_MEMORY;
 
 	arch_uhook_vectors(&gate);
-	first = reserve(area, UHOOK_GATE_SIZE);
-	if (first >= 0) {
+	verdict = reserve(area, UHOOK_GATE_SIZE, &first);
+	if (!verdict) {
 		len = uhook_gate_code(code, UHOOK_GATE_SIZE,
 				      area->vaddr + first * uhook_slot_size(area->kind), &gate);
 		if (len > 0)
 			*addr = write_at(area, first, code, len);
 		else
-			first = len;
+			verdict = uhook_code_verdict(len);
 	}
 	kfree(code);
 	WRITE_ONCE(area->gates[vectors], *addr);
 
-	return *addr ? 0 : first;
+	return verdict;
 }
 
 /**
@@ -110,29 +112,29 @@ int uhook_gate_of(struct uhook_area *area, bool vectors, bool make, unsigned lon
  * @make: whether to copy it there if it is not
  * @addr: receives its address
  *
- * Return: 0; -ENOENT if it is not there; -ENOSPC, -ENOMEM.
+ * Return: the verdict: UHOOK_UNDECIDED if it is not there, UHOOK_FULL, UHOOK_NO_MEMORY.
  */
-int uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool make,
-		  unsigned long *addr)
+enum uhook_verdict uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool make,
+				 unsigned long *addr)
 {
+	enum uhook_verdict verdict;
 	struct uhook_code_at *at;
-	unsigned int i;
-	int first;
+	unsigned int i, first;
 
 	for (i = 0; i < area->nr_codes; i++) {
 		if (area->codes[i].counter == counter) {
 			*addr = area->vaddr + area->codes[i].nr * uhook_slot_size(area->kind);
-			return 0;
+			return UHOOK_GRANTED;
 		}
 	}
 	if (!make)
-		return -ENOENT;
+		return UHOOK_UNDECIDED;
 	if (i == UHOOK_AREA_CODES)
-		return -ENOSPC;
+		return UHOOK_FULL;
 
-	first = reserve(area, counter->code_size);
-	if (first < 0)
-		return first;
+	verdict = reserve(area, counter->code_size, &first);
+	if (verdict)
+		return verdict;
 
 	*addr = write_at(area, first, counter->code, counter->code_size);
 	at = &area->codes[i];
@@ -141,7 +143,7 @@ int uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool m
 	refcount_inc(&counter->ref);
 	area->nr_codes++;
 
-	return 0;
+	return UHOOK_GRANTED;
 }
 
 /* The gate at an address, in an area; or 0. */

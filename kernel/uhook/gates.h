@@ -8,9 +8,11 @@
 #include <linux/types.h>
 
 #include "areas.h"
+#include "verdict.h"
 
-int uhook_gate_of(struct uhook_area *area, bool vectors, bool make, unsigned long *addr);
-int uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool make,
-		  unsigned long *addr);
+enum uhook_verdict uhook_gate_of(struct uhook_area *area, bool vectors, bool make,
+				 unsigned long *addr);
+enum uhook_verdict uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool make,
+				 unsigned long *addr);
 
 #endif /* _KERNEL_UHOOK_GATES_H */

@@ -25,7 +25,6 @@
  */
 #include <linux/align.h>
 #include <linux/bitmap.h>
-#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -93,55 +92,53 @@ static const struct uhook_text hop_text = UHOOK_TEXT(page_at);
 /* What the limit of the address space (RLIMIT_AS) still has to allow with the mapping. */
 #define ROOM_LEFT	SZ_4M
 
-static int map_pages(struct mm_struct *mm, unsigned long start, unsigned long size)
+static enum uhook_bar map_pages(struct mm_struct *mm, unsigned long start, unsigned long size)
 {
 	if (!uhook_is_free(mm, start, size))
-		return -EEXIST;
+		return UHOOK_BAR_TAKEN;
 	/* It counts as the program's, which is to have some left. */
 	if (!may_expand_vm(mm, VM_READ | VM_EXEC, (size + ROOM_LEFT) >> PAGE_SHIFT))
-		return -ENOMEM;
+		return UHOOK_BAR_ERROR;
 
-	return uhook_map_text(mm, &hop_text, start, size, 0);
+	return uhook_map_text(mm, &hop_text, start, size, 0) ? UHOOK_BAR_ERROR : UHOOK_NO_BAR;
 }
 
 static struct uhook_hops *make_block(struct uhook_mm *um, unsigned long vaddr)
 {
 	struct uhook_hops *block = kzalloc(sizeof(*block), GFP_UHOOK);
-	int err;
 
 	if (!block)
-		return ERR_PTR(-ENOMEM);
+		return NULL;
 
 	refcount_set(&block->ref, 1);
 	block->vaddr = vaddr;
-	err = xa_err(xa_store(&um->hops, vaddr / HOP_BLOCK_SIZE, block, GFP_UHOOK));
-	if (err) {
+	if (xa_err(xa_store(&um->hops, vaddr / HOP_BLOCK_SIZE, block, GFP_UHOOK))) {
 		kfree(block);
-		return ERR_PTR(err);
+		return NULL;
 	}
 
 	return block;
 }
 
 /* A mapping for a page, or for all pages when there is room for them. */
-static int map_page(struct uhook_hops *block, unsigned int i)
+static enum uhook_bar map_page(struct uhook_hops *block, unsigned int i)
 {
 	struct mm_struct *mm = current->mm;
-	int err;
+	enum uhook_bar bar;
 
 	if (test_bit(i, &block->mapped))
-		return 0;
+		return UHOOK_NO_BAR;
 
 	if (!block->mapped && !map_pages(mm, block->vaddr, HOP_BLOCK_SIZE)) {
 		block->mapped = GENMASK(HOP_BLOCK_PAGES - 1, 0);
-		return 0;
+		return UHOOK_NO_BAR;
 	}
 
-	err = map_pages(mm, block->vaddr + i * PAGE_SIZE, PAGE_SIZE);
-	if (!err)
+	bar = map_pages(mm, block->vaddr + i * PAGE_SIZE, PAGE_SIZE);
+	if (!bar)
 		__set_bit(i, &block->mapped);
 
-	return err;
+	return bar;
 }
 
 static int make_hop_page(struct uhook_mm *um, struct uhook_hops *block, unsigned int i)
@@ -245,108 +242,109 @@ static unsigned long hop_of_site(const struct uhook_mm *um, const struct hop_pag
 }
 
 /* Let that one lead to the body. */
-static long turn_hop(struct uhook_mm *um, struct uhook_hops *block, const struct hop_want *want)
+static enum uhook_bar turn_hop(struct uhook_mm *um, struct uhook_hops *block,
+			       const struct hop_want *want, unsigned long *hop)
 {
 	unsigned int i = want->first % HOP_BLOCK_SIZE / PAGE_SIZE;
 	struct hop_page *old = block->pages[i], *hp;
 	unsigned long addr = hop_of_site(um, old, want);
 	u8 bytes[UHOOK_JUMP_MAX];
-	int err;
 
-	if (!addr)
-		return -EEXIST;
-	err = uhook_make_hop(addr, want->body, bytes);
-	if (err)
-		return err;
+	if (!addr || uhook_make_hop(addr, want->body, bytes))
+		return UHOOK_BAR_TAKEN;
 	hp = copy_hop_page(old);
 	if (!hp)
-		return -ENOMEM;
+		return UHOOK_BAR_ERROR;
 
 	arch_uprobe_copy_ixol(hp->page, addr, bytes, sizeof(bytes));
 	/* Pairs with uhook_hop_body(). */
 	smp_store_release(&block->pages[i], hp);
 	zap_page_range_single(vma_lookup(current->mm, addr), addr & PAGE_MASK, PAGE_SIZE, NULL);
 	call_rcu(&old->rcu, free_hop_page_rcu);
+	*hop = addr;
 
-	return addr;
+	return UHOOK_NO_BAR;
 }
 
-static long hop_in_page(struct uhook_mm *um, const struct hop_want *want)
+static enum uhook_bar hop_in_page(struct uhook_mm *um, const struct hop_want *want,
+				  unsigned long *hop)
 {
 	unsigned int i = want->first % HOP_BLOCK_SIZE / PAGE_SIZE;
 	struct uhook_hops *block = block_at(um, want->first);
 	u8 bytes[UHOOK_JUMP_MAX];
 	struct hop_page *hp;
+	enum uhook_bar bar;
 	unsigned long addr;
 	long at;
-	int err;
 
 	if (!has_room(um, block, i))
-		return -ENOSPC;
+		return UHOOK_BAR_FULL;
 	if (!block && !uhook_is_free(current->mm, want->first & PAGE_MASK, PAGE_SIZE))
-		return -EEXIST;
+		return UHOOK_BAR_TAKEN;
 	if (!block)
 		block = make_block(um, ALIGN_DOWN(want->first, HOP_BLOCK_SIZE));
-	if (IS_ERR(block))
-		return PTR_ERR(block);
+	if (!block)
+		return UHOOK_BAR_ERROR;
 	if (refcount_read(&block->ref) > 1)
-		return -EBUSY;
+		return UHOOK_BAR_SHARED;
 
-	err = map_page(block, i) ?: make_hop_page(um, block, i);
-	if (err)
-		return err;
+	bar = map_page(block, i);
+	if (bar)
+		return bar;
+	if (make_hop_page(um, block, i))
+		return UHOOK_BAR_ERROR;
 
 	hp = block->pages[i];
 	at = find_place(hp, offset_in_page(want->first), offset_in_page(want->last));
 	if (at < 0)
-		return turn_hop(um, block, want);
+		return turn_hop(um, block, want, hop);
 
 	addr = (want->first & PAGE_MASK) + at;
-	err = uhook_make_hop(addr, want->body, bytes);
-	if (err)
-		return err;
+	if (uhook_make_hop(addr, want->body, bytes))
+		return UHOOK_BAR_TAKEN;
 
 	arch_uprobe_copy_ixol(hp->page, addr, bytes, sizeof(bytes));
 	bitmap_set(hp->used, at, UHOOK_JUMP_MAX);
 	/* What is there is written: uhook_hop_body(). */
 	smp_mb__before_atomic();
 	set_bit(at, hp->starts);
+	*hop = addr;
 
-	return addr;
+	return UHOOK_NO_BAR;
 }
 
 /**
  * uhook_take_hop - make a hop
  * @um: current's
  * @targets: where the jump can lead
- * @last: where one led that was made before, or 0
  * @body: where the hop is to lead
+ * @hop: the address of one that was made before, or 0; receives that of the hop, which may
+ *	be one that led to an earlier body of the site
  *
  * Context: task, with @um->lock and the mmap lock for writing held.
- * Return: its address, which may be that of one that led to an earlier body of the
- * site; -EEXIST when other things are there, -EBUSY when the page
- * is another process's too, -ENOSPC when there are too many pages, -ERANGE,
- * -ENOMEM.
+ * Return: UHOOK_NO_BAR; UHOOK_BAR_TAKEN when other things are there, UHOOK_BAR_SHARED when
+ * the page is another process's too, UHOOK_BAR_FULL when there are too many pages,
+ * UHOOK_BAR_ERROR when there is no memory.
  */
-long uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
-		    unsigned long last, unsigned long body)
+enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
+			      unsigned long body, unsigned long *hop)
 {
 	struct hop_want want = { .body = body, .first = targets->first };
-	long ret = -EEXIST, failed;
+	enum uhook_bar ret = UHOOK_BAR_TAKEN, bar;
 
-	if (last >= targets->first && last <= targets->last && uhook_hop_body(um, last) == body)
-		return last;
+	if (*hop >= targets->first && *hop <= targets->last && uhook_hop_body(um, *hop) == body)
+		return UHOOK_NO_BAR;
 
 	while (want.first <= targets->last) {
 		unsigned long page = want.first & PAGE_MASK;
 
 		/* It may not cross the end of the page. */
 		want.last = min(targets->last, page + PAGE_SIZE - UHOOK_JUMP_MAX);
-		failed = want.first <= want.last ? hop_in_page(um, &want) : -EEXIST;
-		if (failed > 0 || failed == -ENOMEM)
-			return failed;
-		if (ret == -EEXIST)
-			ret = failed;
+		bar = want.first <= want.last ? hop_in_page(um, &want, hop) : UHOOK_BAR_TAKEN;
+		if (!bar || bar == UHOOK_BAR_ERROR)
+			return bar;
+		if (ret == UHOOK_BAR_TAKEN)
+			ret = bar;
 		want.first = page + PAGE_SIZE;
 	}
 

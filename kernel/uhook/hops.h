@@ -8,9 +8,10 @@
 #include <linux/uhook_code.h>
 
 #include "mm.h"
+#include "verdict.h"
 
-long uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
-		    unsigned long last, unsigned long body);
+enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
+			      unsigned long body, unsigned long *hop);
 unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip);
 int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_hops(struct uhook_mm *um);

@@ -16,7 +16,6 @@
  * The mmap lock protects all of this: jumps are written with it held for writing,
  * and become breakpoints with it held at all.
  */
-#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -149,35 +148,21 @@ static void with_breakpoint(const u8 *before, u8 *bytes)
 	memcpy(bytes, &insn, UPROBE_SWBP_INSN_SIZE);
 }
 
-static enum uhook_bar bar_of(long error)
-{
-	switch (error) {
-	case -ENOSPC:
-		return UHOOK_BAR_FULL;
-	case -EBUSY:
-		return UHOOK_BAR_SHARED;
-	case -EEXIST:
-	case -ERANGE:
-		return UHOOK_BAR_TAKEN;
-	default:
-		return UHOOK_BAR_ERROR;
-	}
-}
-
 /* Where the jump goes: to the body, or to a hop, which is made. */
-static long find_target(struct uhook_mm *um, const struct uhook_targets *targets,
-			struct uhook_body *body, unsigned long addr)
+static enum uhook_bar find_target(struct uhook_mm *um, const struct uhook_targets *targets,
+				  struct uhook_body *body, unsigned long addr,
+				  unsigned long *target)
 {
-	long hop;
+	enum uhook_bar bar;
 
+	*target = addr;
 	if (!targets->forced && addr >= targets->first && addr <= targets->last)
-		return addr;
+		return UHOOK_NO_BAR;
 
-	hop = uhook_take_hop(um, targets, body->hop, addr);
-	if (!IS_ERR_VALUE(hop))
-		body->hop = hop;
+	bar = uhook_take_hop(um, targets, addr, &body->hop);
+	*target = body->hop;
 
-	return hop;
+	return bar;
 }
 
 /* The body that a jump leads to, if it is the jump of its site; or 0. */
@@ -205,7 +190,7 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	struct uhook_targets targets;
 	struct uhook_jump jump;
 	enum uhook_bar bar;
-	long target;
+	unsigned long target;
 
 	bar = find_bar(uprobe, vma, site, body);
 	if (bar)
@@ -221,9 +206,9 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 
 	if (uhook_jump_targets(site, text, slot->insn_len, &targets))
 		return UHOOK_BAR_TAKEN;
-	target = find_target(um, &targets, body, addr);
-	if (IS_ERR_VALUE(target))
-		return bar_of(target);
+	bar = find_target(um, &targets, body, addr, &target);
+	if (bar)
+		return bar;
 
 	if (uhook_make_jump(site, text, slot->insn_len, target, &jump))
 		return UHOOK_BAR_TAKEN;

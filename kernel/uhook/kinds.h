@@ -12,6 +12,8 @@
 #include <linux/types.h>
 #include <linux/uhook.h>
 
+#include "verdict.h"
+
 struct pt_regs;
 struct task_struct;
 struct uhook_area;
@@ -54,13 +56,11 @@ enum uhook_trait {
  * @end: called when there is one less
  * @may_run: says whether a task may run the handler
  * @find: finds for current what the handler of a body needs in its address space, with
- *	the mmap lock held for writing; returns 0 or why there can be no body
- * @prepare: makes in an area, whose lock is held, what the handler calls; returns 0,
- *	-ENOSPC or -ENOMEM
- * @emit: appends the code of the handler to that of a body; returns 0 or an error, as
- *	uhook_compose()
- * @finish: called when the body is at @addr, which nobody knows yet; returns 0 or why
- *	there can be no body. @nr of the handlers of this kind have been finished before
+ *	the mmap lock held for writing
+ * @prepare: makes in an area, whose lock is held, what the handler calls
+ * @emit: appends the code of the handler to that of a body
+ * @finish: called when the body is at @addr, which nobody knows yet; @nr of the handlers of
+ *	this kind have been finished before
  * @in_kernel: does at a hit what the program cannot do
  *
  * All but @traits may be NULL or 0. The hook in question is number I of the set of what
@@ -74,13 +74,13 @@ struct uhook_kind {
 	void		(*begin)(void);
 	void		(*end)(void);
 	bool		(*may_run)(const struct task_struct *task);
-	int		(*find)(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
-				struct uprobe *uprobe);
-	int		(*prepare)(struct uhook_area *area, struct uhook_counter *counter);
-	int		(*emit)(const struct uhook_wanted *w, unsigned int i,
-				const struct uhook_where *p, struct uhook_code *code);
-	int		(*finish)(struct uhook_mm *um, const struct uhook_wanted *w,
-				  unsigned int i, unsigned long addr, unsigned int nr);
+	enum uhook_verdict (*find)(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
+				   struct uprobe *uprobe);
+	enum uhook_verdict (*prepare)(struct uhook_area *area, struct uhook_counter *counter);
+	enum uhook_verdict (*emit)(const struct uhook_wanted *w, unsigned int i,
+				   const struct uhook_where *p, struct uhook_code *code);
+	enum uhook_verdict (*finish)(struct uhook_mm *um, const struct uhook_wanted *w,
+				     unsigned int i, unsigned long addr, unsigned int nr);
 	void		(*in_kernel)(struct uhook_ops *ops, struct pt_regs *regs);
 };
 

@@ -39,13 +39,14 @@ static int check(struct uhook_counter *counter, const struct uhook_ops *ops, uns
 }
 
 /* Whether there is a block for it to count in what it loses. */
-static int find(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i, struct uprobe *uprobe)
+static enum uhook_verdict find(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
+			       struct uprobe *uprobe)
 {
-	return i < UHOOK_BODY_BLOCKS ? 0 : -EMFILE;
+	return i < UHOOK_BODY_BLOCKS ? UHOOK_GRANTED : UHOOK_TOO_LONG;
 }
 
-static int emit(const struct uhook_wanted *w, unsigned int i, const struct uhook_where *p,
-		struct uhook_code *code)
+static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
+			       const struct uhook_where *p, struct uhook_code *code)
 {
 	struct uhook_recorder recorder = w->set->counters[i]->recorder;
 	unsigned long at = uhook_where_addr(p, UHOOK_LONG_BODIES) + code->len;

@@ -44,6 +44,8 @@ static const char * const no_body[UHOOK_VERDICTS] = {
 	[UHOOK_NO_VECTORS]	= "the handler may use vector registers, which are not kept here",
 	[UHOOK_TOO_LONG]	= "there are more handlers than there is room for",
 	[UHOOK_NO_STUB]		= "something else is where its stub is to be",
+	[UHOOK_STUBS_FULL]	= "the process has as many blocks of stubs as it may have",
+	[UHOOK_STUB_REGISTER]	= "its stub would change a register that the instruction needs",
 };
 
 static const char * const bars[UHOOK_BARS] = {

@@ -166,6 +166,8 @@ static struct uhook_site *make_site(unsigned long vaddr, struct uprobe *uprobe,
 	site->uprobe = uprobe;
 	site->gone = lookup->gone;
 	site->unmapped = lookup->unmapped;
+	site->verdict = UHOOK_UNDECIDED;
+	site->body_verdict = UHOOK_UNDECIDED;
 	site->again = jiffies;
 
 	return site;

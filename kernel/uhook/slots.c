@@ -8,7 +8,6 @@
  * body. What a body is to do ends up in a set, and a counter of the body says
  * how often it has run for all of them.
  */
-#include <linux/err.h>
 #include <linux/hash.h>
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -111,51 +110,55 @@ static void enter_slot(struct uhook_area *area, const struct uhook_wanted *w, un
 }
 
 /* What is in the area already stays, and will do for the next body. */
-static int prepare_handlers(struct uhook_area *area, const struct uhook_set *set)
+static enum uhook_verdict prepare_handlers(struct uhook_area *area, const struct uhook_set *set)
 {
+	enum uhook_verdict verdict = UHOOK_GRANTED;
 	unsigned int i;
-	int err = 0;
 
-	for (i = 0; i < set->nr && !err; i++) {
+	for (i = 0; i < set->nr && !verdict; i++) {
 		struct uhook_counter *counter = set->counters[i];
 
 		if (counter->kind->prepare)
-			err = counter->kind->prepare(area, counter);
+			verdict = counter->kind->prepare(area, counter);
 	}
 
-	return err;
+	return verdict;
 }
 
-static long new_slot(struct uhook_area *area, const struct uhook_wanted *w)
+static enum uhook_verdict new_slot(struct uhook_area *area, const struct uhook_wanted *w,
+				   unsigned long *addr)
 {
 	struct uhook_where where = { .base = area->vaddr, .area = area };
+	enum uhook_verdict verdict;
 	struct uhook_code code;
 	unsigned int i;
-	int ret;
 
-	ret = w->set ? prepare_handlers(area, w->set) : 0;
-	if (ret)
-		return ret;
+	verdict = w->set ? prepare_handlers(area, w->set) : UHOOK_GRANTED;
+	if (verdict)
+		return verdict;
 
 	where.nr = area->used;
 	if (where.nr == uhook_area_slots(area->kind) || refcount_read(&area->ref) > 1)
-		return -ENOSPC;
+		return UHOOK_FULL;
 
 	i = where.nr / uhook_page_slots(area->kind);
-	ret = uhook_compose(w, &where, &code) ?: uhook_make_page(area, i);
-	if (ret)
-		return ret;
+	verdict = uhook_compose(w, &where, &code);
+	if (verdict)
+		return verdict;
+	if (uhook_make_page(area, i))
+		return UHOOK_NO_MEMORY;
 
-	arch_uprobe_copy_ixol(area->pages[i], uhook_where_addr(&where, area->kind), code.bytes,
-			      code.len);
+	*addr = uhook_where_addr(&where, area->kind);
+	arch_uprobe_copy_ixol(area->pages[i], *addr, code.bytes, code.len);
 	enter_slot(area, w, where.nr, &code);
 
-	return uhook_where_addr(&where, area->kind);
+	return UHOOK_GRANTED;
 }
 
-static long take_slot(struct uhook_mm *um, struct uhook_area *area, const struct uhook_wanted *w)
+static enum uhook_verdict take_slot(struct uhook_mm *um, struct uhook_area *area,
+				    const struct uhook_wanted *w, unsigned long *addr)
 {
-	long ret;
+	enum uhook_verdict verdict;
 
 	/*
 	 * Whom a body counts for changes with it. But a process that waits for memory,
@@ -164,13 +167,13 @@ static long take_slot(struct uhook_mm *um, struct uhook_area *area, const struct
 	if (w->set)
 		mutex_lock(&um->counts);
 	mutex_lock(&area->lock);
-	ret = find_slot(um, area, w);
+	*addr = find_slot(um, area, w);
 	if (w->set)
 		mutex_unlock(&um->counts);
-	ret = ret ?: new_slot(area, w);
+	verdict = *addr ? UHOOK_GRANTED : new_slot(area, w, addr);
 	mutex_unlock(&area->lock);
 
-	return ret;
+	return verdict;
 }
 
 /* Can the first and the last slot of an area be where it is asked for? */
@@ -191,70 +194,42 @@ static bool fits(unsigned long area, const void *data)
  * uhook_take_slot - get a slot or body for an instruction
  * @um: current's
  * @w: what is wanted
+ * @addr: receives its address
  *
  * Context: task, with @um->lock held, and the mmap lock for writing when a body
  * is wanted, or not held otherwise; sleeps.
- * Return: its address; -EMFILE when there are too many handlers, -EOPNOTSUPP when
- * the instruction can only run in its place, -ERANGE when there is no gap within
- * reach, -ENOSPC when the process has all the areas that it may have, -ENOMEM,
- * -EINTR.
+ * Return: the verdict.
  */
-long uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w)
+enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w,
+				   unsigned long *addr)
 {
 	enum uhook_area_kind kind = uhook_area_kind_of(w);
 	struct mm_struct *mm = current->mm;
 	struct uhook_area *area;
 	struct uhook_where here = { .base = w->site & ~(UHOOK_CODE_SIZE - 1) };
 	const struct uhook_near near = { .site = w->site, .fits = fits, .data = w };
+	enum uhook_verdict verdict;
 	struct uhook_code code;
 	unsigned int i;
-	long ret;
 
 	/* No area helps an instruction that does not even run where it is. */
-	ret = uhook_compose(w, &here, &code);
-	if (ret)
-		return ret;
+	verdict = uhook_compose(w, &here, &code);
+	if (verdict)
+		return verdict;
 
 	for (i = 0; i < um->nr_areas; i++) {
 		if (um->areas[i]->kind != kind)
 			continue;
-		ret = take_slot(um, um->areas[i], w);
-		if (ret != -ERANGE && ret != -ENOSPC)
-			return ret;
+		verdict = take_slot(um, um->areas[i], w, addr);
+		if (verdict != UHOOK_NO_GAP && verdict != UHOOK_FULL)
+			return verdict;
 	}
 
 	if (!w->set && mmap_write_lock_killable(mm))
-		return -EINTR;
-	area = uhook_add_area(um, kind, &near);
+		return UHOOK_UNDECIDED;
+	verdict = uhook_add_area(um, kind, &near, &area);
 	if (!w->set)
 		mmap_write_unlock(mm);
 
-	return IS_ERR(area) ? PTR_ERR(area) : take_slot(um, area, w);
-}
-
-/* Why there is no slot or body. */
-enum uhook_verdict uhook_verdict_of(long error)
-{
-	switch (error) {
-	case -EOPNOTSUPP:
-		return UHOOK_IN_PLACE;
-	case -ERANGE:
-		return UHOOK_NO_GAP;
-	case -ENOSPC:
-		return UHOOK_FULL;
-	case -EMFILE:
-		return UHOOK_TOO_LONG;
-	case -ETIME:
-		return UHOOK_NO_CLOCK;
-	case -ENOENT:
-		return UHOOK_NO_FUNCTION;
-	case -ENODEV:
-		return UHOOK_NO_VECTORS;
-	case -EEXIST:
-		return UHOOK_NO_STUB;
-	case -EAGAIN:
-		return UHOOK_UNDECIDED;
-	default:
-		return UHOOK_NO_MEMORY;
-	}
+	return verdict ?: take_slot(um, area, w, addr);
 }

@@ -9,7 +9,7 @@
 #include "verdict.h"
 #include "wanted.h"
 
-long uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w);
-enum uhook_verdict uhook_verdict_of(long error);
+enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w,
+				   unsigned long *addr);
 
 #endif /* _KERNEL_UHOOK_SLOTS_H */

@@ -17,7 +17,6 @@
  *
  * The block of jumps that calltrace.h names the source of, for programs that run.
  */
-#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/sched.h>
@@ -122,48 +121,52 @@ static void enter_block(struct uhook_mm *um, struct uhook_stubs *block)
 	smp_store_release(&um->nr_blocks, um->nr_blocks + 1);
 }
 
-static int map_block(struct mm_struct *mm, const struct uhook_stubs *block)
+static enum uhook_verdict map_block(struct mm_struct *mm, const struct uhook_stubs *block)
 {
 	if (mm->map_count >= sysctl_max_map_count)
-		return -ENOMEM;
+		return UHOOK_NO_MEMORY;
 	if (!uhook_is_free(mm, block->vaddr, block_size(block)))
-		return -EEXIST;
+		return UHOOK_NO_STUB;
+	if (uhook_map_text(mm, &stub_text, block->vaddr, block_size(block), 0))
+		return UHOOK_NO_MEMORY;
 
-	return uhook_map_text(mm, &stub_text, block->vaddr, block_size(block), 0);
+	return UHOOK_GRANTED;
 }
 
-static struct uhook_stubs *make_block(struct uhook_mm *um, const struct uhook_counter *counter)
+static enum uhook_verdict make_block(struct uhook_mm *um, const struct uhook_counter *counter,
+				     struct uhook_stubs **made)
 {
+	enum uhook_verdict verdict;
 	struct uhook_stubs *block;
-	int err;
 
 	if (um->nr_blocks == UHOOK_MAX_BLOCKS)
-		return ERR_PTR(-ENOSPC);
+		return UHOOK_STUBS_FULL;
 
 	block = alloc_block(counter->stubs, counter->nr_stubs, GFP_UHOOK);
 	if (!block)
-		return ERR_PTR(-ENOMEM);
-	err = map_block(current->mm, block);
-	if (err) {
+		return UHOOK_NO_MEMORY;
+	verdict = map_block(current->mm, block);
+	if (verdict) {
 		free_block(block);
-		return ERR_PTR(err);
+		return verdict;
 	}
 	enter_block(um, block);
+	*made = block;
 
-	return block;
+	return UHOOK_GRANTED;
 }
 
-static struct uhook_stubs *block_of(struct uhook_mm *um, const struct uhook_counter *counter)
+static enum uhook_verdict block_of(struct uhook_mm *um, const struct uhook_counter *counter,
+				   struct uhook_stubs **block)
 {
-	struct uhook_stubs *block = block_at(um, counter->stubs);
-
-	if (!block)
-		return make_block(um, counter);
+	*block = block_at(um, counter->stubs);
+	if (!*block)
+		return make_block(um, counter, block);
 	/* Another hook's, which was here before. */
-	if (block->vaddr != counter->stubs || block->nr != counter->nr_stubs)
-		return ERR_PTR(-EEXIST);
+	if ((*block)->vaddr != counter->stubs || (*block)->nr != counter->nr_stubs)
+		return UHOOK_NO_STUB;
 
-	return block;
+	return UHOOK_GRANTED;
 }
 
 static int check(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
@@ -188,46 +191,45 @@ static bool is_taken(unsigned long owner, unsigned long site)
 }
 
 /* The address of the stub that a body goes by way of: that of its point. */
-static int find(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i, struct uprobe *uprobe)
+static enum uhook_verdict find(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
+			       struct uprobe *uprobe)
 {
 	const struct uhook_counter *counter = w->set->counters[i];
 	int number;
 
 	/* Addresses that jumps read would not be aligned behind a breakpoint. */
 	if ((w->set->traits & UHOOK_BREAKS) || i >= UHOOK_BODY_BLOCKS)
-		return -EMFILE;
+		return UHOOK_TOO_LONG;
 	number = uhook_point_number(uprobe, counter);
+	/* The hook has gone meanwhile. */
 	if (number < 0)
-		return number;
+		return UHOOK_UNDECIDED;
 	w->functions[i] = counter->stubs + number * UHOOK_STUB_SIZE;
 
-	return 0;
+	return UHOOK_GRANTED;
 }
 
 /* First, so that it is aligned; it leads behind the jump to it: finish(). */
-static int emit(const struct uhook_wanted *w, unsigned int i, const struct uhook_where *p,
-		struct uhook_code *code)
+static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
+			       const struct uhook_where *p, struct uhook_code *code)
 {
-	int err;
-
 	if (code->len + UHOOK_STUB_SIZE > UHOOK_BODY_SIZE)
-		return -EMFILE;
-	err = uhook_stub_code(code->bytes + code->len, w->insn, w->functions[i]);
+		return UHOOK_TOO_LONG;
+	if (uhook_stub_code(code->bytes + code->len, w->insn, w->functions[i]))
+		return UHOOK_STUB_REGISTER;
 
-	return err ?: uhook_append(code, UHOOK_STUB_SIZE);
+	return uhook_append(code, UHOOK_STUB_SIZE);
 }
 
-static int write_stub(const struct uhook_stubs *block, unsigned long addr, const void *insn,
-		      unsigned long target)
+static enum uhook_verdict write_stub(const struct uhook_stubs *block, unsigned long addr,
+				     const void *insn, unsigned long target)
 {
 	struct page *page = block->pages[(addr - block->vaddr) >> PAGE_SHIFT];
 	void *text = page_address(page) + offset_in_page(addr);
 	u8 code[UHOOK_STUB_SIZE];
-	int err;
 
-	err = uhook_stub_code(code, insn, target);
-	if (err)
-		return err;
+	if (uhook_stub_code(code, insn, target))
+		return UHOOK_STUB_REGISTER;
 
 	if (memcmp(text, code, TARGET_AT)) {
 		arch_uprobe_copy_ixol(page, addr, code, sizeof(code));
@@ -237,35 +239,34 @@ static int write_stub(const struct uhook_stubs *block, unsigned long addr, const
 		WRITE_ONCE(*(u64 *)(text + TARGET_AT), target);
 	}
 
-	return 0;
+	return UHOOK_GRANTED;
 }
 
 /*
  * Let the stub lead back to the body: behind the jump to it, which comes after those to the
  * @nr stubs before it. With several of them, a task that is on its way from an earlier body
  * of the site may go by way of one twice, or of none.
- *
- * -EEXIST if something else is there, -ENOSPC if the process has as many blocks as it may
- * have, -EOPNOTSUPP, -ENOMEM.
  */
-static int finish(struct uhook_mm *um, const struct uhook_wanted *w, unsigned int i,
-		  unsigned long addr, unsigned int nr)
+static enum uhook_verdict finish(struct uhook_mm *um, const struct uhook_wanted *w, unsigned int i,
+				 unsigned long addr, unsigned int nr)
 {
-	struct uhook_stubs *block = block_of(um, w->set->counters[i]);
+	enum uhook_verdict verdict;
+	struct uhook_stubs *block;
 	unsigned int number;
-	int err;
 
-	if (IS_ERR(block))
-		return PTR_ERR(block);
+	verdict = block_of(um, w->set->counters[i], &block);
+	if (verdict)
+		return verdict;
 	number = (w->functions[i] - block->vaddr) / UHOOK_STUB_SIZE;
 	if (is_taken(block->sites[number], w->site))
-		return -EEXIST;
-	err = uhook_make_text_page(&block->pages[number / PAGE_STUBS]) ?:
-	      write_stub(block, w->functions[i], w->insn, addr + (nr + 1) * UHOOK_STUB_SIZE);
-	if (!err)
+		return UHOOK_NO_STUB;
+	if (uhook_make_text_page(&block->pages[number / PAGE_STUBS]))
+		return UHOOK_NO_MEMORY;
+	verdict = write_stub(block, w->functions[i], w->insn, addr + (nr + 1) * UHOOK_STUB_SIZE);
+	if (!verdict)
 		WRITE_ONCE(block->sites[number], w->site);
 
-	return err;
+	return verdict;
 }
 
 /**

@@ -5,10 +5,12 @@
 #ifndef _KERNEL_UHOOK_VERDICT_H
 #define _KERNEL_UHOOK_VERDICT_H
 
+#include <linux/errno.h>
 #include <linux/types.h>
 
 /**
- * enum uhook_verdict - why a site has no slot
+ * enum uhook_verdict - why a site has no slot or body
+ * @UHOOK_GRANTED: it has one, or nothing has been in its way so far
  * @UHOOK_UNDECIDED: it was emulated so far, or is being hit for the first time
  * @UHOOK_BY_TASK: it could have a slot, but the task that hit it could not go on
  *	there: it is single-stepped, or runs 32-bit code
@@ -23,9 +25,12 @@
  * @UHOOK_NO_FUNCTION: the process has not mapped the file of a handler; tried again
  * @UHOOK_NO_VECTORS: a handler may use registers that cannot be kept
  * @UHOOK_NO_STUB: something else is where its stub is to be; tried again
+ * @UHOOK_STUBS_FULL: the process has as many blocks of stubs as it may
+ * @UHOOK_STUB_REGISTER: a stub would change a register that the instruction needs
  * @UHOOK_VERDICTS: how many there are
  */
 enum uhook_verdict {
+	UHOOK_GRANTED,
 	UHOOK_UNDECIDED,
 	UHOOK_BY_TASK,
 	UHOOK_IN_PLACE,
@@ -39,6 +44,8 @@ enum uhook_verdict {
 	UHOOK_NO_FUNCTION,
 	UHOOK_NO_VECTORS,
 	UHOOK_NO_STUB,
+	UHOOK_STUBS_FULL,
+	UHOOK_STUB_REGISTER,
 	UHOOK_VERDICTS
 };
 
@@ -78,6 +85,26 @@ enum uhook_bar {
 	UHOOK_BAR_ERROR,
 	UHOOK_BARS
 };
+
+/**
+ * uhook_code_verdict - what it means that code could not be generated
+ * @err: the error of a function of <linux/uhook_code.h> or one of its kin, or 0
+ *
+ * Return: the verdict.
+ */
+static inline enum uhook_verdict uhook_code_verdict(int err)
+{
+	switch (err) {
+	case 0:
+		return UHOOK_GRANTED;
+	case -ERANGE:
+		return UHOOK_NO_GAP;
+	case -ENOSPC:
+		return UHOOK_TOO_LONG;
+	default:
+		return UHOOK_IN_PLACE;
+	}
+}
 
 /* Is it worth another try? */
 static inline bool uhook_may_try(enum uhook_verdict verdict)
