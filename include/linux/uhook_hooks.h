@@ -48,10 +48,10 @@ enum uhook_outcome {
 };
 
 /**
- * struct uhook_lookup - when a uprobe was looked up
- * @gone: how many uprobes had gone by then whose address has the same hash
- * @unmapped: how often probed text had been unmapped in the address space
- * @valid: whether that is known, and what is found is to be remembered
+ * struct uhook_lookup - state of the counters at the look-up of a uprobe
+ * @gone: number of removed uprobes whose address has the same hash
+ * @unmapped: number of times that probed text was unmapped in the address space
+ * @valid: the counters are known, and the result may be remembered
  */
 struct uhook_lookup {
 	long	gone;

@@ -17,19 +17,19 @@
 #include "trace_probe.h"
 
 /**
- * struct trace_hook_type - a type of dynamic events that are made of hooks
- * @ops: of its events, by which they are told from others
- * @file: the name of the file that has its definitions
- * @log: the name by which error_log shows it
- * @letter: with which a definition begins
- * @foreign: the sentence for what @ops does not take for one
- * @run: does what a line of @file says, by trace_hook_run_command()
- * @probe: the probe that belongs to a dynamic event of this type
- * @same_kind: may two probes be of the same event? They must fetch under the
- *	same names, which is not asked for here.
- * @same_place: do they hit the same?
- * @attach: register the hook of a probe, or return a negative error
- * @detach: unregister it
+ * struct trace_hook_type - a type of dynamic events made of hooks
+ * @ops: operations of its events, which identify the type
+ * @file: name of the file with its definitions
+ * @log: name shown in error_log
+ * @letter: first letter of a definition
+ * @foreign: message for definitions that @ops does not accept
+ * @run: executes a line of @file, by trace_hook_run_command()
+ * @probe: returns the probe of a dynamic event of this type
+ * @same_kind: checks whether two probes may belong to the same event; the names
+ *	of their arguments are checked elsewhere
+ * @same_place: checks whether two probes have the same hits
+ * @attach: registers the hook of a probe, or returns a negative error
+ * @detach: unregisters the hook of a probe
  *
  * All callbacks but @run run under event_mutex.
  */
@@ -48,10 +48,10 @@ struct trace_hook_type {
 };
 
 /**
- * struct trace_hook_words - which words of a definition its arguments come from
- * @first: the word that is the first argument
- * @meta: the argument with which those begin that $arg* has become, if it has
- * @grown: how many more there are than words
+ * struct trace_hook_words - words of the arguments of a definition
+ * @first: index of the word of the first argument
+ * @meta: index of the first argument from the expansion of $arg*, if any
+ * @grown: number of arguments in excess of words
  */
 struct trace_hook_words {
 	int	first;
@@ -83,7 +83,7 @@ int trace_hook_check_arg(const char *arg);
 int trace_hook_run_command(const struct trace_hook_type *type, const char *command);
 void trace_hook_create_file(const struct trace_hook_type *type);
 
-/* Make what may be in the name of an event of what a user wrote. */
+/* Replace characters that the name of an event cannot have. */
 static inline void trace_hook_clean_name(char *name)
 {
 	for (; *name; name++)

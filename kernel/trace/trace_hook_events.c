@@ -16,9 +16,8 @@
 #include "trace_output.h"
 
 /**
- * trace_hook_check_arg() - refuse words that are no arguments but are meant to be
- * something else
- * @arg: a word of a definition, on which the index of trace_probe's log is
+ * trace_hook_check_arg() - refuse words that look like another part of a definition
+ * @arg: a word of a definition, which is at the index of trace_probe's log
  *
  * Return: 0, or -EINVAL with the reason in error_log.
  */
@@ -79,10 +78,10 @@ void trace_hook_detach(const struct trace_hook_type *type, struct trace_probe *e
 }
 
 /**
- * trace_hook_disable() - one less uses an event
- * @type: its type
+ * trace_hook_disable() - remove a user of an event
+ * @type: type of the event
  * @call: the event
- * @file: of the trace instance, or NULL for perf
+ * @file: file of the trace instance, or NULL for perf
  *
  * Under event_mutex.
  *
@@ -107,14 +106,14 @@ int trace_hook_disable(const struct trace_hook_type *type, struct trace_event_ca
 }
 
 /**
- * trace_hook_enable() - one more uses an event
- * @type: its type
+ * trace_hook_enable() - add a user of an event
+ * @type: type of the event
  * @call: the event
- * @file: of the trace instance, or NULL for perf
+ * @file: file of the trace instance, or NULL for perf
  *
- * Under event_mutex. The first one has the hooks registered.
+ * Under event_mutex. The first user registers the hooks.
  *
- * Return: 0, or a negative error, and nothing has changed.
+ * Return: 0, or a negative error, in which case nothing has changed.
  */
 int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_call *call,
 		      struct trace_event_file *file)
@@ -151,8 +150,8 @@ int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_cal
 }
 
 /**
- * trace_hook_is_busy() - does somebody use the event?
- * @tp: a probe of it
+ * trace_hook_is_busy() - check whether an event is in use
+ * @tp: a probe of the event
  *
  * Return: true if the event is enabled, or something refers to it.
  */
@@ -179,7 +178,7 @@ static struct trace_probe *find_event(const struct trace_hook_type *type,
 	return NULL;
 }
 
-/* @a and @b fetch under the same names; do they fetch the same? */
+/* @a and @b have arguments of the same names; do they fetch the same? */
 static bool is_same_probe(const struct trace_hook_type *type, struct trace_probe *a,
 			  struct trace_probe *b)
 {
@@ -193,7 +192,7 @@ static bool is_same_probe(const struct trace_hook_type *type, struct trace_probe
 	return true;
 }
 
-/* May @tp become a probe of the event that @to has? */
+/* May @tp become a probe of the event of @to? */
 static int check_append(const struct trace_hook_type *type, struct trace_probe *tp,
 			const struct trace_hook_words *words, struct trace_probe *to)
 {
@@ -246,10 +245,10 @@ static int append_probe(const struct trace_hook_type *type, struct dyn_event *ev
 }
 
 /**
- * trace_hook_add() - make a probe known, as a new event or as part of one
- * @type: its type
- * @ev: its place in the list of dynamic events
- * @words: where its arguments come from, for the caret
+ * trace_hook_add() - add a probe, as a new event or to an existing one
+ * @type: type of the event
+ * @ev: link of the probe in the list of dynamic events
+ * @words: words of the arguments, for the caret
  *
  * Under event_mutex.
  *
@@ -281,8 +280,8 @@ int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev,
 
 /**
  * trace_hook_remove() - undo trace_hook_add()
- * @ev: the place of the probe in the list of dynamic events
- * @tp: the probe, whose event nobody uses, and which no callback uses
+ * @ev: link of the probe in the list of dynamic events
+ * @tp: the probe; its event is not in use, and no callback uses the probe
  *
  * Under event_mutex.
  *
@@ -302,14 +301,13 @@ int trace_hook_remove(struct dyn_event *ev, struct trace_probe *tp)
 }
 
 /**
- * trace_hook_retire() - undo trace_hook_add(), though callbacks may use the probe still
- * @ev: the place of the probe in the list of dynamic events
- * @tp: the probe, whose event nobody uses
+ * trace_hook_retire() - undo trace_hook_add() while callbacks may still use the probe
+ * @ev: link of the probe in the list of dynamic events
+ * @tp: the probe; its event is not in use
  *
- * The event is gone, and its name free. The probe and its event are memory that the
- * callbacks may look at until trace_hook_cleanup(). The event is freed with the last
- * of its probes, which therefore has to be the last one that is cleaned up. Under
- * event_mutex.
+ * The event is removed, and its name is free. Callbacks may access the memory of the
+ * probe and its event until trace_hook_cleanup(). The event is freed with the last of
+ * its probes, which therefore must be cleaned up last. Under event_mutex.
  *
  * Return: 0, or -EBUSY.
  */
@@ -333,8 +331,8 @@ int trace_hook_retire(struct dyn_event *ev, struct trace_probe *tp)
 }
 
 /**
- * trace_hook_cleanup() - free what a probe has, and its event if the probe was the last
- * @tp: the probe, which is not known, or was and is not any more
+ * trace_hook_cleanup() - free a probe's data, and its event if the probe was the last
+ * @tp: a probe that was never added, or has been removed
  */
 void trace_hook_cleanup(struct trace_probe *tp)
 {

@@ -48,7 +48,7 @@ static int run_removal(const struct trace_hook_type *type, const char *command)
 	return ret;
 }
 
-/* The first word that is not as in a definition of this type */
+/* The first word that does not belong to a definition of this type */
 static unsigned int find_foreign(const struct trace_hook_type *type, const char *command)
 {
 	unsigned int pos;
@@ -60,9 +60,9 @@ static unsigned int find_foreign(const struct trace_hook_type *type, const char 
 }
 
 /**
- * trace_hook_run_command() - do what a definition or a removal says
- * @type: the type of events
- * @command: a line
+ * trace_hook_run_command() - execute a definition or a removal
+ * @type: type of the events
+ * @command: the line
  *
  * May sleep.
  *
@@ -97,7 +97,7 @@ static const struct seq_operations events_seq_ops = {
 	.show	= events_show,
 };
 
-/* With O_TRUNC, all events of the type go. */
+/* With O_TRUNC, remove all events of the type. */
 static int events_open(struct inode *inode, struct file *file)
 {
 	const struct trace_hook_type *type = inode->i_private;
@@ -133,8 +133,8 @@ static const struct file_operations events_fops = {
 };
 
 /**
- * trace_hook_create_file() - make the file with the definitions of a type
- * @type: the type, which stays
+ * trace_hook_create_file() - create the file with the definitions of a type
+ * @type: the type, which must stay allocated
  */
 void trace_hook_create_file(const struct trace_hook_type *type)
 {

@@ -28,19 +28,19 @@ struct seq_file;
 
 #define UHOOK_EVENT_SYSTEM	"uhooks"
 
-/* The field of what a program records that no argument may be named like */
+/* The field of a program's record whose name arguments cannot have */
 #define FIELD_STRING_TIME	"time"
 /* And that which has the stack of the program */
 #define FIELD_STRING_USTACK	"ustacktrace"
 
 /**
  * struct trace_uhook_place - an instruction of a file, or the return of a function
- * @text: how it is shown, PATH:OFFSET[%return][(REF_CTR_OFFSET)]
- * @at: how much of its word is before it, for the caret
- * @path: of the file, held
- * @offset: of the instruction in the file, in bytes
- * @ref_ctr_offset: of the counter of its users (USDT's semaphore), or 0
- * @is_return: it is the return of the function that begins there
+ * @text: the place as shown, PATH:OFFSET[%return][(REF_CTR_OFFSET)]
+ * @at: offset of the place in its word, for the caret
+ * @path: path of the file, held
+ * @offset: offset of the instruction in the file, in bytes
+ * @ref_ctr_offset: offset of the counter of users (USDT semaphore), or 0
+ * @is_return: the place is the return of the function that begins at the offset
  */
 struct trace_uhook_place {
 	char		*text;
@@ -100,7 +100,7 @@ static inline struct trace_uhook *uhook_of_probe(struct trace_probe *tp)
 	return container_of(tp, struct trace_uhook, tp);
 }
 
-/* Is there something to enable? */
+/* Can the event be enabled? */
 static inline bool trace_uhook_records(const struct trace_uhook *tuh)
 {
 	return tuh->ops.user == UHOOK_USER_NONE || tuh->ops.user == UHOOK_USER_RECORD;

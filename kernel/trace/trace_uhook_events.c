@@ -46,7 +46,7 @@ static bool is_mm_of(struct pid *pid, const struct mm_struct *mm)
 	return false;
 }
 
-/* uhook asks at any time, and not under event_mutex. */
+/* uhook calls this at any time, and not under event_mutex. */
 static bool is_meant(struct uhook_ops *ops, struct mm_struct *mm)
 {
 	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
@@ -112,8 +112,8 @@ static void detach(struct trace_probe *tp)
 }
 
 /*
- * The hooks of an event are meant for others than when they were registered. An error
- * is that of one place at least; all are tried.
+ * Apply a change of the processes to which an event applies. Tries all places, and
+ * returns an error if it fails for any of them.
  */
 static int reapply_event(struct trace_probe *event)
 {
@@ -127,7 +127,7 @@ static int reapply_event(struct trace_probe *event)
 	return ret;
 }
 
-/* Does only perf use the event? */
+/* Is perf the only user of the event? */
 static bool is_perfs(struct trace_probe *tp)
 {
 	return trace_probe_is_enabled(tp) && !trace_probe_test_flag(tp, TP_FLAG_TRACE);
@@ -239,7 +239,7 @@ static bool is_one_place(struct trace_uhook_place *here, struct trace_uhook_plac
 	       here->offset == there->offset;
 }
 
-/* And what is called there is the same as well, if something is. */
+/* If a function is called, it must also be the same. */
 static bool is_same_place(struct trace_probe *a, struct trace_probe *b)
 {
 	struct trace_uhook *here = uhook_of_probe(a), *there = uhook_of_probe(b);
@@ -423,7 +423,7 @@ static int remove_probe(struct trace_uhook *tuh)
 	return 0;
 }
 
-/* What there is no sentence for yet */
+/* Log an error that has no message yet */
 static void log_failure(int error)
 {
 	trace_probe_log_set_index(WORD_PLACE);
@@ -516,11 +516,12 @@ static void show_event_hits(struct seq_file *m, struct trace_probe *event)
 }
 
 /**
- * trace_uhook_show_hits() - show how often each event was hit, and how
- * @m: where to
+ * trace_uhook_show_hits() - print the hits of each event
+ * @m: output
  *
- * A line "GROUP/EVENT kernel N user N jumped N [lost N] [missed N] [unreturned N]" each,
- * as &struct uhook_hits has them, since its definition. May sleep; takes event_mutex.
+ * Prints a line "GROUP/EVENT kernel N user N jumped N [lost N] [missed N] [unreturned
+ * N]" for each event, with the counts of &struct uhook_hits since its definition. May
+ * sleep; takes event_mutex.
  */
 void trace_uhook_show_hits(struct seq_file *m)
 {
@@ -542,7 +543,7 @@ void trace_uhook_show_hits(struct seq_file *m)
 	uhook_release_hits();
 }
 
-/* Before user_events, whose definitions begin alike */
+/* Before user_events, whose definitions also begin with "u:" */
 static __init int init_uhook_events_early(void)
 {
 	return dyn_event_register(&trace_uhook_ops);

@@ -33,10 +33,10 @@
 
 #include "trace_uhook.h"
 
-/* So much of the name of a file goes into that of an event. */
+/* The maximum length of a file's name in the name of an event. */
 #define MAX_FILE_PART	40
 
-/* A definition while it is parsed. */
+/* A definition while it is being parsed. */
 struct uhook_def {
 	const char		*group;
 	const char		*event;
@@ -158,7 +158,7 @@ static int parse_stack(struct uhook_def *def, const char *value, int pos)
 	return 0;
 }
 
-/* Words with which something is said that is no argument */
+/* Options, which are words that are not arguments */
 static const struct {
 	const char	*prefix;
 	int		(*parse)(struct uhook_def *def, const char *value, int pos);
@@ -169,7 +169,7 @@ static const struct {
 	{ "stack=", parse_stack },
 };
 
-/* Which of them this is, or how many there are */
+/* The index of an option, or the number of options */
 static unsigned int find_option(const char *word)
 {
 	unsigned int i;
@@ -196,7 +196,7 @@ static int check_options(const struct uhook_def *def, int vectors, int stack)
 	return 0;
 }
 
-/* Returns the position of the first word behind them. */
+/* Return the position of the first word after the options. */
 static int parse_options(struct uhook_def *def, int argc, const char *argv[])
 {
 	int i, ret, vectors = 0, stack = 0;
@@ -228,7 +228,7 @@ static int parse_options(struct uhook_def *def, int argc, const char *argv[])
 	return i;
 }
 
-/* As uprobe events are: by what the file is called without versions. */
+/* Like uprobe events: the name of the file, without versions. */
 static void name_event(struct uhook_def *def)
 {
 	const char *file = kbasename(def->place.text);
@@ -266,7 +266,7 @@ void trace_uhook_put(struct trace_uhook *tuh)
 	}
 }
 
-/* Takes over what the definition holds. */
+/* Takes ownership of the objects that the definition holds. */
 static struct trace_uhook *alloc_probe(struct uhook_def *def, int nargs)
 {
 	struct trace_uhook *tuh;
@@ -294,7 +294,7 @@ static struct trace_uhook *alloc_probe(struct uhook_def *def, int nargs)
 	return tuh;
 }
 
-/* One more register for the program to record, unless it does already */
+/* Let the program record another register, unless it already does */
 static int add_register(struct uhook_ops *ops, unsigned int offset)
 {
 	unsigned int i;
@@ -310,7 +310,9 @@ static int add_register(struct uhook_ops *ops, unsigned int offset)
 	return 0;
 }
 
-/* The program records no memory but the top of its stack. */
+/*
+ * Does an argument need memory other than the top of the stack, which cannot be recorded?
+ */
 static bool needs_memory(const struct fetch_insn *code)
 {
 	for (; code->op != FETCH_OP_END; code++) {
@@ -387,7 +389,7 @@ static enum probe_print_type print_type(const struct trace_uhook *tuh)
 	return tuh->place.is_return ? PROBE_PRINT_RETURN : PROBE_PRINT_NORMAL;
 }
 
-/* The first of them is the word at @first. */
+/* Parse the arguments, which begin at word @first. */
 static int parse_fetch_args(struct trace_uhook *tuh, int first, const char *argv[])
 {
 	int i, ret;
@@ -476,8 +478,8 @@ struct trace_uhook *trace_uhook_parse(int argc, const char *argv[],
 }
 
 /*
- * What is shown is a definition again: "#" begins a comment when it is written. A file
- * that was replaced, as by an upgrade, has a new inode, in which nothing is hooked.
+ * The output can be written back: "#" then begins a comment. A file that was replaced, for
+ * example by an upgrade, has a new inode, in which nothing is hooked.
  */
 static void show_if_gone(struct seq_file *m, const struct trace_uhook *tuh)
 {
@@ -517,7 +519,7 @@ int trace_uhook_show(struct seq_file *m, struct dyn_event *ev)
 	return 0;
 }
 
-/* Does a word that is an option say what is so? */
+/* Does an option match the probe? */
 static bool match_option(const struct trace_uhook *tuh, const char *word)
 {
 	const char *value = strchr(word, '=') + 1;

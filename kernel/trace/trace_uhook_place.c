@@ -26,15 +26,15 @@
 
 #include "trace_uhook.h"
 
-/* A file with more of them cannot be executed. */
+/* A file with more program headers cannot be executed. */
 #define MAX_HEADERS_SIZE	SZ_64K
 
 /**
- * struct headers - where the program headers of an ELF file are
+ * struct headers - location of the program headers of an ELF file
  * @is_64bit: the file is of ELFCLASS64
- * @start: of the first, in bytes in the file
- * @nr: how many there are
- * @size: of each, in bytes
+ * @start: offset of the first header in the file, in bytes
+ * @nr: number of headers
+ * @size: size of each header, in bytes
  */
 struct headers {
 	bool		is_64bit;
@@ -159,7 +159,7 @@ static int check_format(const struct trace_uhook_place *place, int pos)
 	return ret;
 }
 
-/* Uprobes read it by pages. */
+/* Uprobes read the file by pages. */
 static bool has_pages(struct inode *inode)
 {
 	return inode->i_mapping->a_ops->read_folio || shmem_mapping(inode->i_mapping);
@@ -189,7 +189,7 @@ static int check_offset(const struct trace_uhook_place *place, int pos)
 	return check_format(place, pos);
 }
 
-/* As uprobes wants it: for 16 bits, in the file */
+/* As uprobes require: 16 bits, within the file */
 static bool is_good_ref_ctr(const struct trace_uhook_place *place)
 {
 	struct inode *inode = d_real_inode(place->path.dentry);
@@ -198,7 +198,7 @@ static bool is_good_ref_ctr(const struct trace_uhook_place *place)
 	       place->ref_ctr_offset < i_size_read(inode);
 }
 
-/* "(REF_CTR_OFFSET)" at @open, which is cut off from @word */
+/* Parse "(REF_CTR_OFFSET)" at @open, and cut it off from @word */
 static int parse_ref_ctr(struct trace_uhook_place *place, const char *word, char *open)
 {
 	char *close = strchr(open, ')');
@@ -222,7 +222,7 @@ static int parse_ref_ctr(struct trace_uhook_place *place, const char *word, char
 	return 0;
 }
 
-/* OFFSET[%return][(REF_CTR_OFFSET)], which is a part of @word */
+/* Parse OFFSET[%return][(REF_CTR_OFFSET)], which is a part of @word */
 static int parse_offset(struct trace_uhook_place *place, const char *word, char *text)
 {
 	char *suffix, *open = strchr(text, '(');
@@ -301,15 +301,15 @@ static int parse_word(struct trace_uhook_place *place, char *word)
 }
 
 /**
- * trace_uhook_parse_place() - look up the place that is meant by a word
- * @place: the place, all zero; to be given to trace_uhook_put_place() in any case
- * @word: the word, on which the index of trace_probe's log is, or its end
- * @at: how much of the word is before that
+ * trace_uhook_parse_place() - parse a word that describes a place
+ * @place: the place, initially zero; must be passed to trace_uhook_put_place() in any
+ *	case
+ * @word: the word at the index of trace_probe's log, or the end of that word
+ * @at: offset of @word in the word at that index
  *
  * May sleep.
  *
- * Return: 0, or a negative error, with the reason in error_log unless it is
- * -ENOMEM.
+ * Return: 0, or a negative error, with the reason in error_log unless it is -ENOMEM.
  */
 int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word, int at)
 {
@@ -326,12 +326,12 @@ int trace_uhook_parse_place(struct trace_uhook_place *place, const char *word, i
 }
 
 /**
- * trace_uhook_place_is_gone() - does the path lead to the file no more?
+ * trace_uhook_place_is_gone() - check whether the path no longer leads to the file
  * @place: the place, or one that is all zero
  *
- * Looks nothing up, so that no file system is waited for.
+ * Does not look up the path, so it never waits for a file system.
  *
- * Return: true if the file was deleted there, or replaced by another one.
+ * Return: true if the file was deleted, or replaced by another one.
  */
 bool trace_uhook_place_is_gone(const struct trace_uhook_place *place)
 {
@@ -339,8 +339,8 @@ bool trace_uhook_place_is_gone(const struct trace_uhook_place *place)
 }
 
 /**
- * trace_uhook_leave_place() - let go of the file of a place, and keep the rest
- * @place: the place, at which nothing is registered any more, or one that is all zero
+ * trace_uhook_leave_place() - release the file of a place, and keep the rest
+ * @place: a place at which no hook is registered any more, or one that is all zero
  */
 void trace_uhook_leave_place(struct trace_uhook_place *place)
 {
@@ -349,7 +349,7 @@ void trace_uhook_leave_place(struct trace_uhook_place *place)
 }
 
 /**
- * trace_uhook_put_place() - let go what a place holds
+ * trace_uhook_put_place() - release the references of a place
  * @place: the place, or one that is all zero
  */
 void trace_uhook_put_place(struct trace_uhook_place *place)

@@ -21,15 +21,18 @@
 #include <asm/uhook.h>
 
 #include "trace_uhook.h"
-/* It is cut. */
+/* Longer strings are cut off. */
 #define LONG_STRING_SIZE	MAX_STRING_SIZE
 #include "trace_probe_user.h"
 #include "trace_probe_tmpl.h"
 
-/* Arguments of a record: what fits, with its head, into a buffer's smallest page */
+/*
+ * Maximum size of arguments: with the head, they fit into the smallest page of a
+ * buffer
+ */
 #define MAX_ARGS_SIZE	(SZ_4K - 256)
 
-/* Of these, what is fetched onto the stack */
+/* Maximum size of arguments that are fetched onto the stack */
 #define STACK_ARGS_SIZE	256
 
 /**
@@ -71,7 +74,7 @@ struct hit {
 	int			args_size;
 };
 
-/* Called back by trace_probe_tmpl.h. The instructions are the parser's. */
+/* Called by trace_probe_tmpl.h. The parser made the instructions. */
 static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
 			      void *dest, void *base)
 {
@@ -93,10 +96,10 @@ static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
 }
 
 /**
- * struct recorded_entry_head - the head of a record that a program has made
- * @ent: that of all events
+ * struct recorded_entry_head - the head of a record made by a program
+ * @ent: the common head of all events
  * @ip: the address of the instruction
- * @time: when it was hit, in nanoseconds of the clock "local"
+ * @time: time of the hit, in nanoseconds of the clock "local"
  */
 struct recorded_entry_head {
 	struct trace_entry	ent;
@@ -271,7 +274,7 @@ static int on_return(struct uhook_ops *ops, unsigned long func, struct pt_regs *
 	return record_hit(&hit);
 }
 
-/* For the column with its name, as long as it is there */
+/* For the column with the task's name, while the task exists */
 static void remember_name(pid_t pid)
 {
 	struct task_struct *task;
@@ -301,7 +304,7 @@ static void on_record(struct uhook_ops *ops, const struct uhook_record *record)
 	record_hit(&hit);
 }
 
-/* As uprobe events have it: (ADDRESS), or (CALLER <- FUNCTION) */
+/* Like uprobe events: (ADDRESS), or (CALLER <- FUNCTION) */
 static void print_where(struct trace_seq *s, const struct trace_uhook *tuh, const void *record)
 {
 	const struct fentry_trace_entry_head *entry = record;
@@ -425,8 +428,8 @@ static struct trace_event_fields hit_fields[] = {
 };
 
 /**
- * trace_uhook_set_event() - let a probe record its hits, and its event know them
- * @tuh: the probe, whose place, and what it does in the program, are known
+ * trace_uhook_set_event() - set up the event of a probe for its records
+ * @tuh: the probe; its place and its work in the program are known
  */
 void trace_uhook_set_event(struct trace_uhook *tuh)
 {
