@@ -264,7 +264,8 @@ void __init fhook_init(void)
 	table->base = (unsigned long)_text;
 	table->init_start = (unsigned long)__init_begin;
 	table->init_end = (unsigned long)__init_end;
-	if (fhook_arch_sites(table))
+	table->sites = fhook_arch_sites(table->base, &table->num);
+	if (!table->sites)
 		pr_err("no memory for the sites: nothing can be hooked\n");
 	fhook_sites_sort(table->sites, table->num);
 

@@ -28,7 +28,7 @@
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
-#include <linux/fhook.h>
+#include <linux/fhook_arch.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/memory.h>
@@ -38,10 +38,6 @@
 #include <linux/vmalloc.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
-
-#include "../../../kernel/fhook/arch.h"
-#include "../../../kernel/fhook/set.h"
-#include "../../../kernel/fhook/sites.h"
 
 static s32 *vmlinux_sites;
 
@@ -92,32 +88,32 @@ static bool has_function(unsigned long site)
 
 /**
  * fhook_arch_sites() - where the slots of vmlinux are
- * @table: gets its sites, and how many there are
+ * @base: what offsets are to count from
+ * @num: set to the number of slots
  *
- * Return: 0, or -ENOMEM.
+ * Return: their offsets, or NULL if there is no memory for them.
  */
-int __init fhook_arch_sites(struct fhook_table *table)
+s32 *__init fhook_arch_sites(unsigned long base, unsigned int *num)
 {
 	unsigned long *record, site;
-	unsigned int num = 0;
+	unsigned int found = 0;
 
 	vmlinux_sites = vmalloc_array(__stop_fhook_records -
 				      __start_fhook_records,
 				      sizeof(*vmlinux_sites));
 	if (!vmlinux_sites)
-		return -ENOMEM;
+		return NULL;
 
 	for (record = __start_fhook_records; record < __stop_fhook_records;
 	     record++) {
 		site = record_site(*record);
 		if (has_function(site) && slot_init(site))
-			vmlinux_sites[num++] = site - table->base;
+			vmlinux_sites[found++] = site - base;
 	}
 
-	table->sites = vmlinux_sites;
-	table->num = num;
+	*num = found;
 
-	return 0;
+	return vmlinux_sites;
 }
 
 /**

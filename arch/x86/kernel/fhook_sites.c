@@ -10,7 +10,7 @@
  * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
  * text_mutex too. A module that is not formed has one user, its loader.
  */
-#include <linux/fhook.h>
+#include <linux/fhook_arch.h>
 #include <linux/init.h>
 #include <linux/limits.h>
 #include <linux/memory.h>
@@ -20,10 +20,6 @@
 #include <asm/alternative.h>
 #include <asm/ibt.h>
 #include <asm/text-patching.h>
-
-#include "../../../kernel/fhook/arch.h"
-#include "../../../kernel/fhook/set.h"
-#include "../../../kernel/fhook/sites.h"
 
 /**
  * fhook_arch_func_offset() - how far behind the function its slot returns to
@@ -50,22 +46,21 @@ unsigned int fhook_arch_func_offset(unsigned long site)
 
 /**
  * fhook_arch_sites() - where the slots of vmlinux are
- * @table: gets its sites, and how many there are
+ * @base: what offsets are to count from: _text, as in the linker's table
+ * @num: set to the number of slots
  *
- * Return: 0.
+ * Return: their offsets.
  */
-int __init fhook_arch_sites(struct fhook_table *table)
+s32 *__init fhook_arch_sites(unsigned long base, unsigned int *num)
 {
-	unsigned int num = __stop_fhook_sites - __start_fhook_sites;
+	unsigned int end = __stop_fhook_sites - __start_fhook_sites;
 
 	/* sorttable moved those of overridden weak functions to the end. */
-	while (num && __start_fhook_sites[num - 1] == S32_MAX)
-		num--;
+	while (end && __start_fhook_sites[end - 1] == S32_MAX)
+		end--;
+	*num = end;
 
-	table->sites = __start_fhook_sites;
-	table->num = num;
-
-	return 0;
+	return __start_fhook_sites;
 }
 
 /**
