@@ -11,6 +11,7 @@
 #include <linux/cleanup.h>
 #include <linux/err.h>
 #include <linux/export.h>
+#include <linux/fhook_arch.h>
 #include <linux/filter.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
@@ -29,7 +30,6 @@
 #include <asm/insn.h>
 #endif
 
-#include "../kernel/fhook/arch.h"
 #include "../kernel/fhook/core.h"
 #include "../kernel/fhook/retire.h"
 #include "../kernel/fhook/set.h"

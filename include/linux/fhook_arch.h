@@ -12,8 +12,12 @@
 #define _LINUX_FHOOK_ARCH_H
 
 #include <linux/fhook.h>
+#include <linux/percpu-defs.h>
 #include <linux/types.h>
 #include <asm/fhook_arch.h>
+#include <asm/fhook_pieces.h>
+
+struct fhook_exits;
 
 /**
  * enum fhook_state - what a slot does
@@ -36,6 +40,278 @@ bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
 void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 			   const void *dest);
 void fhook_arch_site_flush(void);
+
+/* For them: kernel/fhook/sites.c */
+void fhook_sites_sort(s32 *sites, unsigned int num);
+
+/**
+ * struct fhook_stat - what the trampolines count, per CPU and hook
+ * @hits: calls that the hook has seen
+ * @missed: calls refused by the recursion guard, or for want of room for the
+ *	return address
+ */
+struct fhook_stat {
+	u64	hits;
+	u64	missed;
+};
+
+/**
+ * struct fhook_asm - a trampoline that is being assembled
+ * @code: buffer for @room bytes of code and @max_literals literals; NULL while the
+ *	trampoline is measured
+ * @text: address at which the trampoline will run; 0 while it is measured
+ * @pos: bytes of code so far
+ * @room: bytes that the code may take; the literals follow them
+ * @literals: number of literals so far
+ * @max_literals: number of literals that there may be
+ * @misfit: whether an operand does not fit its instruction
+ * @layout: positions that the architecture's unwinder needs
+ * @func_offset: bytes from the function to the address that the slot's call returns to
+ * @regs: whether a full &struct pt_regs is saved
+ * @redirected: whether another function may run instead
+ * @keep: whether the arguments of the first callback are needed again
+ *
+ * The same code runs twice for each trampoline: once to measure it, without a buffer,
+ * and once to write it. What depends on the address of the trampoline takes the larger
+ * form in the first pass, so that the second needs no more. In both passes @pos and
+ * @literals advance, but nothing is written outside the buffer; a trampoline that has
+ * outgrown it is dropped.
+ */
+struct fhook_asm {
+	void			*code;
+	unsigned long		text;
+	unsigned int		pos;
+	unsigned int		room;
+	unsigned int		literals;
+	unsigned int		max_literals;
+	bool			misfit;
+	struct fhook_arch_tramp	*layout;
+	u8			func_offset;
+	bool			regs;
+	bool			redirected;
+	bool			keep;
+};
+
+/**
+ * enum fhook_asm_if - conditions of branches in a trampoline
+ * @FHOOK_IF_BITS: a bit that the preceding piece has tested is set
+ * @FHOOK_IF_NO_STACK: the task has no &struct fhook_stack
+ * @FHOOK_IF_NO_ROOM: that stack has no room for a frame
+ * @FHOOK_IF_FRAME: this call has a frame, as %PIECE_FRAME_TEST says
+ * @FHOOK_IF_NO_FRAME: it has none
+ * @FHOOK_IF_DECLINED: the callback has returned a value other than 0
+ * @FHOOK_IF_ACCEPTED: the callback has returned 0
+ * @FHOOK_IF_NOBODY: all hooks with an exit have declined it
+ * @FHOOK_IF_RESCHED: preemption is enabled again and the task is to be preempted
+ */
+enum fhook_asm_if {
+	FHOOK_IF_BITS,
+	FHOOK_IF_NO_STACK,
+	FHOOK_IF_NO_ROOM,
+	FHOOK_IF_FRAME,
+	FHOOK_IF_NO_FRAME,
+	FHOOK_IF_DECLINED,
+	FHOOK_IF_ACCEPTED,
+	FHOOK_IF_NOBODY,
+	FHOOK_IF_RESCHED,
+};
+
+/* For the functions below: kernel/fhook/assembler.c */
+void fhook_asm_put(struct fhook_asm *as, const void *bytes, unsigned int len);
+void fhook_asm_fill(struct fhook_asm *as, unsigned int pos, const void *bytes,
+		    unsigned int len);
+void fhook_asm_piece(struct fhook_asm *as, enum fhook_piece_id id);
+unsigned int fhook_asm_literal(struct fhook_asm *as, unsigned long value);
+void fhook_asm_aim(struct fhook_asm *as, unsigned int branch,
+		   unsigned int target);
+void fhook_asm_land(struct fhook_asm *as, unsigned int branch);
+
+/*
+ * Parts of trampolines: arch/.../kernel/fhook.c. Each appends instructions to the
+ * trampoline @as, in the order in which the pieces of fhook_64.S stand.
+ */
+
+/**
+ * fhook_arch_emit_jump() - jump inside the trampoline
+ * @as: the trampoline
+ *
+ * Return: the position at which the jump ends, for fhook_asm_land().
+ */
+unsigned int fhook_arch_emit_jump(struct fhook_asm *as);
+
+/**
+ * fhook_arch_emit_if() - branch inside the trampoline on a condition
+ * @as: the trampoline
+ * @condition: the condition
+ *
+ * Return: the position at which the branch ends, for fhook_asm_land().
+ */
+unsigned int fhook_arch_emit_if(struct fhook_asm *as,
+				enum fhook_asm_if condition);
+
+/**
+ * fhook_arch_emit_save() - make the frame of the trampoline, and save registers
+ * @as: the trampoline
+ */
+void fhook_arch_emit_save(struct fhook_asm *as);
+
+/**
+ * fhook_arch_emit_restore() - restore registers, take the frame down, and return
+ * @as: the trampoline
+ */
+void fhook_arch_emit_restore(struct fhook_asm *as);
+
+/**
+ * fhook_arch_emit_redirect() - return to a replacement instead of to the function
+ * @as: the trampoline
+ * @target: the replacement
+ * @gate: variable that is 0 while the function itself runs; NULL if it never does
+ */
+void fhook_arch_emit_redirect(struct fhook_asm *as, unsigned long target,
+			      const u32 *gate);
+
+/**
+ * fhook_arch_emit_far_jump() - jump to a replacement, as all that a trampoline does
+ * @as: the trampoline
+ * @target: the replacement
+ */
+void fhook_arch_emit_far_jump(struct fhook_asm *as, unsigned long target);
+
+/**
+ * fhook_arch_emit_guard_try() - test whether the guard of this context is held
+ * @as: the trampoline
+ */
+void fhook_arch_emit_guard_try(struct fhook_asm *as);
+
+/**
+ * fhook_arch_emit_args() - load arguments that are the same for all callbacks
+ * @as: the trampoline
+ */
+void fhook_arch_emit_args(struct fhook_asm *as);
+
+/**
+ * fhook_arch_emit_args_again() - load them for another callback than the first
+ * @as: the trampoline
+ */
+void fhook_arch_emit_args_again(struct fhook_asm *as);
+
+/**
+ * fhook_arch_emit_data() - load the argument that points to the hook's data
+ * @as: the trampoline
+ * @data: bytes from the frame to the data
+ *
+ * May be left to fhook_arch_emit_entry(), as fhook_arch_emit_args_again() may.
+ */
+void fhook_arch_emit_data(struct fhook_asm *as, u32 data);
+
+/**
+ * fhook_arch_emit_count() - count a call
+ * @as: the trampoline
+ * @stat: counters of the hook
+ * @missed: whether the call is missed
+ */
+void fhook_arch_emit_count(struct fhook_asm *as,
+			   const struct fhook_stat __percpu *stat, bool missed);
+
+/**
+ * fhook_arch_emit_entry() - call the entry callback of a hook
+ * @as: the trampoline
+ * @ops: the ops of the hook
+ * @nr: index of the hook in the trampoline
+ * @data: bytes from the frame to the data of the hook, 0 if it has none
+ *
+ * Return: the position of the call instruction, for fhook_arch_call_kill().
+ */
+unsigned int fhook_arch_emit_entry(struct fhook_asm *as,
+				   const struct fhook_ops *ops, unsigned int nr,
+				   u32 data);
+
+/**
+ * fhook_arch_emit_veneer() - lead a call on to a callback that it does not reach
+ * @as: the trampoline
+ * @call: position of the call instruction
+ * @function: the callback
+ */
+void fhook_arch_emit_veneer(struct fhook_asm *as, unsigned int call,
+			    const void *function);
+
+/**
+ * fhook_arch_emit_decline() - note in the frame that a hook declines the exit
+ * @as: the trampoline
+ * @bit: index of the hook among those with exits
+ */
+void fhook_arch_emit_decline(struct fhook_asm *as, unsigned int bit);
+
+/**
+ * fhook_arch_emit_frame_stack() - load &task_struct.fhook_stack
+ * @as: the trampoline
+ */
+void fhook_arch_emit_frame_stack(struct fhook_asm *as);
+
+/**
+ * fhook_arch_emit_frame_take() - find the place of a new frame on that stack
+ * @as: the trampoline
+ * @size: size of the frame with all data, in bytes
+ * @exits: exits of the set
+ */
+void fhook_arch_emit_frame_take(struct fhook_asm *as, u32 size,
+				const struct fhook_exits *exits);
+
+/**
+ * fhook_arch_emit_frame_fill() - take that place, and fill the frame
+ * @as: the trampoline
+ * @size: size of the frame with all data, in bytes
+ * @exits: exits of the set
+ */
+void fhook_arch_emit_frame_fill(struct fhook_asm *as, u32 size,
+				const struct fhook_exits *exits);
+
+/**
+ * fhook_arch_emit_frame_all() - test whether all hooks have declined the exit
+ * @as: the trampoline
+ * @all: value of &fhook_frame.declined if they have
+ */
+void fhook_arch_emit_frame_all(struct fhook_asm *as, u32 all);
+
+/**
+ * fhook_arch_emit_frame_enter() - take over the return address
+ * @as: the trampoline
+ * @pending: counter of the frames that wait for a return
+ * @stub: return address instead
+ */
+void fhook_arch_emit_frame_enter(struct fhook_asm *as,
+				 const long __percpu *pending,
+				 const void *stub);
+
+/**
+ * fhook_arch_emit_call() - call a function that is built in
+ * @as: the trampoline
+ * @function: the function
+ */
+void fhook_arch_emit_call(struct fhook_asm *as, const void *function);
+
+/**
+ * fhook_arch_resched() - the function that lets another task run
+ *
+ * Return: its address, NULL if tasks in the kernel are not preempted.
+ */
+const void *fhook_arch_resched(void);
+
+/**
+ * fhook_arch_emit_resched() - call that function
+ * @as: the trampoline
+ */
+void fhook_arch_emit_resched(struct fhook_asm *as);
+
+/* For unwinders: kernel/fhook/trampoline.c and extension.c */
+bool fhook_is_stub(unsigned long addr);
+unsigned long fhook_stub_goes_on(unsigned long addr);
+const struct fhook_arch_tramp *fhook_tramp_layout(unsigned long addr,
+						  unsigned long *offset);
+
+/* Called from fhook_return and fhook_regs_return: kernel/fhook/frame.c */
+void fhook_return_handler(struct fhook_regs *fregs);
+void fhook_regs_return_handler(struct fhook_regs *fregs);
 
 /* Memory of trampolines: arch/.../kernel/fhook.c */
 void *fhook_arch_text_alloc(unsigned long first, unsigned long last,

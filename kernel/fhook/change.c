@@ -15,10 +15,10 @@
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/err.h>
+#include <linux/fhook_arch.h>
 #include <linux/memory.h>
 #include <linux/slab.h>
 
-#include "arch.h"
 #include "change.h"
 #include "core.h"
 #include "report.h"

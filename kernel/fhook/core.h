@@ -10,6 +10,8 @@
  *	sites.c		tables of sites, and which set each site in use has
  *	retire.c	freeing memory that a CPU may still be executing
  *	text.c		memory of trampolines, and their names
+ *	assembler.c	assembling code into a buffer
+ *	trampoline.c	assembling trampolines
  *	frame.c		calls whose return is hooked
  *	stack.c		the shadow stacks of tasks
  *	exits.c		exit callbacks of the hooks of a set
@@ -34,6 +36,7 @@
 #define _FHOOK_CORE_H
 
 #include <linux/fhook.h>
+#include <linux/fhook_arch.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
@@ -44,17 +47,6 @@
 
 struct fhook_filter;
 struct module;
-
-/**
- * struct fhook_stat - what the trampolines count, per CPU and hook
- * @hits: calls that the hook has seen
- * @missed: calls refused by the recursion guard, or for want of room for the
- *	return address
- */
-struct fhook_stat {
-	u64	hits;
-	u64	missed;
-};
 
 /**
  * struct fhook_hook - what fhook keeps of a registered ops

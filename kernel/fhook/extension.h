@@ -5,6 +5,7 @@
 #ifndef _FHOOK_EXTENSION_H
 #define _FHOOK_EXTENSION_H
 
+#include <linux/fhook_arch.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -39,8 +40,6 @@ struct fhook_extension {
 };
 
 void fhook_extension_add(struct fhook_extension *extension);
-bool fhook_is_stub(unsigned long addr);
-unsigned long fhook_stub_goes_on(unsigned long addr);
 int fhook_stub_lookup(unsigned long addr, unsigned long *size,
 		      unsigned long *offset, char *name);
 bool fhook_stub_symbol(unsigned int num, unsigned long *value, char *name);

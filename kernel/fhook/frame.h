@@ -49,8 +49,6 @@ static inline void *fhook_stack_end(struct fhook_stack *stack)
 }
 
 void fhook_frame_pop(struct fhook_frame *frame);
-void fhook_return_handler(struct fhook_regs *fregs);
-void fhook_regs_return_handler(struct fhook_regs *fregs);
 void fhook_frames_drop(struct fhook_stack *stack);
 
 int fhook_stacks_want(struct fhook_report *report);

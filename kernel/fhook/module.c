@@ -11,10 +11,10 @@
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/err.h>
+#include <linux/fhook_arch.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "arch.h"
 #include "change.h"
 #include "core.h"
 #include "extension.h"

@@ -14,25 +14,22 @@
  *
  * All under fhook_mutex, except fhook_set_free(), which takes it.
  */
+#include <linux/fhook_arch.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/memory.h>
 #include <linux/overflow.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "arch.h"
 #include "core.h"
 #include "exits.h"
 #include "report.h"
 #include "retire.h"
 #include "set.h"
 #include "text.h"
+#include "trampoline.h"
 
 #define SET_HASH_BITS	9
-
-/* The limit of what perf accepts, and of offsets in a trampoline. */
-#define MAX_TRAMPOLINE	SZ_32K
 
 static DEFINE_HASHTABLE(fhook_sets, SET_HASH_BITS);
 
@@ -163,47 +160,23 @@ static unsigned int set_flags(struct fhook_hook *const *hooks, unsigned int num)
 	return flags;
 }
 
-static int build_trampoline(struct fhook_set *set, unsigned long site,
-			    struct fhook_report *report)
-{
-	unsigned int size = fhook_arch_tramp_size(set);
-	void *code;
-
-	if (size > MAX_TRAMPOLINE)
-		return fhook_fail(report, FHOOK_ERR_TOO_MANY, -ENOSPC, 0,
-				  "%u are too many hooks for one function",
-				  set->num);
-
-	if (!fhook_text_alloc(set, site, size))
-		return fhook_fail(report, FHOOK_ERR_NO_ROOM, -ENOSPC, 0,
-				  "no executable memory for a trampoline of %u hooks within reach of %ps",
-				  set->num, (void *)site);
-
-	code = kvmalloc(size, GFP_KERNEL);
-	if (!code) {
-		fhook_text_free(set);
-		return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
-				  "no memory for a trampoline of %u hooks",
-				  set->num);
-	}
-
-	fhook_text_write(set, code, fhook_arch_tramp_build(set, code));
-	kvfree(code);
-	set->dest = set->text;
-
-	return 0;
-}
-
 static int make_text(struct fhook_set *set, unsigned long site,
 		     struct fhook_report *report)
 {
+	int err;
+
 	if (!set->num && !set->gate &&
 	    fhook_arch_reaches(site, (void *)set->target)) {
 		set->dest = (void *)set->target;
 		return 0;
 	}
 
-	return build_trampoline(set, site, report);
+	err = fhook_tramp_make(set, site, report);
+	if (err)
+		return err;
+	set->dest = set->text;
+
+	return 0;
 }
 
 static struct fhook_set *set_alloc(const struct spec *spec, u32 key,

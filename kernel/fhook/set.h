@@ -6,10 +6,10 @@
 #define _FHOOK_SET_H
 
 #include <linux/fhook.h>
+#include <linux/fhook_arch.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
-#include <asm/fhook_arch.h>
 
 #include "core.h"
 #include "exits.h"
@@ -30,18 +30,6 @@ struct fhook_member {
 	struct fhook_exit	*exit;
 	u32			call;
 	bool			dead;
-};
-
-/**
- * enum fhook_state - what a slot does
- * @FHOOK_NOP: nothing
- * @FHOOK_CALL: it calls a trampoline
- * @FHOOK_JUMP: it jumps to where the function is to go on instead
- */
-enum fhook_state {
-	FHOOK_NOP,
-	FHOOK_CALL,
-	FHOOK_JUMP,
 };
 
 /**

@@ -14,13 +14,13 @@
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
+#include <linux/fhook_arch.h>
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/rculist.h>
 #include <linux/sort.h>
 #include <asm/sections.h>
 
-#include "arch.h"
 #include "core.h"
 #include "extension.h"
 #include "sites.h"

@@ -15,6 +15,7 @@
  */
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
+#include <linux/fhook_arch.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -24,7 +25,6 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "arch.h"
 #include "core.h"
 #include "extension.h"
 #include "retire.h"

@@ -4,7 +4,7 @@
  * of; fhook_return and fhook_regs_return: what functions return to whose exit is
  * hooked.
  *
- * Nothing of the former runs here. fhook.c copies the pieces, in the order in which they
+ * Nothing of the former runs here. The pieces are copied, in the order in which they
  * stand, one block of call pieces an ops, and puts in what depends on where
  * the copy is: branches, and loads from the literals behind it. Alternatives
  * have been applied before the first copy is made.

@@ -4,7 +4,7 @@
  * of; fhook_return and fhook_regs_return: what functions return to whose exit is
  * hooked.
  *
- * Nothing of the former runs here. fhook.c copies the pieces, in the order in which they
+ * Nothing of the former runs here. The pieces are copied, in the order in which they
  * stand, one block of call pieces an ops, and puts in addresses and branches.
  * That the two are complete functions lets objtool check them and write the
  * unwind information that the copies then borrow: a trampoline address maps to
@@ -279,6 +279,9 @@ SYM_FUNC_START(fhook_caller)
 	decl	PREEMPT_COUNT
 #endif
 	piece_end preempt_out
+	/* The count and the wish to preempt are one word, which that has tested. */
+	piece preempt_again
+	piece_end preempt_again
 
 	piece restore
 	restore_caller_saved
@@ -409,8 +412,8 @@ SYM_DATA_START(fhook_pieces)
 		      frame_none, frame_test, args, data, count_near, \
 		      count_far, decline_test, decline, frame_all, \
 		      frame_enter, frame_stub, frame_pop, \
-		      guard_out, preempt_out, restore, context, regs_save, \
-		      regs_restore
+		      guard_out, preempt_out, preempt_again, restore, context, \
+		      regs_save, regs_restore
 	piece_entry	\name
 	.endr
 SYM_DATA_END(fhook_pieces)

@@ -12,6 +12,7 @@
  * walk all choices that have not been freed, see calltrace.h.
  */
 #include <linux/execmem.h>
+#include <linux/fhook_arch.h>
 #include <linux/kallsyms.h>
 #include <linux/perf_event.h>
 #include <linux/rculist.h>
@@ -20,7 +21,6 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
-#include "../arch.h"
 #include "../report.h"
 #include "calltrace.h"
 

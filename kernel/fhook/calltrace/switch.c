@@ -16,10 +16,10 @@
 
 #include <linux/cpu.h>
 #include <linux/err.h>
+#include <linux/fhook_arch.h>
 #include <linux/init.h>
 #include <linux/memory.h>
 
-#include "../arch.h"
 #include "../change.h"
 #include "../core.h"
 #include "../extension.h"

@@ -7,7 +7,7 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/types.h>
-#include <asm/insn-def.h>
+#include <asm/insn.h>
 
 /*
  * The length of a slot in bytes: "mov x9, x30", which is written at boot, and a
@@ -71,6 +71,19 @@ static inline bool fhook_arch_reaches(unsigned long site, const void *dest)
 	long distance = (long)dest - (long)(site + AARCH64_INSN_SIZE);
 
 	return distance >= -SZ_128M && distance < SZ_128M;
+}
+
+/**
+ * fhook_arch_aim() - set where a jump or a branch leads
+ * @end: its end, in a buffer
+ * @distance: bytes from there to the target
+ */
+static inline void fhook_arch_aim(void *end, int distance)
+{
+	__le32 *insn = (__le32 *)end - 1;
+
+	*insn = cpu_to_le32(aarch64_set_branch_offset(le32_to_cpu(*insn),
+						      distance + AARCH64_INSN_SIZE));
 }
 
 #endif /* _ASM_ARM64_FHOOK_ARCH_H */

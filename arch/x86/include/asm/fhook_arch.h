@@ -8,6 +8,7 @@
 #include <linux/fhook.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/unaligned.h>
 #include <asm/text-patching.h>
 
 /* Length of a slot, and of the call in it, in bytes. */
@@ -32,13 +33,15 @@ extern s32 __stop_fhook_sites[];
  *	trampoline
  * @restore: offset of the piece that removes the frame, up to the return
  * @restore_len: length of that piece
- * @slow: offset of the code after the return, where the frame exists again
+ * @slow: what is behind the return, where the frame is there again
+ * @regs: these pieces are of fhook_regs_caller
  */
 struct fhook_arch_tramp {
 	u16	save;
 	u16	restore;
 	u16	restore_len;
 	u16	slow;
+	bool	regs;
 };
 
 /*
@@ -70,6 +73,16 @@ static inline void fhook_arch_text_fill(void *text, unsigned int size)
 static inline bool fhook_arch_reaches(unsigned long site, const void *dest)
 {
 	return true;
+}
+
+/**
+ * fhook_arch_aim() - set where a jump or a branch leads
+ * @end: its end, in a buffer
+ * @distance: bytes from there to the target
+ */
+static inline void fhook_arch_aim(void *end, int distance)
+{
+	put_unaligned(distance, (s32 *)end - 1);
 }
 
 #endif /* _ASM_X86_FHOOK_ARCH_H */
