@@ -18,7 +18,7 @@
 
 #include <kunit/test.h>
 #include <linux/fhook.h>
-#include <asm/fhook_arch.h>
+#include <linux/fhook_arch.h>
 
 #define FHOOK_TEST_ARGS		7
 
@@ -158,6 +158,9 @@ const void *fhook_test_sites(unsigned long slot);
 bool fhook_test_can_write(const void *addr);
 unsigned int fhook_test_calls(unsigned long slot, const void *callback,
 			      unsigned int *indirect);
+int fhook_test_assemble(unsigned long slot, struct fhook_asm *as, bool measure);
+int fhook_test_place(unsigned long slot, unsigned int less,
+		     struct fhook_report *report);
 int fhook_test_switch(bool on);
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);

@@ -17,10 +17,15 @@
 #include <linux/kernel.h>
 #include <linux/memory.h>
 #include <linux/mutex.h>
+#include <linux/overflow.h>
+#include <linux/poison.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #ifdef CONFIG_X86_64
 #include <asm/insn.h>
@@ -35,6 +40,8 @@
 #include "../kernel/fhook/set.h"
 #include "../kernel/fhook/sites.h"
 #include "../kernel/fhook/switch.h"
+#include "../kernel/fhook/text.h"
+#include "../kernel/fhook/trampoline.h"
 #include "test_fhook.h"
 
 /**
@@ -232,6 +239,103 @@ int fhook_test_trace_reliable(unsigned long *store, unsigned int size)
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_trace_reliable, FHOOK_KUNIT);
 
+/* The set of a slot that is hooked. */
+static const struct fhook_set *set_of(unsigned long slot)
+{
+	struct fhook_table *table = fhook_table_of(slot);
+
+	lockdep_assert_held(&fhook_mutex);
+
+	return xa_load(&table->used, fhook_table_find(table, slot));
+}
+
+/* A copy, with which the test may do as it likes while the set is in use. */
+static struct fhook_set *copy_set(unsigned long slot)
+{
+	const struct fhook_set *set = set_of(slot);
+
+	return kmemdup(set, struct_size(set, members, set->num), GFP_KERNEL);
+}
+
+/**
+ * fhook_test_assemble() - assemble a trampoline that exists a second time
+ * @slot: address of a slot that calls it
+ * @as: at most this much code and this many literals; set to what they take
+ * @measure: measure first how much that is at most
+ *
+ * Return: 0; -ENOSPC if it does not fit; -EFBIG if anything was written outside;
+ * -EINVAL if it has been measured and is not what the slot calls; -ENOMEM.
+ */
+int fhook_test_assemble(unsigned long slot, struct fhook_asm *as, bool measure)
+{
+	const unsigned int max = SZ_8K;
+	struct fhook_asm measured;
+	struct fhook_set *set;
+	unsigned int size;
+	int err = -ENOMEM;
+	u8 *code;
+
+	guard(mutex)(&fhook_mutex);
+	set = copy_set(slot);
+	code = kmalloc(max, GFP_KERNEL);
+	if (!set || !code)
+		goto out;
+
+	fhook_tramp_measure(set, &measured);
+	if (!measure) {
+		measured.room = as->room;
+		measured.max_literals = as->max_literals;
+	}
+	*as = measured;
+	size = as->room + as->max_literals * sizeof(long);
+	memset(code, POISON_INUSE, max);
+	err = fhook_tramp_write(set, as, code) ? 0 : -ENOSPC;
+	if (memchr_inv(code + size, POISON_INUSE, max - size))
+		err = -EFBIG;
+	else if (!err && measure && memcmp(code, set->text, size))
+		err = -EINVAL;
+out:
+	kfree(code);
+	kfree(set);
+
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_assemble, FHOOK_KUNIT);
+
+/**
+ * fhook_test_place() - give a trampoline that exists a second place
+ * @slot: address of a slot that calls it
+ * @less: bytes of code that it is to be longer than measured
+ * @report: says what went wrong
+ *
+ * Return: what fhook_tramp_place() does, -EEXIST if it has put there what it refuses.
+ */
+int fhook_test_place(unsigned long slot, unsigned int less,
+		     struct fhook_report *report)
+{
+	struct fhook_asm as;
+	struct fhook_set *set;
+	int err;
+
+	guard(mutex)(&fhook_mutex);
+	set = copy_set(slot);
+	if (!set)
+		return -ENOMEM;
+
+	set->announced = false;
+	fhook_tramp_measure(set, &as);
+	as.room -= less;
+	err = fhook_tramp_place(set, &as, slot, report);
+	if (err && set->announced)
+		err = -EEXIST;
+	else if (!err)
+		fhook_text_free(set);
+	kfree_rcu(set, rcu);
+
+	return err;
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_place, FHOOK_KUNIT);
+
 #ifdef CONFIG_BPF_JIT
 /**
  * fhook_test_bpf_symbol() - add or remove the symbol of a BPF program
@@ -317,14 +421,13 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_detach, FHOOK_KUNIT);
 unsigned int fhook_test_calls(unsigned long slot, const void *callback,
 			      unsigned int *indirect)
 {
-	struct fhook_table *table = fhook_table_of(slot);
 	const struct fhook_set *set;
 	unsigned int calls = 0;
 	struct insn insn;
 	void *pos;
 
 	guard(mutex)(&fhook_mutex);
-	set = xa_load(&table->used, fhook_table_find(table, slot));
+	set = set_of(slot);
 	*indirect = 0;
 	for (pos = set->text; pos < set->text + set->size; pos += insn.length) {
 		if (insn_decode_kernel(&insn, pos))
