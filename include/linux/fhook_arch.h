@@ -320,4 +320,87 @@ void fhook_arch_text_write(void *text, const void *code, unsigned int size);
 void fhook_arch_text_clear(void *text, unsigned int size);
 void fhook_arch_call_kill(void *call);
 
+/*
+ * Call tracing: arch/.../kernel/fhook_calltrace.c. Sizes are in <asm/fhook_calltrace.h>.
+ */
+
+/**
+ * enum calltrace_reason - why a function cannot be traced
+ * @CALLTRACE_OK: the function can be traced
+ * @CALLTRACE_INIT: its code is freed after init
+ * @CALLTRACE_NAMELESS: kallsyms does not know where it ends
+ * @CALLTRACE_UNKNOWN: it has an instruction that cannot be decoded, or returns in a
+ *	way of its own
+ * @CALLTRACE_INDIRECT: it jumps through a register or memory
+ * @CALLTRACE_CONDITIONAL: it goes on in another function by a conditional jump
+ * @CALLTRACE_NO_ROOM: there is no room for a jump where it is left
+ * @CALLTRACE_OWNED: someone else patches the instruction by which it is left
+ * @CALLTRACE_KPROBE: a kprobe is in it
+ * @CALLTRACE_ASIDE: a static branch or an exception leads out of it
+ * @CALLTRACE_SHARED: it is left by code that it shares with another function
+ * @CALLTRACE_FAR: a stub does not reach the function in which it goes on
+ * @CALLTRACE_REDIRECTED: another function runs in its place
+ * @CALLTRACE_REASONS: number of reasons
+ */
+enum calltrace_reason {
+	CALLTRACE_OK,
+	CALLTRACE_INIT,
+	CALLTRACE_NAMELESS,
+	CALLTRACE_UNKNOWN,
+	CALLTRACE_INDIRECT,
+	CALLTRACE_CONDITIONAL,
+	CALLTRACE_NO_ROOM,
+	CALLTRACE_OWNED,
+	CALLTRACE_KPROBE,
+	CALLTRACE_ASIDE,
+	CALLTRACE_SHARED,
+	CALLTRACE_FAR,
+	CALLTRACE_REDIRECTED,
+	CALLTRACE_REASONS,
+};
+
+/**
+ * enum calltrace_flow - targets of an instruction
+ * @CALLTRACE_ON: the next instruction, possibly after a call
+ * @CALLTRACE_RETURN: the caller
+ * @CALLTRACE_JUMP: its target
+ * @CALLTRACE_BRANCH: its target or the next instruction
+ * @CALLTRACE_LEAVE: a function whose address is in a register
+ * @CALLTRACE_REFUSED: unknown
+ */
+enum calltrace_flow {
+	CALLTRACE_ON,
+	CALLTRACE_RETURN,
+	CALLTRACE_JUMP,
+	CALLTRACE_BRANCH,
+	CALLTRACE_LEAVE,
+	CALLTRACE_REFUSED,
+};
+
+/**
+ * struct calltrace_insn - an instruction
+ * @flow: where it leads
+ * @target: target of a jump or branch
+ * @len: its length in bytes
+ * @room: number of bytes that a jump may take in its place
+ * @reason: reason, if it is refused
+ */
+struct calltrace_insn {
+	enum calltrace_flow	flow;
+	unsigned long		target;
+	unsigned int		len;
+	unsigned int		room;
+	enum calltrace_reason	reason;
+};
+
+void calltrace_arch_decode(unsigned long addr, unsigned long end,
+			   struct calltrace_insn *insn);
+bool calltrace_arch_can_leave(unsigned long addr);
+bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target);
+void calltrace_arch_return_stub(void *code, unsigned long at,
+				const u8 *original);
+void calltrace_arch_context_stub(void *code, unsigned long at);
+void calltrace_arch_queue(unsigned long addr, const u8 *code, const u8 *jump);
+void calltrace_arch_flush(void);
+
 #endif /* _LINUX_FHOOK_ARCH_H */

@@ -11,12 +11,14 @@
  *
  * Callers hold fhook_mutex, and text_mutex where they patch.
  */
+#include <linux/fhook_arch.h>
 #include <linux/kernel.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
+#include <linux/unaligned.h>
+#include <asm/fhook_calltrace.h>
 #include <asm/insn.h>
 #include <asm/patching.h>
-
-#include "../../../kernel/fhook/calltrace/calltrace.h"
 
 static void decode_register_branch(u32 word, struct calltrace_insn *insn)
 {
@@ -102,24 +104,14 @@ bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target)
 }
 
 /**
- * calltrace_arch_exit_stub() - a stub that leaves a function as it was left before
+ * calltrace_arch_return_stub() - a stub that returns
  * @code: where to write it
  * @at: where it will run
- * @exit: the exit
- *
- * Return: false if where it leads is too far, or the exit itself.
+ * @original: the return for which it stands
  */
-bool calltrace_arch_exit_stub(void *code, unsigned long at,
-			      const struct calltrace_exit *exit)
+void calltrace_arch_return_stub(void *code, unsigned long at, const u8 *original)
 {
-	if (!in_reach(exit->addr, at))
-		return false;
-	if (exit->target)
-		return calltrace_arch_stub(code, at, exit->target);
-
-	memcpy(code, exit->original, CALLTRACE_EXIT_SIZE);
-
-	return true;
+	memcpy(code, original, CALLTRACE_EXIT_SIZE);
 }
 
 /**
@@ -149,37 +141,6 @@ bool calltrace_arch_can_leave(unsigned long addr)
 	return true;
 }
 
-static u32 branch_to(const struct calltrace_exit *exit)
-{
-	return aarch64_insn_gen_branch_imm(exit->addr,
-					   calltrace_stub_addr(&exit->stub),
-					   AARCH64_INSN_BRANCH_NOLINK);
-}
-
-static u32 original_of(const struct calltrace_exit *exit)
-{
-	__le32 word;
-
-	memcpy(&word, exit->original, sizeof(word));
-
-	return le32_to_cpu(word);
-}
-
-/**
- * calltrace_arch_exit_is() - is this what is at an exit?
- * @exit: the exit
- * @traced: the branch to its stub, or what was there before
- *
- * Return: true if it is.
- */
-bool calltrace_arch_exit_is(const struct calltrace_exit *exit, bool traced)
-{
-	u32 word;
-
-	return !aarch64_insn_read((void *)exit->addr, &word) &&
-	       word == (traced ? branch_to(exit) : original_of(exit));
-}
-
 /* Changes that have not been written yet. Static, for switching off needs no memory. */
 static struct {
 	unsigned int	num;
@@ -199,16 +160,17 @@ void calltrace_arch_flush(void)
 }
 
 /**
- * calltrace_arch_queue() - patch an exit, or put back what was there
- * @exit: the exit
- * @trace: which
+ * calltrace_arch_queue() - patch an instruction that leaves a function
+ * @addr: its address
+ * @code: what to write there
+ * @jump: the branch to its stub, which may be @code
  *
  * It is done at the next calltrace_arch_flush(), at the latest.
  */
-void calltrace_arch_queue(const struct calltrace_exit *exit, bool trace)
+void calltrace_arch_queue(unsigned long addr, const u8 *code, const u8 *jump)
 {
-	queue.addrs[queue.num] = (void *)exit->addr;
-	queue.words[queue.num++] = trace ? branch_to(exit) : original_of(exit);
+	queue.addrs[queue.num] = (void *)addr;
+	queue.words[queue.num++] = get_unaligned_le32(code);
 	if (queue.num == ARRAY_SIZE(queue.addrs))
 		calltrace_arch_flush();
 }

@@ -13,18 +13,19 @@
  * text_poke_queue() lets other CPUs see one or the other. Callers hold fhook_mutex,
  * and text_mutex where they patch.
  */
+#include <linux/cpufeature.h>
+#include <linux/fhook_arch.h>
 #include <linux/kernel.h>
+#include <linux/memory.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 #include <asm/alternative.h>
-#include <linux/cpufeature.h>
+#include <asm/fhook_calltrace.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
 #include <asm/nospec-branch.h>
 #include <asm/text-patching.h>
 #include <asm/unwind.h>
-
-#include "../../../kernel/fhook/calltrace/calltrace.h"
 
 #define RET_IMM16		0xc2
 #define RET_FAR			0xcb
@@ -179,24 +180,14 @@ static void write_return(u8 *code, unsigned long at)
 }
 
 /**
- * calltrace_arch_exit_stub() - a stub that leaves a function as it was left before
+ * calltrace_arch_return_stub() - a stub that returns
  * @code: where to write it
  * @at: where it will run
- * @exit: the exit
- *
- * Return: true, for all of the kernel is in reach.
+ * @original: the return for which it stands, which may look different there
  */
-bool calltrace_arch_exit_stub(void *code, unsigned long at,
-			      const struct calltrace_exit *exit)
+void calltrace_arch_return_stub(void *code, unsigned long at, const u8 *original)
 {
-	if (exit->kind == CALLTRACE_EXIT)
-		write_return(code, at);
-	else if (exit->leaves)
-		memcpy(code, exit->original, CALLTRACE_EXIT_SIZE);
-	else
-		calltrace_arch_stub(code, at, exit->target);
-
-	return true;
+	write_return(code, at);
 }
 
 /**
@@ -227,43 +218,19 @@ bool calltrace_arch_can_leave(unsigned long addr)
 	return unwind_is_frameless(addr);
 }
 
-static const void *jump_to(const struct calltrace_exit *exit)
-{
-	return text_gen_insn(JMP32_INSN_OPCODE, (void *)exit->addr,
-			     (void *)calltrace_stub_addr(&exit->stub));
-}
-
 /**
- * calltrace_arch_exit_is() - is this what is at an exit?
- * @exit: the exit
- * @traced: the jump to its stub, or what was there before
- *
- * Return: true if it is.
- */
-bool calltrace_arch_exit_is(const struct calltrace_exit *exit, bool traced)
-{
-	return !memcmp((void *)exit->addr, traced ? jump_to(exit) :
-						    exit->original,
-		       CALLTRACE_EXIT_SIZE);
-}
-
-/**
- * calltrace_arch_queue() - patch an exit, or put back what was there
- * @exit: the exit
- * @trace: which
+ * calltrace_arch_queue() - patch an instruction that leaves a function
+ * @addr: its address
+ * @code: what to write there
+ * @jump: the jump to its stub, which may be @code
  *
  * It is done at the next calltrace_arch_flush(), at the latest. What was there need
  * not be among the instructions that text_poke_queue() lets other CPUs do in the
  * meantime, so they jump to the stub, which has it.
  */
-void calltrace_arch_queue(const struct calltrace_exit *exit, bool trace)
+void calltrace_arch_queue(unsigned long addr, const u8 *code, const u8 *jump)
 {
-	if (trace)
-		text_poke_queue((void *)exit->addr, jump_to(exit),
-				CALLTRACE_EXIT_SIZE, NULL);
-	else
-		text_poke_queue((void *)exit->addr, exit->original,
-				CALLTRACE_EXIT_SIZE, jump_to(exit));
+	text_poke_queue((void *)addr, code, CALLTRACE_EXIT_SIZE, jump);
 }
 
 /**

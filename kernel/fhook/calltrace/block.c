@@ -194,6 +194,26 @@ static void own(const struct calltrace_stub *stub, u32 owner)
 	stub->block->owners[stub->offset / CALLTRACE_STUB_SIZE] = owner;
 }
 
+/* A stub that leaves a function as it was left before; false if that is too far. */
+static bool write_exit(const struct calltrace_exit *exit)
+{
+	unsigned long at = calltrace_stub_addr(&exit->stub);
+	void *code = code_of(&exit->stub);
+	u8 jump[CALLTRACE_EXIT_SIZE];
+
+	if (!calltrace_arch_stub(jump, exit->addr, at))
+		return false;
+
+	if (exit->target)
+		return calltrace_arch_stub(code, at, exit->target);
+	if (exit->leaves)
+		memcpy(code, exit->original, CALLTRACE_EXIT_SIZE);
+	else
+		calltrace_arch_return_stub(code, at, exit->original);
+
+	return true;
+}
+
 static void write_exits(struct calltrace_choice *choice)
 {
 	struct calltrace_exit *exit = choice->exits;
@@ -203,9 +223,7 @@ static void write_exits(struct calltrace_choice *choice)
 		f = &choice->functions[exit->function];
 		exit->stub = f->stub;
 		exit->stub.offset += ++f->placed * CALLTRACE_STUB_SIZE;
-		if (!calltrace_arch_exit_stub(code_of(&exit->stub),
-					      calltrace_stub_addr(&exit->stub),
-					      exit)) {
+		if (!write_exit(exit)) {
 			f->reason = CALLTRACE_FAR;
 			f->where = exit->addr - f->func;
 		}

@@ -9,7 +9,7 @@
  *	context.c	stubs that announce the running task
  *	programs.c	tracing of programs, through uhook
  *	tracefs.c	the files in tracefs' fhook/calltrace/
- *	arch/		decoding of instructions that leave a function, stubs
+ *	arch/		instructions that leave a function, stubs: see <linux/fhook_arch.h>
  *
  * A choice is made completely when functions are chosen: it has its functions, their
  * exits, and blocks with a stub for each. After that it only changes by patching and
@@ -25,6 +25,7 @@
 #ifndef _FHOOK_CALLTRACE_H
 #define _FHOOK_CALLTRACE_H
 
+#include <linux/fhook_arch.h>
 #include <linux/fhook_calltrace.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -50,75 +51,6 @@ enum calltrace_kind {
 	CALLTRACE_ENTRY,
 	CALLTRACE_EXIT,
 	CALLTRACE_TAIL,
-};
-
-/**
- * enum calltrace_reason - why a function cannot be traced
- * @CALLTRACE_OK: the function can be traced
- * @CALLTRACE_INIT: its code is freed after init
- * @CALLTRACE_NAMELESS: kallsyms does not know where it ends
- * @CALLTRACE_UNKNOWN: it has an instruction that cannot be decoded, or returns in a
- *	way of its own
- * @CALLTRACE_INDIRECT: it jumps through a register or memory
- * @CALLTRACE_CONDITIONAL: it goes on in another function by a conditional jump
- * @CALLTRACE_NO_ROOM: there is no room for a jump where it is left
- * @CALLTRACE_OWNED: someone else patches the instruction by which it is left
- * @CALLTRACE_KPROBE: a kprobe is in it
- * @CALLTRACE_ASIDE: a static branch or an exception leads out of it
- * @CALLTRACE_SHARED: it is left by code that it shares with another function
- * @CALLTRACE_FAR: a stub does not reach the function in which it goes on
- * @CALLTRACE_REDIRECTED: another function runs in its place
- * @CALLTRACE_REASONS: number of reasons
- */
-enum calltrace_reason {
-	CALLTRACE_OK,
-	CALLTRACE_INIT,
-	CALLTRACE_NAMELESS,
-	CALLTRACE_UNKNOWN,
-	CALLTRACE_INDIRECT,
-	CALLTRACE_CONDITIONAL,
-	CALLTRACE_NO_ROOM,
-	CALLTRACE_OWNED,
-	CALLTRACE_KPROBE,
-	CALLTRACE_ASIDE,
-	CALLTRACE_SHARED,
-	CALLTRACE_FAR,
-	CALLTRACE_REDIRECTED,
-	CALLTRACE_REASONS,
-};
-
-/**
- * enum calltrace_flow - targets of an instruction
- * @CALLTRACE_ON: the next instruction, possibly after a call
- * @CALLTRACE_RETURN: the caller
- * @CALLTRACE_JUMP: its target
- * @CALLTRACE_BRANCH: its target or the next instruction
- * @CALLTRACE_LEAVE: a function whose address is in a register
- * @CALLTRACE_REFUSED: unknown
- */
-enum calltrace_flow {
-	CALLTRACE_ON,
-	CALLTRACE_RETURN,
-	CALLTRACE_JUMP,
-	CALLTRACE_BRANCH,
-	CALLTRACE_LEAVE,
-	CALLTRACE_REFUSED,
-};
-
-/**
- * struct calltrace_insn - a decoded instruction
- * @flow: where it leads
- * @target: target of a jump or branch
- * @len: its length in bytes
- * @room: number of bytes that a jump in its place may use
- * @reason: reason for %CALLTRACE_REFUSED
- */
-struct calltrace_insn {
-	enum calltrace_flow	flow;
-	unsigned long		target;
-	unsigned int		len;
-	unsigned int		room;
-	enum calltrace_reason	reason;
 };
 
 /**
@@ -307,17 +239,5 @@ void calltrace_programs_init(struct dentry *dir);
 #else
 static inline void calltrace_programs_init(struct dentry *dir) { }
 #endif
-
-/* arch/.../kernel/fhook_calltrace.c */
-void calltrace_arch_decode(unsigned long addr, unsigned long end,
-			   struct calltrace_insn *insn);
-bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target);
-bool calltrace_arch_exit_stub(void *code, unsigned long at,
-			      const struct calltrace_exit *exit);
-void calltrace_arch_context_stub(void *code, unsigned long at);
-bool calltrace_arch_can_leave(unsigned long addr);
-bool calltrace_arch_exit_is(const struct calltrace_exit *exit, bool traced);
-void calltrace_arch_queue(const struct calltrace_exit *exit, bool trace);
-void calltrace_arch_flush(void);
 
 #endif /* _FHOOK_CALLTRACE_H */

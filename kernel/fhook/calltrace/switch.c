@@ -19,6 +19,8 @@
 #include <linux/fhook_arch.h>
 #include <linux/init.h>
 #include <linux/memory.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include "../change.h"
 #include "../core.h"
@@ -80,14 +82,39 @@ static bool has_gone(const struct calltrace_choice *choice,
 	return !choice->functions[exit->function].table;
 }
 
+/* The jump to its stub, which reaches: block.c has dropped those that do not. */
+static void jump_of(const struct calltrace_exit *exit, u8 *jump)
+{
+	calltrace_arch_stub(jump, exit->addr, calltrace_stub_addr(&exit->stub));
+}
+
+/* Is the jump to its stub there, or what was there before? */
+static bool exit_is(const struct calltrace_exit *exit, bool traced)
+{
+	u8 jump[CALLTRACE_EXIT_SIZE], bytes[CALLTRACE_EXIT_SIZE];
+
+	jump_of(exit, jump);
+
+	return !copy_from_kernel_nofault(bytes, (void *)exit->addr,
+					 sizeof(bytes)) &&
+	       !memcmp(bytes, traced ? jump : exit->original, sizeof(bytes));
+}
+
+static void queue_exit(const struct calltrace_exit *exit, bool trace)
+{
+	u8 jump[CALLTRACE_EXIT_SIZE];
+
+	jump_of(exit, jump);
+	calltrace_arch_queue(exit->addr, trace ? jump : exit->original, jump);
+}
+
 static int check_exits(const struct calltrace_choice *choice,
 		       struct fhook_report *report)
 {
 	const struct calltrace_exit *exit = choice->exits;
 
 	for (; exit < choice->exits + choice->num_exits; exit++) {
-		if (has_gone(choice, exit) ||
-		    calltrace_arch_exit_is(exit, false))
+		if (has_gone(choice, exit) || exit_is(exit, false))
 			continue;
 		return fhook_fail(report, FHOOK_ERR_BYTES, -EFAULT, exit->addr,
 				  "%pS has changed since functions were chosen: choose again",
@@ -128,8 +155,8 @@ static void patch_exits(const struct calltrace_choice *choice,
 	for (; exit < choice->exits + choice->num_exits; exit++) {
 		has = choice->functions[exit->function].table;
 		if (has && (!table || has == table) &&
-		    calltrace_arch_exit_is(exit, !trace))
-			calltrace_arch_queue(exit, trace);
+		    exit_is(exit, !trace))
+			queue_exit(exit, trace);
 	}
 	calltrace_arch_flush();
 }
@@ -185,8 +212,7 @@ static void look_for_lost(struct calltrace_choice *choice)
 			pin(choice, f->func);
 	}
 	for (; exit < choice->exits + choice->num_exits; exit++) {
-		if (!has_gone(choice, exit) &&
-		    !calltrace_arch_exit_is(exit, false))
+		if (!has_gone(choice, exit) && !exit_is(exit, false))
 			pin(choice, exit->addr);
 	}
 }
