@@ -10,6 +10,7 @@
 #ifndef _LINUX_UHOOK_H
 #define _LINUX_UHOOK_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <linux/uhook_gate.h>
 #include <linux/uhook_ring.h>
@@ -84,36 +85,86 @@ typedef void (*uhook_gone_t)(struct uhook_ops *ops, const struct uhook_hits *hit
 #define UHOOK_STUBS_MAX	65536
 
 /**
+ * enum uhook_ops_flags - what a hook asks for
+ * @UHOOK_FL_IN_BODY: the breakpoint for &uhook_ops.handler goes where the site jumps to,
+ *	and not into the text, after the first hit in a process
+ * @UHOOK_FL_NO_VECTORS: the code or function leaves vector registers alone
+ * @UHOOK_FL_STACK: records have the words at the stack pointer
+ * @UHOOK_FL_ALL: all of these
+ */
+enum uhook_ops_flags {
+	UHOOK_FL_IN_BODY	= BIT(0),
+	UHOOK_FL_NO_VECTORS	= BIT(1),
+	UHOOK_FL_STACK		= BIT(2),
+	UHOOK_FL_ALL		= UHOOK_FL_IN_BODY | UHOOK_FL_NO_VECTORS | UHOOK_FL_STACK,
+};
+
+/**
+ * enum uhook_error - what went wrong, for a program
+ * @UHOOK_ERR_NONE: nothing
+ * @UHOOK_ERR_OPS: the hook is incomplete, or has flags that do not exist
+ * @UHOOK_ERR_BUSY: the hook is registered already
+ * @UHOOK_ERR_REGISTER: a register cannot be recorded, or there are too many
+ * @UHOOK_ERR_CODE: the code is too long, or is not for this processor
+ * @UHOOK_ERR_STUBS: stubs cannot be at that address, or there are too many
+ * @UHOOK_ERR_POINT: uprobes refuse a point
+ * @UHOOK_ERR_NO_MEMORY: an allocation failed
+ * @UHOOK_ERR_KILLED: the task that registers is being killed
+ */
+enum uhook_error {
+	UHOOK_ERR_NONE,
+	UHOOK_ERR_OPS,
+	UHOOK_ERR_BUSY,
+	UHOOK_ERR_REGISTER,
+	UHOOK_ERR_CODE,
+	UHOOK_ERR_STUBS,
+	UHOOK_ERR_POINT,
+	UHOOK_ERR_NO_MEMORY,
+	UHOOK_ERR_KILLED,
+};
+
+/**
+ * struct uhook_report - where a failed registration says what failed, and where
+ * @error: what, for a program
+ * @point: the number of the point that is refused, for UHOOK_ERR_POINT
+ * @text: a sentence for a person, without a newline
+ */
+struct uhook_report {
+	enum uhook_error	error;
+	unsigned int		point;
+	char			text[160];
+};
+
+/**
  * struct uhook_ops - a hook on instructions of programs
  * @handler: called in the kernel at each hit, or NULL; see below
  * @ret_handler: called in the kernel when a function that was hit at its entry
  *	returns, or NULL; @func is the address of the entry
- * @filter: decides whether the hook applies to an address space; NULL for all. May be
- *	called at any time; call uhook_apply() when its result changes
- * @user: work in the program
- * @record: for @UHOOK_USER_RECORD, called for each record, some time later: every 10
- *	ms, when the process ends, and before the hook is gone; in the context of any
- *	task, with locks of uhook held, so it must neither call uhook nor access memory
- *	of programs or take their mmap lock. If the kernel records instead of the
- *	program, it is called at the hit, possibly by several tasks at once
- * @regs: registers to record, as offsets in struct pt_regs
- * @nr_regs: number of registers to record
- * @stack: whether to record the words at the stack pointer
- * @code: for @UHOOK_USER_CODE, a position-independent function that calls no code
- *	outside of itself; see uhook_gate.h
- * @code_size: length of @code in bytes, at most UHOOK_CODE_MAX
- * @function: for @UHOOK_USER_FUNCTION, the start of the function
- * @stubs: for @UHOOK_USER_STUB, the address of the first point's stub; those of the
- *	others follow, UHOOK_STUB_SIZE bytes apart. A multiple of the page size, at
- *	which processes have no mapping and never had other stubs. Points must be where
- *	a function is entered or left: on arm64, IP0 or IP1 changes there
- * @no_vectors: whether the code or function leaves vector registers unchanged
- * @in_body: whether the breakpoint for @handler is put into the body and not into the
- *	text, after the first hit in a process
- * @private: free for the owner
- * @attachment: internal; NULL while not registered
- * @leaving: internal; earlier registrations whose handlers may still run, or NULL
- * @refused: set by a failing uhook_register(): the number of the refused point, if any
+ * @filter: says for which address spaces the hook is meant, or NULL for all; may
+ *	be called at any time; when it answers otherwise than before, uhook_apply()
+ * @user: what happens in the program
+ * @record: for @UHOOK_USER_RECORD, called for each record, some time later: every
+ *	10 ms, when the process ends, and before the hook is gone; in the context of
+ *	some task, with locks of uhook held, inside of which it may neither call
+ *	uhook nor touch memory of programs or their mmap lock. Where the kernel records
+ *	in the program's stead, it is called at the hit, maybe by several at once
+ * @regs: which registers are recorded, as offsets in struct pt_regs
+ * @nr_regs: how many
+ * @code: for @UHOOK_USER_CODE, a function that runs wherever it is, and calls none
+ *	outside; see uhook_gate.h
+ * @code_size: its length, in bytes, up to UHOOK_CODE_MAX
+ * @function: for @UHOOK_USER_FUNCTION, where it begins
+ * @stubs: for @UHOOK_USER_STUB, the address of the stub of the first point; those of
+ *	the others follow, UHOOK_STUB_SIZE bytes apart. A multiple of the size of a
+ *	page, where processes have nothing, and never had other stubs. Points have to
+ *	be where a function is entered or left: on arm64, IP0 or IP1 changes there
+ * @flags: of &enum uhook_ops_flags
+ * @name: names the hook in the log
+ * @report: if not NULL, a registration that fails fills it and leaves the log alone;
+ *	if NULL, the same sentence goes to the log
+ * @private: the owner's
+ * @attachment: uhook's; NULL when not registered
+ * @leaving: uhook's; earlier registrations whose handlers may still run, or NULL
  *
  * A hook without @handler and @ret_handler takes no exception after the first hit in a
  * process, if possible; see uhook/slots in tracefs. With them each hit takes one.
@@ -123,9 +174,9 @@ typedef void (*uhook_gone_t)(struct uhook_ops *ops, const struct uhook_hits *hit
  * for @ret_handler, after the return. If @handler sets the instruction pointer, the
  * task continues there, and nothing else happens at this hit. The handlers return 0.
  *
- * The owner provides the memory, and must not change it while the hook is registered.
- * US8832666 also registers a kernel handler and a user handler together; the mainline
- * counterpart is struct uprobe_consumer.
+ * Owner's memory; while registered only @private and @report may change. US8832666 registers a kernel
+ * handler and a user handler together likewise; struct uprobe_consumer is
+ * mainline's counterpart.
  */
 struct uhook_ops {
 	int			(*handler)(struct uhook_ops *ops, struct pt_regs *regs);
@@ -136,17 +187,16 @@ struct uhook_ops {
 	void			(*record)(struct uhook_ops *ops, const struct uhook_record *record);
 	unsigned int		regs[UHOOK_RECORD_ARGS];
 	unsigned int		nr_regs;
-	bool			stack;
 	const void		*code;
 	size_t			code_size;
 	struct uhook_point	function;
 	unsigned long		stubs;
-	bool			no_vectors;
-	bool			in_body;
+	unsigned int		flags;
+	const char		*name;
+	struct uhook_report	*report;
 	void			*private;
 	struct uhook_attachment	*attachment;
 	struct uhook_attachment	*leaving;
-	unsigned int		refused;
 };
 
 /**

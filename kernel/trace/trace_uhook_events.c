@@ -73,12 +73,19 @@ static int attach(struct trace_probe *tp)
 		.offset		= tuh->place.offset,
 		.ref_ctr_offset	= tuh->place.ref_ctr_offset,
 	};
+	struct uhook_report report = {};
+	int ret;
 
 	say_for_whom(tp);
 	/* What works in the program is for all unless a process is given. */
 	tuh->ops.filter = tuh->pid || tuh->ops.user == UHOOK_USER_NONE ? is_meant : NULL;
 
-	return uhook_register(&tuh->ops, &point, 1);
+	/* What the log would say is for error_log: log_failure(). */
+	tuh->ops.report = &report;
+	ret = uhook_register(&tuh->ops, &point, 1);
+	tuh->ops.report = NULL;
+
+	return ret;
 }
 
 static void add_hits(struct uhook_hits *sum, const struct uhook_hits *hits)

@@ -285,7 +285,8 @@ static struct trace_uhook *alloc_probe(struct uhook_def *def, int nargs)
 	tuh->function = def->function;
 	tuh->pid = def->pid;
 	tuh->ops.user = def->user;
-	tuh->ops.no_vectors = def->no_vectors;
+	if (def->no_vectors)
+		tuh->ops.flags |= UHOOK_FL_NO_VECTORS;
 	tuh->ustack = def->ustack;
 	def->place = (struct trace_uhook_place){};
 	def->function = (struct trace_uhook_place){};
@@ -343,7 +344,7 @@ static int choose_registers(struct trace_uhook *tuh, int arg)
 		return -EINVAL;
 	}
 	if (code->op == FETCH_OP_STACK)
-		tuh->ops.stack = true;
+		tuh->ops.flags |= UHOOK_FL_STACK;
 
 	return code->op == FETCH_OP_REG ? add_register(&tuh->ops, code->param) : 0;
 }
@@ -506,7 +507,7 @@ int trace_uhook_show(struct seq_file *m, struct dyn_event *ev)
 		   tuh->place.text);
 	if (tuh->ops.user != UHOOK_USER_NONE)
 		seq_printf(m, " user=%s", user_name(tuh));
-	if (tuh->ops.no_vectors)
+	if (tuh->ops.flags & UHOOK_FL_NO_VECTORS)
 		seq_puts(m, " vectors=0");
 	if (tuh->ustack)
 		seq_puts(m, " stack=user");
@@ -528,7 +529,7 @@ static bool match_option(const struct trace_uhook *tuh, const char *word)
 	if (str_has_prefix(word, "user="))
 		return tuh->ops.user != UHOOK_USER_NONE && !strcmp(value, user_name(tuh));
 	if (str_has_prefix(word, "vectors="))
-		return tuh->ops.no_vectors;
+		return tuh->ops.flags & UHOOK_FL_NO_VECTORS;
 	if (str_has_prefix(word, "stack="))
 		return tuh->ustack && !strcmp(value, "user");
 	return tuh->pid && !kstrtoint(value, 10, &nr) && nr == pid_vnr(tuh->pid);

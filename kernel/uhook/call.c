@@ -6,7 +6,7 @@
  * function is called where the process has its file mapped. When that mapping goes, bodies
  * that call the function are not entered any more.
  */
-#include <linux/errno.h>
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -20,19 +20,28 @@
 #include "compose.h"
 #include "gates.h"
 #include "jump.h"
+#include "report.h"
 
 static int check_code(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
 {
 	int err;
 
-	if (ops->code_size > UHOOK_CODE_MAX)
+	if (ops->code_size > UHOOK_CODE_MAX) {
+		uhook_fail(ops, UHOOK_ERR_CODE, "its code is longer than %u bytes",
+			   UHOOK_CODE_MAX);
 		return -EINVAL;
+	}
 	err = uhook_check_code(ops->code, ops->code_size);
-	if (err)
+	if (err) {
+		uhook_fail(ops, UHOOK_ERR_CODE, "its code cannot be copied to programs: %pe",
+			   ERR_PTR(err));
 		return err;
+	}
 
 	counter->code = kmemdup(ops->code, ops->code_size, GFP_KERNEL);
 	counter->code_size = ops->code_size;
+	if (!counter->code)
+		uhook_fail(ops, UHOOK_ERR_NO_MEMORY, "there is no memory for its code");
 
 	return counter->code ? 0 : -ENOMEM;
 }
@@ -40,9 +49,13 @@ static int check_code(struct uhook_counter *counter, const struct uhook_ops *ops
 static int check_function(struct uhook_counter *counter, const struct uhook_ops *ops,
 			  unsigned int nr)
 {
+	if (!ops->function.inode) {
+		uhook_fail(ops, UHOOK_ERR_OPS, "it says no file for its function");
+		return -EINVAL;
+	}
 	counter->function = ops->function;
 
-	return ops->function.inode ? 0 : -EINVAL;
+	return 0;
 }
 
 /* Whether current can call anything, and there is a block for the handler's words. */

@@ -61,7 +61,7 @@ struct uhook_attachment {
 /* Has a hook anything to do with bodies? */
 static inline bool uhook_needs_body(const struct uhook_ops *ops)
 {
-	return ops->user != UHOOK_USER_NONE || ops->in_body;
+	return ops->user != UHOOK_USER_NONE || (ops->flags & UHOOK_FL_IN_BODY);
 }
 
 static inline bool uhook_wanted_in(struct uhook_ops *ops, struct mm_struct *mm)

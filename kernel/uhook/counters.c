@@ -13,6 +13,7 @@
 #include <linux/uhook.h>
 
 #include "counters.h"
+#include "report.h"
 
 static void free_counter(struct uhook_counter *counter)
 {
@@ -28,8 +29,8 @@ static void free_counter(struct uhook_counter *counter)
  * @nr: how many points it has
  *
  * Context: task; sleeps.
- * Return: the counter, with one reference; or an error: what the hook asks for makes no
- * sense, or there is no memory.
+ * Return: the counter, with one reference; or an error, which was said: what the hook asks
+ * for makes no sense, or there is no memory.
  */
 struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, const struct uhook_kind *kind,
 					 unsigned int nr)
@@ -38,25 +39,30 @@ struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, const struct uho
 	int err;
 
 	if (!counter)
-		return ERR_PTR(-ENOMEM);
+		goto no_memory;
 
 	counter->kind = kind;
-	counter->no_vectors = ops->no_vectors;
-	counter->breaks = ops->in_body;
+	counter->no_vectors = ops->flags & UHOOK_FL_NO_VECTORS;
+	counter->breaks = ops->flags & UHOOK_FL_IN_BODY;
 	err = kind->check ? kind->check(counter, ops, nr) : 0;
-	if (!err) {
-		counter->hits = alloc_percpu(struct uhook_cpu_hits);
-		err = counter->hits ? 0 : -ENOMEM;
-	}
 	if (err) {
 		free_counter(counter);
 		return ERR_PTR(err);
+	}
+	counter->hits = alloc_percpu(struct uhook_cpu_hits);
+	if (!counter->hits) {
+		free_counter(counter);
+		goto no_memory;
 	}
 	refcount_set(&counter->ref, 1);
 	mutex_init(&counter->lock);
 	counter->ops = ops;
 
 	return counter;
+
+no_memory:
+	uhook_fail(ops, UHOOK_ERR_NO_MEMORY, "there is no memory");
+	return ERR_PTR(-ENOMEM);
 }
 
 /* Context: task; sleeps. */

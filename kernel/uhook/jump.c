@@ -42,7 +42,7 @@ static bool needs_kernel(struct uprobe_consumer *uc, void *mm)
 		return !uc->filter || uc->filter(uc, mm);
 
 	return uhook_wanted_in(ops, mm) &&
-	       ((ops->handler && !ops->in_body) || ops->ret_handler);
+	       ((ops->handler && !(ops->flags & UHOOK_FL_IN_BODY)) || ops->ret_handler);
 }
 
 static bool has_rseq(const struct task_struct *task)

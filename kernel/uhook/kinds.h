@@ -51,7 +51,7 @@ enum uhook_trait {
  * @name: its name in user= of events, or NULL
  * @traits: of &enum uhook_trait
  * @check: copies what a hook with so many points asks for to its counter; returns 0 or an
- *	error
+ *	error, having said why with uhook_fail()
  * @begin: called when there is one more hook
  * @end: called when there is one less
  * @may_run: says whether a task may run the handler

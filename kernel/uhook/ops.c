@@ -32,6 +32,7 @@
 
 #include "consumers.h"
 #include "events.h"
+#include "report.h"
 #include "rings.h"
 #include "sums.h"
 
@@ -162,12 +163,16 @@ static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned 
 	struct uhook_attachment *attachment;
 	unsigned int i;
 
-	if (!kind)
+	if (!kind) {
+		uhook_fail(ops, UHOOK_ERR_OPS, "there is no such thing as it is to do");
 		return ERR_PTR(-EINVAL);
+	}
 
 	attachment = kvzalloc(struct_size(attachment, consumers, nr), GFP_KERNEL);
-	if (!attachment)
+	if (!attachment) {
+		uhook_fail(ops, UHOOK_ERR_NO_MEMORY, "there is no memory for %u points", nr);
 		return ERR_PTR(-ENOMEM);
+	}
 
 	attachment->nr = nr;
 	attachment->ops = ops;
@@ -196,18 +201,38 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
 		struct uprobe *uprobe;
 
 		/* There may be many. */
-		if (fatal_signal_pending(current))
+		if (fatal_signal_pending(current)) {
+			uhook_fail(attachment->ops, UHOOK_ERR_KILLED, "the task is being killed");
 			return -EINTR;
+		}
 		uprobe = uprobe_register(points[i].inode, points[i].offset,
 					 points[i].ref_ctr_offset, &c->uc);
 		if (IS_ERR(uprobe)) {
-			attachment->ops->refused = i;
+			uhook_fail_point(attachment->ops, i, &points[i], PTR_ERR(uprobe));
 			return PTR_ERR(uprobe);
 		}
 		c->uprobe = uprobe;
 	}
 
 	return 0;
+}
+
+static int check_ops(const struct uhook_ops *ops, unsigned int nr)
+{
+	const char *wrong = NULL;
+
+	if (!nr)
+		wrong = "it has no point";
+	else if (!ops->handler && !ops->ret_handler && ops->user == UHOOK_USER_NONE)
+		wrong = "it does nothing";
+	else if ((ops->flags & UHOOK_FL_IN_BODY) && !ops->handler)
+		wrong = "it has no handler for the breakpoint in the body";
+	else if (ops->flags & ~UHOOK_FL_ALL)
+		wrong = "it has flags that do not exist";
+	if (wrong)
+		uhook_fail(ops, UHOOK_ERR_OPS, "%s", wrong);
+
+	return wrong ? -EINVAL : 0;
 }
 
 /**
@@ -225,7 +250,8 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
  * point, an offset behind the end of the file, a register that cannot be
  * recorded, stubs where they cannot be, or code that makes no sense; -EOPNOTSUPP if
  * code is not for this processor; -ENOMEM; -EINTR if the task is being killed; or why
- * uprobes refuse a point, -ENOTSUPP above all for an instruction that cannot be probed.
+ * uprobes refuse a point, -ENOTSUPP above all for an instruction that cannot be probed. A
+ * sentence about it is in &uhook_ops.report or in the log.
  */
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr)
 {
@@ -233,15 +259,16 @@ int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsi
 	bool was_hit = false;
 	int ret;
 
-	if (!nr || (!ops->handler && !ops->ret_handler && ops->user == UHOOK_USER_NONE))
-		return -EINVAL;
-	if (ops->in_body && !ops->handler)
-		return -EINVAL;
+	ret = check_ops(ops, nr);
+	if (ret)
+		return ret;
 
 	mutex_lock(&uhook_ops_lock);
 	ret = -EBUSY;
-	if (ops->attachment)
+	if (ops->attachment) {
+		uhook_fail(ops, UHOOK_ERR_BUSY, "it is registered already");
 		goto unlock;
+	}
 
 	attachment = make_attachment(ops, nr);
 	ret = PTR_ERR_OR_ZERO(attachment);

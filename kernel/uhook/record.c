@@ -16,24 +16,36 @@
 #include <linux/uhook_ring.h>
 
 #include "compose.h"
+#include "report.h"
 #include "rings.h"
 
 static int check(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
 {
 	unsigned int i;
 
-	if (!ops->record || ops->nr_regs > UHOOK_RECORD_ARGS)
+	if (!ops->record) {
+		uhook_fail(ops, UHOOK_ERR_OPS, "nobody takes its records");
 		return -EINVAL;
+	}
+	if (ops->nr_regs > UHOOK_RECORD_ARGS) {
+		uhook_fail(ops, UHOOK_ERR_REGISTER, "a record has %u registers at most",
+			   UHOOK_RECORD_ARGS);
+		return -EINVAL;
+	}
 
 	for (i = 0; i < ops->nr_regs; i++) {
 		int number = uhook_register_number(ops->regs[i]);
 
-		if (number < 0)
+		if (number < 0) {
+			uhook_fail(ops, UHOOK_ERR_REGISTER,
+				   "the register at %u of pt_regs cannot be recorded",
+				   ops->regs[i]);
 			return number;
+		}
 		counter->recorder.regs[i] = number;
 	}
 	counter->recorder.nr_regs = ops->nr_regs;
-	counter->recorder.stack = ops->stack;
+	counter->recorder.stack = ops->flags & UHOOK_FL_STACK;
 
 	return 0;
 }
@@ -87,7 +99,7 @@ static void record_here(struct uhook_ops *ops, struct pt_regs *regs)
 
 	for (i = 0; i < ops->nr_regs; i++)
 		record.args[i] = regs_get_register(regs, ops->regs[i]);
-	if (ops->stack)
+	if (ops->flags & UHOOK_FL_STACK)
 		copy_stack(&record);
 	ops->record(ops, &record);
 }

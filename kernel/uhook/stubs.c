@@ -26,6 +26,7 @@
 
 #include "compose.h"
 #include "consumers.h"
+#include "report.h"
 #include "stubs.h"
 #include "text.h"
 #include "users.h"
@@ -172,8 +173,10 @@ static enum uhook_verdict block_of(struct uhook_mm *um, const struct uhook_count
 static int check(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
 {
 	if (nr > UHOOK_STUBS_MAX || !ops->stubs || offset_in_page(ops->stubs) ||
-	    ops->stubs >= TASK_SIZE_MAX - UHOOK_STUBS_MAX * UHOOK_STUB_SIZE)
+	    ops->stubs >= TASK_SIZE_MAX - UHOOK_STUBS_MAX * UHOOK_STUB_SIZE) {
+		uhook_fail(ops, UHOOK_ERR_STUBS, "%u stubs cannot be at 0x%lx", nr, ops->stubs);
 		return -EINVAL;
+	}
 
 	counter->stubs = ops->stubs;
 	counter->nr_stubs = nr;

@@ -86,7 +86,8 @@ asm(".pushsection .rodata, \"a\"\n"
 static struct uhook_ops sample_ops = {
 	.user		= UHOOK_USER_CODE,
 	.code		= sample_code,
-	.no_vectors	= true,
+	.flags		= UHOOK_FL_NO_VECTORS,
+	.name		= "uhook-sample",
 };
 
 static struct path sample_path;
@@ -135,7 +136,8 @@ static int __init sample_init(void)
 	point.inode = d_real_inode(sample_path.dentry);
 	sample_ops.code_size = sample_code_end - sample_code;
 	sample_ops.handler = form == 3 ? NULL : sample_handler;
-	sample_ops.in_body = form == 2;
+	if (form == 2)
+		sample_ops.flags |= UHOOK_FL_IN_BODY;
 	if (!code)
 		sample_ops.user = UHOOK_USER_NONE;
 	err = uhook_register(&sample_ops, &point, 1);

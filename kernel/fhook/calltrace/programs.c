@@ -320,17 +320,20 @@ static int give_block(struct program *p)
 
 static int hook(struct program *p)
 {
+	struct uhook_report report = {};
 	int err;
 
 	p->ops.user = UHOOK_USER_STUB;
-	p->ops.refused = p->nr;
+	p->ops.name = p->name;
+	p->ops.report = &report;
 	err = uhook_register(&p->ops, p->points, p->nr);
+	p->ops.report = NULL;
 	if (!err)
 		return 0;
 
-	if (p->ops.refused < p->nr)
+	if (report.error == UHOOK_ERR_POINT)
 		pr_err("the instruction at 0x%llx of '%s' cannot be probed\n",
-		       p->points[p->ops.refused].offset, p->name);
+		       p->points[report.point].offset, p->name);
 	else
 		pr_err("'%s' cannot be hooked: %pe\n", p->name, ERR_PTR(err));
 
