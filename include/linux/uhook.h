@@ -174,9 +174,9 @@ struct uhook_report {
  * for @ret_handler, after the return. If @handler sets the instruction pointer, the
  * task continues there, and nothing else happens at this hit. The handlers return 0.
  *
- * Owner's memory; while registered only @private and @report may change. US8832666 registers a kernel
- * handler and a user handler together likewise; struct uprobe_consumer is
- * mainline's counterpart.
+ * Owner's memory; while registered only @private and @report may change. US8832666
+ * registers a kernel handler and a user handler together likewise; struct
+ * uprobe_consumer is mainline's counterpart.
  */
 struct uhook_ops {
 	int			(*handler)(struct uhook_ops *ops, struct pt_regs *regs);

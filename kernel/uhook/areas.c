@@ -179,6 +179,7 @@ static enum uhook_verdict map_area(struct uhook_mm *um, struct uhook_area *area,
 	};
 	struct mm_struct *mm = current->mm;
 
+	mmap_assert_write_locked(mm);
 	area->vaddr = mm->map_count + 1 < sysctl_max_map_count ? uhook_find_gap(mm, &gap) : 0;
 	if (!area->vaddr)
 		return UHOOK_NO_GAP;
@@ -215,6 +216,7 @@ enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind
 	enum uhook_verdict verdict;
 	struct uhook_area *area;
 
+	lockdep_assert_held(&um->lock);
 	if (um->nr_kind[kind] == UHOOK_MAX_AREAS)
 		return UHOOK_FULL;
 
@@ -236,12 +238,15 @@ enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind
 
 static void put_sets(struct uhook_area *area)
 {
+	struct uhook_set *set;
 	unsigned int i;
 
 	/* There is none where code of handlers is. */
 	for (i = 0; i < area->used; i++) {
-		if (uhook_body_nr(area, i)->set)
-			uhook_put_set(uhook_body_nr(area, i)->set);
+		/* Nobody has the area any more. */
+		set = rcu_dereference_protected(uhook_body_nr(area, i)->set, true);
+		if (set)
+			uhook_put_set(set);
 	}
 	for (i = 0; i < area->nr_codes; i++)
 		uhook_put_counter(area->codes[i].counter);
@@ -336,6 +341,7 @@ bool uhook_dup_areas(const struct uhook_mm *from)
 {
 	unsigned int i;
 
+	mmap_assert_write_locked(from->mm);
 	for (i = 0; i < from->nr_areas; i++) {
 		enum uhook_area_kind kind = from->areas[i]->kind;
 
@@ -358,6 +364,7 @@ int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
 {
 	unsigned int i;
 
+	mmap_assert_write_locked(from->mm);
 	for (i = 0; i < from->nr_areas; i++) {
 		if (uhook_has_bodies(from->areas[i]->kind) && share_area(from, i, to))
 			return -ENOMEM;

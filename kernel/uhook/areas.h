@@ -6,6 +6,7 @@
 #define _KERNEL_UHOOK_AREAS_H
 
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 
@@ -17,14 +18,15 @@ struct page;
 
 /**
  * struct uhook_body - what is known of a body, besides
- * @set: whose handlers it runs
+ * @set: whose handlers it runs; changes with &uhook_mm.counts and the mmap lock for
+ *	writing held
  * @before: what the file has at the site
  * @before_len: how much of it a jump takes the place of
  * @hop: where a hop was made that leads here, in one of those who have it; or 0
  * @fetched: no CPU has fetched anything else from where it is
  */
 struct uhook_body {
-	struct uhook_set	*set;
+	struct uhook_set __rcu	*set;
 	u8			before[UHOOK_JUMP_MAX];
 	u8			before_len;
 	unsigned long		hop;
@@ -105,6 +107,14 @@ static inline struct uhook_body *uhook_body_nr(const struct uhook_area *area, un
 	unsigned int n = uhook_page_slots(area->kind);
 
 	return &area->bodies[nr / n][nr % n];
+}
+
+/* Whose handlers a body runs, for those who hold &uhook_mm.counts or the mmap lock. */
+static inline struct uhook_set *uhook_set_of(const struct uhook_mm *um,
+					     const struct uhook_body *body)
+{
+	return rcu_dereference_protected(body->set, lockdep_is_held(&um->counts) ||
+						    lockdep_is_held(&um->mm->mmap_lock));
 }
 
 /**

@@ -63,7 +63,7 @@ static unsigned long enter(const struct uhook_mm *um, unsigned long addr)
 	unsigned int i;
 
 	rcu_read_lock();
-	set = READ_ONCE(uhook_body_at(um, addr, &slot)->set);
+	set = rcu_dereference(uhook_body_at(um, addr, &slot)->set);
 	if (!uhook_may_run(set, current))
 		addr = 0;
 	for (i = 0; addr && i < set->nr; i++)
@@ -299,6 +299,7 @@ int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
 {
 	struct uhook_mm *um = uhook_mm_of(mm);
 
+	mmap_assert_locked(mm);
 	if (!um)
 		return 0;
 

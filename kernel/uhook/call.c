@@ -164,7 +164,7 @@ static int demote_callers(struct uhook_mm *um, const struct uhook_area *area,
 	int ret = 0;
 
 	for (nr = 0; nr < used && !ret; nr++) {
-		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
+		const struct uhook_set *set = uhook_set_of(um, uhook_body_nr(area, nr));
 
 		if (set && calls_into(set, file_inode(vma->vm_file)))
 			ret = uhook_demote_site(vma->vm_mm, um, uhook_slot_nr(area, nr)->site);
@@ -189,6 +189,7 @@ int uhook_file_munmap(struct vm_area_struct *vma)
 	unsigned int i;
 	int ret = 0;
 
+	mmap_assert_write_locked(vma->vm_mm);
 	if (likely(!um || !READ_ONCE(um->functions)) || !vma->vm_file)
 		return 0;
 

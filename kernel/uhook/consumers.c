@@ -150,6 +150,7 @@ int uhook_point_number(struct uprobe *uprobe, const struct uhook_counter *counte
 {
 	struct point_number p = { .counter = counter, .number = -EAGAIN };
 
+	mmap_assert_locked(current->mm);
 	uprobe_find_consumer(uprobe, find_number, &p);
 
 	return p.number;

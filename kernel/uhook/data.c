@@ -123,6 +123,7 @@ static vm_fault_t data_fault(struct vm_fault *vmf)
 	struct page **seen;
 	unsigned int i;
 
+	mmap_assert_locked(vmf->vma->vm_mm);
 	data = um ? data_of(um, vmf->address, &i) : NULL;
 	if (!data)
 		return VM_FAULT_SIGBUS;
@@ -179,6 +180,7 @@ int uhook_map_data(unsigned long addr, unsigned long size)
 {
 	unsigned long ret, populate;
 
+	mmap_assert_write_locked(current->mm);
 	if (IS_ERR_OR_NULL(data_file))
 		return -ENOMEM;
 

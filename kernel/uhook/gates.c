@@ -81,6 +81,7 @@ enum uhook_verdict uhook_gate_of(struct uhook_area *area, bool vectors, bool mak
 	u8 *code;
 	int len;
 
+	lockdep_assert_held(&area->lock);
 	*addr = area->gates[vectors];
 	if (*addr || !make)
 		return *addr ? UHOOK_GRANTED : UHOOK_UNDECIDED;
@@ -121,6 +122,7 @@ enum uhook_verdict uhook_code_of(struct uhook_area *area, struct uhook_counter *
 	struct uhook_code_at *at;
 	unsigned int i, first;
 
+	lockdep_assert_held(&area->lock);
 	for (i = 0; i < area->nr_codes; i++) {
 		if (area->codes[i].counter == counter) {
 			*addr = area->vaddr + area->codes[i].nr * uhook_slot_size(area->kind);

@@ -60,18 +60,25 @@ struct hop_page {
  * @ref: how many address spaces have it
  * @vaddr: where it is
  * @mapped: which of its pages the process has a mapping for
- * @pages: those that have hops
+ * @pages: those that have hops; they change with the mmap lock for writing held
  */
 struct uhook_hops {
 	refcount_t	ref;
 	unsigned long	vaddr;
 	unsigned long	mapped;
-	struct hop_page	*pages[HOP_BLOCK_PAGES];
+	struct hop_page	__rcu *pages[HOP_BLOCK_PAGES];
 };
 
 static struct uhook_hops *block_at(const struct uhook_mm *um, unsigned long addr)
 {
 	return xa_load((struct xarray *)&um->hops, addr / HOP_BLOCK_SIZE);
+}
+
+/* For those who hold the mmap lock. */
+static struct hop_page *hop_page_of(const struct uhook_mm *um, const struct uhook_hops *block,
+				    unsigned int i)
+{
+	return rcu_dereference_check(block->pages[i], lockdep_is_held(&um->mm->mmap_lock));
 }
 
 static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
@@ -81,8 +88,8 @@ static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
 
 	if (!block)
 		return NULL;
-	/* Pairs with make_hop_page(); none is replaced while the mmap lock is held. */
-	hp = smp_load_acquire(&block->pages[addr % HOP_BLOCK_SIZE / PAGE_SIZE]);
+	/* None is replaced while the mmap lock is held. */
+	hp = hop_page_of(um, block, addr % HOP_BLOCK_SIZE / PAGE_SIZE);
 
 	return hp ? hp->page : NULL;
 }
@@ -145,7 +152,7 @@ static int make_hop_page(struct uhook_mm *um, struct uhook_hops *block, unsigned
 {
 	struct hop_page *hp;
 
-	if (block->pages[i])
+	if (rcu_access_pointer(block->pages[i]))
 		return 0;
 
 	hp = kvzalloc(sizeof(*hp), GFP_UHOOK);
@@ -156,8 +163,8 @@ static int make_hop_page(struct uhook_mm *um, struct uhook_hops *block, unsigned
 		return -ENOMEM;
 	}
 	um->nr_hop_pages++;
-	/* Faults and translations look without a lock. */
-	smp_store_release(&block->pages[i], hp);
+	/* Translations look without a lock. */
+	rcu_assign_pointer(block->pages[i], hp);
 
 	return 0;
 }
@@ -216,7 +223,7 @@ struct hop_want {
 /* May the process have what a page takes that is not there? */
 static bool has_room(const struct uhook_mm *um, const struct uhook_hops *block, unsigned int i)
 {
-	if (block && block->pages[i])
+	if (block && rcu_access_pointer(block->pages[i]))
 		return true;
 	if (um->nr_hop_pages == MAX_HOP_PAGES)
 		return false;
@@ -246,7 +253,7 @@ static enum uhook_bar turn_hop(struct uhook_mm *um, struct uhook_hops *block,
 			       const struct hop_want *want, unsigned long *hop)
 {
 	unsigned int i = want->first % HOP_BLOCK_SIZE / PAGE_SIZE;
-	struct hop_page *old = block->pages[i], *hp;
+	struct hop_page *old = hop_page_of(um, block, i), *hp;
 	unsigned long addr = hop_of_site(um, old, want);
 	u8 bytes[UHOOK_JUMP_MAX];
 
@@ -257,8 +264,7 @@ static enum uhook_bar turn_hop(struct uhook_mm *um, struct uhook_hops *block,
 		return UHOOK_BAR_ERROR;
 
 	arch_uprobe_copy_ixol(hp->page, addr, bytes, sizeof(bytes));
-	/* Pairs with uhook_hop_body(). */
-	smp_store_release(&block->pages[i], hp);
+	rcu_assign_pointer(block->pages[i], hp);
 	zap_page_range_single(vma_lookup(current->mm, addr), addr & PAGE_MASK, PAGE_SIZE, NULL);
 	call_rcu(&old->rcu, free_hop_page_rcu);
 	*hop = addr;
@@ -294,7 +300,7 @@ static enum uhook_bar hop_in_page(struct uhook_mm *um, const struct hop_want *wa
 	if (make_hop_page(um, block, i))
 		return UHOOK_BAR_ERROR;
 
-	hp = block->pages[i];
+	hp = hop_page_of(um, block, i);
 	at = find_place(hp, offset_in_page(want->first), offset_in_page(want->last));
 	if (at < 0)
 		return turn_hop(um, block, want, hop);
@@ -332,6 +338,8 @@ enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *t
 	struct hop_want want = { .body = body, .first = targets->first };
 	enum uhook_bar ret = UHOOK_BAR_TAKEN, bar;
 
+	lockdep_assert_held(&um->lock);
+	mmap_assert_write_locked(current->mm);
 	if (*hop >= targets->first && *hop <= targets->last && uhook_hop_body(um, *hop) == body)
 		return UHOOK_NO_BAR;
 
@@ -371,8 +379,7 @@ unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
 
 	/* It may be replaced: turn_hop(). */
 	rcu_read_lock();
-	/* Pairs with make_hop_page(). */
-	hp = smp_load_acquire(&block->pages[ip % HOP_BLOCK_SIZE / PAGE_SIZE]);
+	hp = rcu_dereference(block->pages[ip % HOP_BLOCK_SIZE / PAGE_SIZE]);
 	if (hp && test_bit_acquire(at, hp->starts))
 		body = arch_uhook_jump_target(ip, page_address(hp->page) + at);
 	rcu_read_unlock();
@@ -394,6 +401,7 @@ int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to)
 	unsigned long i;
 	int err;
 
+	mmap_assert_write_locked(from->mm);
 	xa_for_each(&from->hops, i, block) {
 		err = xa_err(xa_store(&to->hops, i, block, GFP_KERNEL_ACCOUNT));
 		if (err)
@@ -407,11 +415,14 @@ int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to)
 
 static void free_block(struct uhook_hops *block)
 {
+	struct hop_page *hp;
 	unsigned int i;
 
 	for (i = 0; i < HOP_BLOCK_PAGES; i++) {
-		if (block->pages[i])
-			free_hop_page(block->pages[i]);
+		/* No address space has the block any more. */
+		hp = rcu_dereference_protected(block->pages[i], true);
+		if (hp)
+			free_hop_page(hp);
 	}
 	kfree(block);
 }

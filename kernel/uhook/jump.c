@@ -217,7 +217,7 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 		return UHOOK_BAR_ERROR;
 
 	/* The last of all, because there may be very many. */
-	bar = bar_of_process(body->set);
+	bar = bar_of_process(uhook_set_of(um, body));
 	if (bar)
 		return bar;
 
@@ -250,6 +250,8 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	bool before = um->before_rseq;
 	enum uhook_bar bar;
 
+	lockdep_assert_held(&um->lock);
+	mmap_assert_write_locked(vma->vm_mm);
 	if (!has_rseq(current)) {
 		WRITE_ONCE(um->before_rseq, true);
 		/* Pairs with that in uhook_rseq_begins(). */
@@ -281,6 +283,7 @@ int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned 
 	unsigned long addr;
 	int ret;
 
+	mmap_assert_locked(mm);
 	uhook_forget_body(um, site);
 	if (!fits_page(site))
 		return 0;
@@ -315,6 +318,7 @@ int uhook_demote_around(struct mm_struct *mm, const struct uhook_mm *um, unsigne
 	unsigned long site;
 	int ret = 0;
 
+	mmap_assert_locked(mm);
 	for (site = vaddr - UHOOK_JUMP_MAX + 1; site <= vaddr && !ret; site++) {
 		if (IS_ALIGNED(site, UPROBE_SWBP_INSN_SIZE))
 			ret = uhook_demote_site(mm, um, site);
@@ -359,6 +363,7 @@ int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
 	unsigned int i;
 	int ret = 0;
 
+	mmap_assert_locked(mm);
 	if (likely(!um || !uhook_has_jumps(um)))
 		return 0;
 

@@ -107,6 +107,7 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 {
 	struct uhook_mm *from = uhook_mm_of(oldmm), *um;
 
+	mmap_assert_write_locked(oldmm);
 	if (!from || (!uhook_dup_areas(from) && !from->nr_blocks))
 		return 0;
 
@@ -138,7 +139,7 @@ static int demote_doubtful(struct mm_struct *mm, const struct uhook_mm *um,
 	int ret = 0;
 
 	for (nr = 0; nr < area->used && !ret; nr++) {
-		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
+		const struct uhook_set *set = uhook_set_of(um, uhook_body_nr(area, nr));
 
 		if (set && (set->traits & (UHOOK_FILTERED | UHOOK_LOCAL)))
 			ret = uhook_demote_site(mm, um, uhook_slot_nr(area, nr)->site);
@@ -164,6 +165,7 @@ int uhook_dup_mmap_end(struct mm_struct *mm)
 	unsigned int i;
 	int ret = 0;
 
+	mmap_assert_write_locked(mm);
 	for (i = 0; um && i < um->nr_areas && !ret; i++) {
 		if (uhook_has_bodies(um->areas[i]->kind))
 			ret = demote_doubtful(mm, um, um->areas[i]);

@@ -66,6 +66,7 @@ bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size
 	unsigned long end = start + size;
 	struct vm_area_struct *next;
 
+	mmap_assert_locked(mm);
 	if (start < max(PAGE_SIZE, mmap_min_addr) || end > mm->task_size)
 		return false;
 	if (end > stack_floor(mm) && start < mm->start_stack)

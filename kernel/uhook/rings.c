@@ -52,7 +52,8 @@ static struct uhook_ring_entry *entry_of(const struct uhook_data *data, u64 numb
 			     i * sizeof(struct uhook_ring_entry));
 }
 
-static struct uhook_counter *counter_of(struct uhook_area *area, u32 id, unsigned long *site)
+static struct uhook_counter *counter_of(const struct uhook_mm *um, struct uhook_area *area, u32 id,
+					unsigned long *site)
 {
 	unsigned int nr = UHOOK_RECORDER_BODY(id), i = UHOOK_RECORDER_INDEX(id);
 	const struct uhook_set *set;
@@ -64,7 +65,7 @@ static struct uhook_counter *counter_of(struct uhook_area *area, u32 id, unsigne
 	nr = array_index_nospec(nr, area->used);
 
 	*site = uhook_slot_nr(area, nr)->site;
-	set = uhook_body_nr(area, nr)->set;
+	set = uhook_set_of(um, uhook_body_nr(area, nr));
 
 	return set && i < set->nr ? set->counters[array_index_nospec(i, set->nr)] : NULL;
 }
@@ -122,7 +123,7 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	struct uhook_counter *counter;
 	struct uhook_record record;
 
-	counter = counter_of(area, entry->id, &record.site);
+	counter = counter_of(um, area, entry->id, &record.site);
 	if (!counter || !(counter->kind->traits & UHOOK_RECORDS))
 		return;
 
@@ -169,13 +170,13 @@ static bool is_given_up(const struct uhook_mm *um, struct uhook_data *data, u64 
 }
 
 /* Who it was is not known: it counts for all who record in the area. */
-static void add_given_up(struct uhook_area *area, u64 nr_entries)
+static void add_given_up(const struct uhook_mm *um, struct uhook_area *area, u64 nr_entries)
 {
 	/* Pairs with enter_slot(). */
 	unsigned int nr, i, used = smp_load_acquire(&area->used);
 
 	for (nr = 0; nr < used; nr++) {
-		const struct uhook_set *set = uhook_body_nr(area, nr)->set;
+		const struct uhook_set *set = uhook_set_of(um, uhook_body_nr(area, nr));
 
 		for (i = 0; set && i < set->nr; i++) {
 			if (set->counters[i]->kind->traits & UHOOK_RECORDS)
@@ -232,7 +233,7 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	smp_store_release(&ring->tail, data->tail);
 
 	if (given_up)
-		add_given_up(area, given_up);
+		add_given_up(um, area, given_up);
 }
 
 /* Some entries of the next ring: whoever waits for the lock does not wait for more. */
@@ -274,7 +275,8 @@ static void drain_all(struct uhook_mm *um)
 }
 
 /* What nobody has read in time. */
-static void give_up_rest(struct uhook_area *area, struct uhook_data *data)
+static void give_up_rest(const struct uhook_mm *um, struct uhook_area *area,
+			 struct uhook_data *data)
 {
 	struct uhook_ring *ring;
 	u64 ready;
@@ -285,7 +287,7 @@ static void give_up_rest(struct uhook_area *area, struct uhook_data *data)
 	ready = ring ? ready_of(data, ring) : 0;
 	data->tail += ready;
 	if (ready)
-		add_given_up(area, ready);
+		add_given_up(um, area, ready);
 }
 
 /**
@@ -301,7 +303,7 @@ void uhook_drain_last(struct uhook_mm *um)
 	drain_rings(um, READ_AT_END, true);
 	guard(mutex)(&um->counts);
 	for (i = 0; i < um->nr_areas; i++)
-		give_up_rest(um->areas[i], um->data[i]);
+		give_up_rest(um, um->areas[i], um->data[i]);
 }
 
 /**

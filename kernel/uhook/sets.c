@@ -94,6 +94,7 @@ struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm)
 	struct uhook_set *set;
 	unsigned int i;
 
+	mmap_assert_locked(mm);
 	/*
 	 * Hooks come and go meanwhile, and tell the body of it later; but a body of
 	 * none would have no code by which its jump is known.

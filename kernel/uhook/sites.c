@@ -179,6 +179,7 @@ static struct uhook_site *enter_site(struct uhook_mm *um, unsigned long vaddr,
 {
 	struct uhook_site *old = lookup_site(um, vaddr), *site;
 
+	lockdep_assert_held(&um->lock);
 	/* No uprobe has gone: this is the one that it was. */
 	if (old && old->uprobe == uprobe && old->gone == lookup->gone) {
 		WRITE_ONCE(old->unmapped, lookup->unmapped);
@@ -239,6 +240,7 @@ bool uhook_is_known(struct uhook_mm *um, const struct uhook_site *site)
 {
 	bool known;
 
+	mmap_assert_locked(um->mm);
 	rcu_read_lock();
 	known = lookup_site(um, site->vaddr) == site && is_current(site, um->mm);
 	rcu_read_unlock();
@@ -257,6 +259,7 @@ void uhook_forget_body(const struct uhook_mm *um, unsigned long vaddr)
 {
 	struct uhook_site *site;
 
+	mmap_assert_locked(um->mm);
 	rcu_read_lock();
 	site = lookup_site((struct uhook_mm *)um, vaddr);
 	if (site) {

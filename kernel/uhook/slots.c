@@ -39,11 +39,11 @@ static void adopt(struct uhook_mm *um, struct uhook_area *area, unsigned int nr,
 		  struct uhook_set *set)
 {
 	struct uhook_body *body = uhook_body_nr(area, nr);
-	struct uhook_set *old = body->set;
+	struct uhook_set *old = uhook_set_of(um, body);
 
 	uhook_fold_body(um, area, nr);
 	refcount_inc(&set->ref);
-	WRITE_ONCE(body->set, set);
+	rcu_assign_pointer(body->set, set);
 	uhook_put_set(old);
 }
 
@@ -54,21 +54,23 @@ static unsigned long find_slot(struct uhook_mm *um, struct uhook_area *area,
 	unsigned int i = area->buckets[hash_long(w->site, UHOOK_BUCKET_BITS)];
 	struct uhook_where where = { .base = area->vaddr, .area = area };
 	struct uhook_code code;
+	bool same;
 
 	for (; i; i = uhook_slot_nr(area, i - 1)->next) {
 		const struct uhook_slot *slot = uhook_slot_nr(area, i - 1);
 
 		if (slot->site != w->site)
 			continue;
-		if (w->set && refcount_read(&area->ref) > 1 &&
-		    !uhook_same_set(uhook_body_nr(area, i - 1)->set, w->set))
+		same = !w->set || uhook_same_set(uhook_set_of(um, uhook_body_nr(area, i - 1)),
+						 w->set);
+		if (!same && refcount_read(&area->ref) > 1)
 			continue;
 		/* It may be that of another instruction, which was there once. */
 		where.nr = i - 1;
 		if (uhook_compose(w, &where, &code) ||
 		    memcmp(slot_text(area, i - 1), code.bytes, code.len))
 			continue;
-		if (w->set && !uhook_same_set(uhook_body_nr(area, i - 1)->set, w->set))
+		if (!same)
 			adopt(um, area, i - 1, w->set);
 		return slot_addr(area, i - 1);
 	}
@@ -82,7 +84,7 @@ static void fill_body(struct uhook_body *body, const struct uhook_wanted *w, u8 
 	struct uhook_targets targets;
 
 	refcount_inc(&w->set->ref);
-	body->set = w->set;
+	rcu_assign_pointer(body->set, w->set);
 	memcpy(body->before, w->insn, UHOOK_JUMP_MAX);
 	body->fetched = false;
 	body->before_len = UHOOK_JUMP_MAX;
@@ -212,6 +214,9 @@ enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wante
 	struct uhook_code code;
 	unsigned int i;
 
+	lockdep_assert_held(&um->lock);
+	if (w->set)
+		mmap_assert_write_locked(mm);
 	/* No area helps an instruction that does not even run where it is. */
 	verdict = uhook_compose(w, &here, &code);
 	if (verdict)

@@ -257,6 +257,8 @@ static enum uhook_verdict finish(struct uhook_mm *um, const struct uhook_wanted 
 	struct uhook_stubs *block;
 	unsigned int number;
 
+	lockdep_assert_held(&um->lock);
+	mmap_assert_write_locked(current->mm);
 	verdict = block_of(um, w->set->counters[i], &block);
 	if (verdict)
 		return verdict;
@@ -324,6 +326,7 @@ int uhook_copy_stubs(const struct uhook_mm *from, struct uhook_mm *to)
 {
 	unsigned int i;
 
+	mmap_assert_write_locked(from->mm);
 	for (i = 0; i < from->nr_blocks; i++) {
 		const struct uhook_stubs *block = from->blocks[i];
 		struct uhook_stubs *copy = alloc_block(block->vaddr, block->nr,

@@ -95,7 +95,7 @@ static void add_block(struct uhook_counter *counter, const struct uhook_block *b
 static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 		     const struct uhook_body *body, unsigned int nr)
 {
-	const struct uhook_set *set = body->set;
+	const struct uhook_set *set = uhook_set_of(um, body);
 	const struct uhook_block *block;
 	unsigned int i;
 	u64 hits = 0;
@@ -144,7 +144,7 @@ static void add_area(struct uhook_mm *um, struct uhook_area *area, struct uhook_
 	unsigned int nr, used = smp_load_acquire(&area->used);
 
 	for (nr = 0; nr < used; nr++) {
-		if (uhook_body_nr(area, nr)->set)
+		if (rcu_access_pointer(uhook_body_nr(area, nr)->set))
 			add_body(um, data, uhook_body_nr(area, nr), nr);
 	}
 }

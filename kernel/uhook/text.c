@@ -19,8 +19,10 @@ vm_fault_t uhook_text_fault(const struct vm_special_mapping *sm, struct vm_area_
 {
 	const struct uhook_text *text = container_of(sm, struct uhook_text, mapping);
 	const struct uhook_mm *um = uhook_mm_of(vma->vm_mm);
-	struct page *page = um ? text->page_at(um, vmf->address) : NULL;
+	struct page *page;
 
+	mmap_assert_locked(vma->vm_mm);
+	page = um ? text->page_at(um, vmf->address) : NULL;
 	if (!page)
 		return VM_FAULT_SIGBUS;
 

@@ -89,6 +89,7 @@ static void take_interrupt(void *unused)
  */
 void uhook_sync_code(void)
 {
+	mmap_assert_locked(current->mm);
 	/* These processors see what was written when they come to it, without more. */
 	if (IS_ENABLED(CONFIG_X86))
 		return;

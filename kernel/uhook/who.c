@@ -28,6 +28,7 @@ static bool uses_mm(struct uhook_mm *um, struct task_struct *leader)
 {
 	struct task_struct *task;
 
+	lockdep_assert_in_rcu_read_lock();
 	for_each_thread(leader, task) {
 		if (READ_ONCE(task->mm) == um->mm)
 			return true;
