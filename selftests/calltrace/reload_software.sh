@@ -132,4 +132,30 @@ grep -qx 'unplaced 1' recording/info
 $fhook print --events recording > events 2> said
 [ "$(entries main)/$(entries one)/$(entries two)" = 1/0/0 ]
 grep -q '1 times something was loaded whose calls' said
+
+# Code that the loader knows nothing of, at a place where one.so has been.
+build -Wl,--build-id
+cat > unknown.c <<-'END'
+	#include <dlfcn.h>
+	#include <sys/mman.h>
+	void __cyg_profile_func_enter(void *function, void *caller);
+	int main(void)
+	{
+		void *one = dlopen("./one.so", RTLD_NOW);
+		int (*call)(int) = (int (*)(int))dlsym(one, "one");
+		char *at = (char *)((long)call & -4096);
+
+		call(3);
+		dlclose(one);
+		mmap(at, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		__cyg_profile_func_enter((void *)call, 0);
+		return 0;
+	}
+END
+gcc -O1 -finstrument-functions -o unknown unknown.c "$tools/libfhook-record.a" -rdynamic
+rm -rf recording
+FHOOK_RECORD=recording ./unknown
+$fhook print --events recording > events 2> said
+[ "$(entries main)/$(entries one)" = 1/1 ]
+grep -q '1 addresses of recording are no stubs of its map' said
 exit $status

@@ -18,6 +18,9 @@
 /* The first page of an object has its headers, and is there as long as it is. */
 #define PAGE	4096
 
+/* The address of what the loader has not loaded: no stub has it, which print says. */
+#define NOT_LOADED	1
+
 /**
  * struct place - an object that a thread has come to
  * @start: its first address
@@ -117,8 +120,10 @@ enum place_is places_find(struct places *places, u64 address, u64 *at,
 		*at = address + place->shift;
 		return PLACE_KNOWN;
 	}
-	if (_dl_find_object((void *)address, &found))
-		return PLACE_NONE;
+	if (_dl_find_object((void *)address, &found)) {
+		*at = NOT_LOADED;
+		return PLACE_KNOWN;
+	}
 	if (place < end && is_same(place, &found)) {
 		*at = address + place->shift;
 		return place->recorded ? PLACE_KNOWN : PLACE_NONE;
