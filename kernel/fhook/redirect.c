@@ -504,15 +504,11 @@ static int put_in_force(struct fhook_patch *patch, struct fhook_looks *looks,
 		r->held = NULL;
 	}
 
-	err = hold_modules(patch, report);
-	if (!err)
-		err = find_all(patch, NULL, report);
-	if (!err)
-		err = check_all(patch, report);
-	if (!err)
-		err = fhook_replacers_add(patch, report);
-	if (!err)
-		err = change(patch, true, looks, report);
+	err = hold_modules(patch, report) ?:
+	      find_all(patch, NULL, report) ?:
+	      check_all(patch, report) ?:
+	      fhook_replacers_add(patch, report) ?:
+	      change(patch, true, looks, report);
 	if (err) {
 		release_modules(patch);
 		return err;
@@ -569,8 +565,7 @@ int fhook_redirect(struct fhook_patch *patch)
 
 	do {
 		mutex_lock(&fhook_mutex);
-		err = check_patch(patch, &report) ?:
-		      put_in_force(patch, &looks, &report);
+		err = check_patch(patch, &report) ?: put_in_force(patch, &looks, &report);
 		mutex_unlock(&fhook_mutex);
 	} while (fhook_look_again(&looks, err, &report));
 	if (err)
@@ -708,11 +703,9 @@ int fhook_patches_attach(struct module *mod, struct fhook_report *report)
 
 	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(patch, &fhook_patches, list) {
-		err = find_all(patch, mod, report);
-		if (!err)
-			err = check_all(patch, report);
-		if (!err)
-			err = change_all(patch, true, report);
+		err = find_all(patch, mod, report) ?:
+		      check_all(patch, report) ?:
+		      change_all(patch, true, report);
 		if (err) {
 			forget_new(patch);
 			return err;
