@@ -710,6 +710,56 @@ static void test_unwind(struct kunit *test)
 	try_unwind(test, FHOOK_FL_REGS);
 }
 
+static void no_exit(struct fhook_ops *ops, unsigned long ip,
+		    unsigned long ret_ip, struct fhook_regs *fregs, void *data)
+{
+}
+
+/* A trampoline longer than measured is an error, and nothing is written outside. */
+static void test_trampoline_room(struct kunit *test)
+{
+	struct fhook_probe *probes[] = {
+		fhook_probe(test, "one"), fhook_probe(test, "two"),
+	};
+	unsigned long slot = fhook_test_slot(test, fhook_target_a);
+	struct fhook_report report = {};
+	struct fhook_asm as, less;
+	unsigned int used;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		probes[i]->ops.exit = no_exit;
+		probes[i]->ops.data_size = sizeof(long);
+		fhook_probe_register(probes[i], "fhook_target_a");
+	}
+
+	KUNIT_ASSERT_EQ(test, 0, fhook_test_assemble(slot, &as, true));
+	used = ALIGN(as.pos, sizeof(long));
+	KUNIT_ASSERT_LE(test, used, as.room);
+
+	less = as;
+	less.room = used;
+	KUNIT_EXPECT_EQ(test, 0, fhook_test_assemble(slot, &less, false));
+	while (used) {
+		used -= sizeof(long);
+		less = as;
+		less.room = used;
+		KUNIT_EXPECT_EQ(test, -ENOSPC,
+				fhook_test_assemble(slot, &less, false));
+	}
+	for (i = as.literals - 1; i >= 0; i--) {
+		less = as;
+		less.max_literals = i;
+		KUNIT_EXPECT_EQ(test, -ENOSPC,
+				fhook_test_assemble(slot, &less, false));
+	}
+
+	KUNIT_EXPECT_EQ(test, 0, fhook_test_place(slot, 0, &report));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, fhook_test_place(slot, 256, &report));
+	KUNIT_EXPECT_EQ(test, FHOOK_ERR_NO_ROOM, report.error);
+	KUNIT_EXPECT_EQ(test, FHOOK_A(1), fhook_target_a(1));
+}
+
 static struct kunit_case fhook_exit_cases[] = {
 	KUNIT_CASE(test_exit),
 	KUNIT_CASE(test_exit_only),
@@ -726,6 +776,7 @@ static struct kunit_case fhook_exit_cases[] = {
 	KUNIT_CASE(test_task_ends),
 	KUNIT_CASE(test_unwind),
 	KUNIT_CASE(test_unwind_tail),
+	KUNIT_CASE(test_trampoline_room),
 	{}
 };
 
