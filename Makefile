@@ -42,69 +42,69 @@ help:
 	@echo
 	@echo "T is a case-insensitive regular expression. Only .tc files whose description matches"
 	@echo "run; all KUnit cases and host tests run, but only matching ones count."
-	@echo "ARCH is x86_64 or arm64; FLAVOUR is a line of scripts/config/flavours; BUILD= sets the"
+	@echo "ARCH is x86_64 or arm64; FLAVOUR is a line of scripts/build/config/flavours; BUILD= sets the"
 	@echo "build directory; JOBS= limits parallel compilers; V=1 shows commands; KVM=1 lets QEMU"
 	@echo "use KVM; CC= selects a compiler; TARBALL= selects a source of Linux 6.12."
 
 deps:
-	@scripts/deps tests all lint bench
+	@scripts/build/deps tests all lint bench
 
 tree:
-	@scripts/deps
-	@scripts/tree
+	@scripts/build/deps
+	@scripts/series/tree
 
 build:
-	@scripts/deps $(FLAVOUR)
-	@scripts/tree
-	@scripts/build $(FLAVOUR)
-	@scripts/guest $(FLAVOUR)
+	@scripts/build/deps $(FLAVOUR)
+	@scripts/series/tree
+	@scripts/build/build $(FLAVOUR)
+	@scripts/guest/guest $(FLAVOUR)
 
 tools:
-	@scripts/deps tests
-	@scripts/tree
-	@scripts/tools
+	@scripts/build/deps tests
+	@scripts/series/tree
+	@scripts/build/tools
 	@echo "$(BUILD)/host/fhook/fhook calltrace --help"
 
 demo:
-	@scripts/demo
+	@scripts/guest/demo
 
 shell: $(if $(TRACE),tools) build
-	@scripts/boot $(FLAVOUR)
+	@scripts/guest/boot $(FLAVOUR)
 
 test:
-	@scripts/deps tests
-	@scripts/test "$(T)"
+	@scripts/build/deps tests
+	@scripts/test/test "$(T)"
 
 test-all:
-	@scripts/deps tests all
-	@scripts/test -a "$(T)"
+	@scripts/build/deps tests all
+	@scripts/test/test -a "$(T)"
 
 bench:
-	@scripts/deps bench
-	@scripts/bench
+	@scripts/build/deps bench
+	@scripts/bench/bench
 
 bench-native:
-	@scripts/deps tests
-	@scripts/tree
-	@scripts/build x86-bench
-	@scripts/bench-native
+	@scripts/build/deps tests
+	@scripts/series/tree
+	@scripts/build/build x86-bench
+	@scripts/bench/bench-native
 
 lint:
-	@scripts/deps lint
-	@scripts/lint
+	@scripts/build/deps lint
+	@scripts/series/lint
 
 series: tree
-	@scripts/series
+	@scripts/series/series
 
 check:
-	@scripts/deps tests lint
-	@scripts/check
+	@scripts/build/deps tests lint
+	@scripts/series/check
 
 refresh:
-	@scripts/refresh
+	@scripts/series/refresh
 
 baseline:
-	@scripts/baseline
+	@scripts/test/baseline
 
 clean:
-	@scripts/clean
+	@scripts/series/clean

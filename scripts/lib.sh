@@ -4,7 +4,7 @@
 # Common functions of the scripts: paths, errors, calls of git.  To be sourced, not
 # run; the caller has set -eu.
 
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 me=${0##*/}
 
 # The kernel series that is worked on; any 6.12.y will do.
@@ -178,9 +178,9 @@ set_flavour()
 	flavour=$1
 	obj=$BUILD/$flavour
 	src=$(dirname "$obj")/linux
-	row=$(awk -v f="${flavour##*/}" '$1 == f' "$top/scripts/config/flavours")
+	row=$(awk -v f="${flavour##*/}" '$1 == f' "$top/scripts/build/config/flavours")
 	[ -n "$row" ] ||
-		die "there is no flavour '$flavour': choose one of $(awk '/^[^#]/ { printf "%s ", $1 }' "$top/scripts/config/flavours")"
+		die "there is no flavour '$flavour': choose one of $(awk '/^[^#]/ { printf "%s ", $1 }' "$top/scripts/build/config/flavours")"
 	# shellcheck disable=SC2086
 	set -- $row
 	karch=$2
