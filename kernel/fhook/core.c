@@ -13,6 +13,7 @@
 
 #include "core.h"
 
+/* Protects tables, sets, hooks and spans. */
 DEFINE_MUTEX(fhook_mutex);
 LIST_HEAD(fhook_hooks);
 LIST_HEAD(fhook_tallies);

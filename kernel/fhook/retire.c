@@ -38,13 +38,14 @@ static bool queue_idle(void)
 	struct fhook_retired *retired, *tmp;
 	bool any = false;
 
-	guard(spinlock)(&retired_lock);
+	spin_lock(&retired_lock);
 	list_for_each_entry_safe(retired, tmp, &busy_list, list) {
 		if (is_busy(retired))
 			continue;
 		list_move_tail(&retired->list, &retired_queue);
 		any = true;
 	}
+	spin_unlock(&retired_lock);
 
 	return any;
 }
