@@ -7,6 +7,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/mm_types.h>
+#include <linux/mmap_lock.h>
 #include <linux/sched.h>
 #include <linux/uhook.h>
 #include <linux/uhook_hooks.h>

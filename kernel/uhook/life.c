@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/mm_types.h>
+#include <linux/mmap_lock.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>

@@ -8,6 +8,7 @@
  */
 #include <linux/err.h>
 #include <linux/mm_types.h>
+#include <linux/mmap_lock.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>

@@ -20,6 +20,7 @@
  */
 #include <linux/hash.h>
 #include <linux/mm_types.h>
+#include <linux/mmap_lock.h>
 #include <linux/rcupdate.h>
 #include <linux/rcupdate_trace.h>
 #include <linux/rhashtable.h>

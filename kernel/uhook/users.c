@@ -7,6 +7,7 @@
  * CLONE_VM): only then are others looked for, a thread or two of each process.
  */
 #include <linux/mm_types.h>
+#include <linux/mmap_lock.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
