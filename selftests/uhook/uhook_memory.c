@@ -99,13 +99,13 @@ static void make(void)
 	close(fd);
 }
 
-static char *map(char *at, int prot)
+static char *map(char *at, int prot, int flags)
 {
 	int fd = open(path, O_RDONLY);
 	char *text;
 
 	check(fd >= 0, "%s: %s", path, strerror(errno));
-	text = mmap(at, SIZE, prot, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0);
+	text = mmap(at, SIZE, prot, flags | MAP_FIXED_NOREPLACE, fd, 0);
 	check(text == at, "mmap of %s: %s", path, strerror(errno));
 	close(fd);
 
@@ -248,7 +248,8 @@ static unsigned long huge_kb(const char *at)
 /* Is what others see of the file a huge page? */
 static bool file_is_huge(void)
 {
-	volatile char *view = map(VIEW, PROT_READ);
+	/* Shared: nobody may probe it. */
+	volatile char *view = map(VIEW, PROT_READ, MAP_SHARED);
 	bool huge;
 
 	(void)view[0];
@@ -396,7 +397,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "twins"))
 		make_twin();
-	map(TEXT, PROT_READ | PROT_EXEC);
+	map(TEXT, PROT_READ | PROT_EXEC, MAP_PRIVATE);
 	if (!strcmp(argv[1], "run") && argc == 4)
 		run(strtoul(argv[3], NULL, 0));
 	else
