@@ -92,9 +92,10 @@ void fhook_retire(struct fhook_retired *retired,
 	retired->busy = busy;
 	retired->free = free;
 
-	scoped_guard(spinlock, &retired_lock)
-		list_add_tail(&retired->list,
-			      is_busy(retired) ? &busy_list : &retired_queue);
+	spin_lock(&retired_lock);
+	list_add_tail(&retired->list,
+		      is_busy(retired) ? &busy_list : &retired_queue);
+	spin_unlock(&retired_lock);
 
 	queue_work(system_unbound_wq, &retire_work);
 }
@@ -108,9 +109,13 @@ void fhook_retire(struct fhook_retired *retired,
  */
 unsigned int fhook_retired_busy(void)
 {
-	guard(spinlock)(&retired_lock);
+	unsigned int num;
 
-	return list_count_nodes(&busy_list);
+	spin_lock(&retired_lock);
+	num = list_count_nodes(&busy_list);
+	spin_unlock(&retired_lock);
+
+	return num;
 }
 
 /**

@@ -345,7 +345,7 @@ static const char *what_it_is(const char *name, void *data)
 				       sizeof(*rw->imported), compare_strings))
 		return "is not in this file: it comes from a library";
 	if (rw->image.stripped)
-		return "is not known: the file is stripped of all names but exported ones: give its debug file with -d";
+		return "is not known, because the file is stripped: give its debug file with -d";
 	return NULL;
 }
 
