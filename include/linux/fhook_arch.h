@@ -41,9 +41,6 @@ void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 			   const void *dest);
 void fhook_arch_site_flush(void);
 
-/* For them: kernel/fhook/sites.c */
-void fhook_sites_sort(s32 *sites, unsigned int num);
-
 /**
  * struct fhook_stat - what the trampolines count, per CPU and hook
  * @hits: calls that the hook has seen

@@ -190,18 +190,22 @@ struct parts {
 	size_t			len;
 };
 
-/* Does the padding of another function begin here? */
-static bool is_padding(unsigned long addr)
+/*
+ * Is a symbol the label of another function, or inside the one before it? Compilers align
+ * functions, except their cold parts.
+ */
+static bool begins_function(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN];
 
-	return IS_ENABLED(CONFIG_PREFIX_SYMBOLS) &&
-	       !lookup_symbol_name(addr, name) && str_has_prefix(name, "__pfx_");
+	return IS_ALIGNED(addr, CONFIG_FUNCTION_ALIGNMENT) ||
+	       lookup_symbol_name(addr, name) || strstr(name, ".cold") ||
+	       str_has_prefix(name, "__pfx_");
 }
 
 /*
- * The kernel's own symbols have no sizes, but the next slot is surely in another
- * function. What is put aside, as NAME.cold, has no slot, and none may be near.
+ * The kernel's own symbols have no sizes. Labels that are aligned like functions are not
+ * recognized.
  */
 static unsigned long kernel_function_end(unsigned long addr, unsigned long end)
 {
@@ -214,7 +218,7 @@ static unsigned long kernel_function_end(unsigned long addr, unsigned long end)
 		return end;
 
 	next = fhook_site_func(table, site + 1);
-	while (end < next && !is_padding(end) &&
+	while (end < next && !begins_function(end) &&
 	       kallsyms_lookup_size_offset(end, &size, &offset) && !offset)
 		end += size;
 
@@ -309,8 +313,7 @@ static int add_function_code(struct parts *parts, unsigned long addr)
 /**
  * fhook_patch_ranges() - find the code of the functions of a patch
  * @patch: the patch
- * @functions: include the redirected functions; a range may extend to the next
- *	function with a slot
+ * @functions: include the redirected functions
  * @replacements: include the replacements
  * @report: report of the error
  *

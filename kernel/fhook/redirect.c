@@ -12,7 +12,7 @@
  * A replacement may be freed when no task is on the way to it, which a grace period
  * ensures, and no task is inside, which stack traces show if they are reliable. Without
  * reliable stack traces, modules with replacements stay loaded. The text of a module is
- * checked again before it is freed (module.c).
+ * checked again before it is freed (replacers.c).
  *
  * A patch is in fhook_patches exactly while it is enabled. Its owner provides its memory.
  * All under fhook_mutex.
@@ -304,7 +304,7 @@ static int change_all(struct fhook_patch *patch, bool redirect,
  * struct consistent - a consistent switch with all its transactions
  * @gated: lets the functions check the gate
  * @done: follows if no task was inside
- * @undo: follows if a task was inside at each try
+ * @undo: follows if a task was inside
  */
 struct consistent {
 	struct fhook_txn	gated;

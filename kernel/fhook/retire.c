@@ -15,13 +15,15 @@
  */
 #include <linux/fhook.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
-#include <linux/spinlock.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 
 #include "retire.h"
 
-static DEFINE_SPINLOCK(retired_lock);
+/* Protects the lists. */
+static DEFINE_MUTEX(retired_lock);
 static LIST_HEAD(retired_queue);
 
 /* Objects that are busy; they do not wait for a grace period yet. */
@@ -38,14 +40,15 @@ static bool queue_idle(void)
 	struct fhook_retired *retired, *tmp;
 	bool any = false;
 
-	spin_lock(&retired_lock);
+	mutex_lock(&retired_lock);
 	list_for_each_entry_safe(retired, tmp, &busy_list, list) {
+		cond_resched();
 		if (is_busy(retired))
 			continue;
 		list_move_tail(&retired->list, &retired_queue);
 		any = true;
 	}
-	spin_unlock(&retired_lock);
+	mutex_unlock(&retired_lock);
 
 	return any;
 }
@@ -55,9 +58,9 @@ static void retire_workfn(struct work_struct *work)
 	struct fhook_retired *retired, *tmp;
 	LIST_HEAD(batch);
 
-	spin_lock(&retired_lock);
+	mutex_lock(&retired_lock);
 	list_splice_init(&retired_queue, &batch);
-	spin_unlock(&retired_lock);
+	mutex_unlock(&retired_lock);
 
 	if (list_empty(&batch))
 		return;
@@ -79,7 +82,7 @@ static DECLARE_WORK(retire_work, retire_workfn);
  * @retired: the object's queue entry; objects are freed in the order of their
  *	retirement, or of becoming idle
  * @busy: whether the object is still needed for another reason, or NULL; called with
- *	a spinlock held; after it has returned false, it must not return true again
+ *	a mutex held; after it has returned false, it must not return true again
  * @free: called from a work item, without locks
  *
  * A busy object is checked again after each grace period for other objects. It may
@@ -92,10 +95,10 @@ void fhook_retire(struct fhook_retired *retired,
 	retired->busy = busy;
 	retired->free = free;
 
-	spin_lock(&retired_lock);
+	mutex_lock(&retired_lock);
 	list_add_tail(&retired->list,
 		      is_busy(retired) ? &busy_list : &retired_queue);
-	spin_unlock(&retired_lock);
+	mutex_unlock(&retired_lock);
 
 	queue_work(system_unbound_wq, &retire_work);
 }
@@ -111,9 +114,9 @@ unsigned int fhook_retired_busy(void)
 {
 	unsigned int num;
 
-	spin_lock(&retired_lock);
+	mutex_lock(&retired_lock);
 	num = list_count_nodes(&busy_list);
-	spin_unlock(&retired_lock);
+	mutex_unlock(&retired_lock);
 
 	return num;
 }

@@ -111,7 +111,8 @@ static void take_units(struct text_chunk *chunk, unsigned int first,
 	unsigned int i;
 
 	for (i = first; i < first + units; i++)
-		WRITE_ONCE(chunk->owners[i], set);
+		/* Look-ups by address read its text and size. */
+		smp_store_release(&chunk->owners[i], set);
 
 	if (set)
 		chunk->free -= units;
@@ -127,7 +128,7 @@ static bool chunk_in_reach(const struct text_chunk *chunk, unsigned long site)
 
 /**
  * fhook_text_alloc() - allocate memory for the trampoline of a set
- * @set: the set; look-ups by address do not find it before fhook_text_write()
+ * @set: the set, which look-ups by address find from now on
  * @site: address of a slot that must reach the trampoline
  * @size: size in bytes
  *

@@ -12,7 +12,6 @@
 
 #include <linux/cpufeature.h>
 #include <linux/fhook_arch.h>
-#include <linux/fhook_calltrace.h>
 #include <linux/kasan.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -139,7 +138,6 @@ unsigned int fhook_arch_emit_if(struct fhook_asm *as, enum fhook_asm_if conditio
 	return as->pos;
 }
 
-/* Its own kind says where its displacement is. */
 void fhook_arch_emit_save(struct fhook_asm *as)
 {
 	fhook_asm_piece(as, as->regs ? PIECE_REGS_SAVE : PIECE_SAVE);
