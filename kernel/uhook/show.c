@@ -90,10 +90,17 @@ static void show_way(struct seq_file *m, const struct uhook_site *site)
 static bool has_gone_file(const struct uhook_mm *um, const struct uhook_site *site)
 {
 	struct vm_area_struct *vma;
+	bool gone;
 
-	mmap_assert_locked(um->mm);
+	/* The program decides how long the lock is held, and is not waited for. */
+	if (!mmap_read_trylock(um->mm))
+		return false;
+
 	vma = vma_lookup(um->mm, site->vaddr);
-	return vma && vma->vm_file && d_unlinked(file_user_path(vma->vm_file)->dentry);
+	gone = vma && vma->vm_file && d_unlinked(file_user_path(vma->vm_file)->dentry);
+	mmap_read_unlock(um->mm);
+
+	return gone;
 }
 
 static void show_site(struct seq_file *m, const struct uhook_mm *um,
@@ -106,24 +113,7 @@ static void show_site(struct seq_file *m, const struct uhook_mm *um,
 	seq_putc(m, '\n');
 }
 
-static void begin_showing(struct uhook_mm *um, struct rhashtable_iter *iter)
-	__acquires(RCU)
-{
-	mmap_read_lock(um->mm);
-	rhashtable_walk_start(iter);
-}
-
-static void end_showing(struct uhook_mm *um, struct rhashtable_iter *iter)
-	__releases(RCU)
-{
-	rhashtable_walk_stop(iter);
-	mmap_read_unlock(um->mm);
-}
-
-/*
- * A line for each site of a process, whose address space somebody holds. Takes @um->lock
- * and, for some lines at a time, the mmap lock.
- */
+/* A line for each site of a process, whose address space somebody holds. */
 static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 		       const char *comm)
 {
@@ -131,9 +121,10 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 	struct uhook_site *site;
 	unsigned int shown = 0;
 
-	mutex_lock(&um->lock);
+	if (mutex_lock_killable(&um->lock))
+		return;
 	rhashtable_walk_enter(&um->sites, &iter);
-	begin_showing(um, &iter);
+	rhashtable_walk_start(&iter);
 	while ((site = rhashtable_walk_next(&iter))) {
 		/* The table has grown: what follows may have been shown already. */
 		if (IS_ERR(site))
@@ -145,12 +136,12 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 
 		/* The walk goes on where it was: sites change with um->lock held. */
 		if (!(++shown % SHOWN_AT_ONCE)) {
-			end_showing(um, &iter);
+			rhashtable_walk_stop(&iter);
 			cond_resched();
-			begin_showing(um, &iter);
+			rhashtable_walk_start(&iter);
 		}
 	}
-	end_showing(um, &iter);
+	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
 	mutex_unlock(&um->lock);
 }
