@@ -169,14 +169,23 @@ static const struct {
 	{ "stack=", parse_stack },
 };
 
+/* Is it an argument with the name of an option? Options are newer than that name. */
+static bool is_fetch_arg(const char *value)
+{
+	return *value && strchr("$%@+-\\", *value);
+}
+
 /* The index of an option, or the number of options */
 static unsigned int find_option(const char *word)
 {
 	unsigned int i;
+	size_t len;
 
-	for (i = 0; i < ARRAY_SIZE(options); i++)
-		if (str_has_prefix(word, options[i].prefix))
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		len = str_has_prefix(word, options[i].prefix);
+		if (len && (options[i].parse != parse_stack || !is_fetch_arg(word + len)))
 			break;
+	}
 	return i;
 }
 
