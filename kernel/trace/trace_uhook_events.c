@@ -80,10 +80,12 @@ static int attach(struct trace_probe *tp)
 	/* What works in the program is for all unless a process is given. */
 	tuh->ops.filter = tuh->pid || tuh->ops.user == UHOOK_USER_NONE ? is_meant : NULL;
 
-	/* What the log would say is for error_log: log_failure(). */
 	tuh->ops.report = &report;
 	ret = uhook_register(&tuh->ops, &point, 1);
 	tuh->ops.report = NULL;
+	if (ret)
+		pr_warn_ratelimited("%s/%s: %s\n", trace_probe_group_name(tp),
+				    trace_probe_name(tp), report.text);
 
 	return ret;
 }
