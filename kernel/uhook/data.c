@@ -130,7 +130,7 @@ static vm_fault_t data_fault(struct vm_fault *vmf)
 	if (is_guard(vmf->pgoff << PAGE_SHIFT))
 		return VM_FAULT_SIGSEGV;
 
-	/* Whoever finds counters finds what was seen of them: seen_at(). */
+	/* Whoever finds counters finds what was seen of them: seen_block_at(). */
 	seen = seen_slot(data, i);
 	if ((seen && uhook_make_data_page(seen)) || uhook_make_data_page(&data->pages[i]))
 		return VM_FAULT_OOM;

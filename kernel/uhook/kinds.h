@@ -60,7 +60,7 @@ enum uhook_trait {
  * @prepare: makes in an area, whose lock is held, what the handler calls
  * @emit: appends the code of the handler to that of a body
  * @finish: called when the body is at @addr, which nobody knows yet; @nr of the handlers of
- *	this kind have been finished before
+ *	kinds with this function have been finished before
  * @in_kernel: does at a hit what the program cannot do
  *
  * All but @traits may be NULL or 0. The hook in question is number I of the set of what
