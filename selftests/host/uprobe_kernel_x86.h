@@ -26,6 +26,8 @@
 #define _ASM_X86_PTRACE_H
 #define _ASM_X86_PROCESSOR_H
 #define _ASM_X86_MMU_CONTEXT_H
+#define _ASM_X86_TEXT_PATCHING_H
+#define _ASM_X86_TRAPNR_H
 
 #ifndef CONFIG_X86_64
 #define CONFIG_X86_64		1
@@ -100,6 +102,7 @@ static inline void send_sig(int sig, struct task_struct *task, int priv) { signa
 #define TASK_SIZE	0
 #define PAGE_SIZE	4096UL
 #define X86_TRAP_BP	3
+#define INT3_INSN_OPCODE	0xcc
 static inline bool test_tsk_thread_flag(struct task_struct *task, int flag) { return false; }
 static inline bool test_thread_flag(int flag) { return false; }
 static inline void set_task_blockstep(struct task_struct *task, bool on) { }
