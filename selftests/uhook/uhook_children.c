@@ -33,6 +33,7 @@
 #define MANY		2000
 #define SIGNALS		40
 #define ALLOCATIONS	1000	/* of a fork, by far */
+#define AREA_PAGES	16
 #define PREFORKED	36	/* more than a process may have areas */
 #define NAME		"/proc/self/exe"
 
@@ -368,7 +369,7 @@ static void scenario_many(void)
  */
 static void scenario_server(void)
 {
-	const size_t page = getpagesize();
+	const size_t area = AREA_PAGES * getpagesize();
 	int done[2], i;
 	char c;
 
@@ -379,9 +380,9 @@ static void scenario_server(void)
 
 		hit_range(0, i + 1);
 		slots = first_slots();
-		/* It cannot have them inherited either, nor may it fail to ask. */
+		/* It may ask for the whole mapping; of a part nothing can be asked. */
 		if (slots)
-			madvise(slots, page, MADV_DOFORK);
+			check(!madvise(slots, area, MADV_DOFORK), "madvise: %s", strerror(errno));
 		pid = fork();
 		check(pid >= 0, "fork: %s", strerror(errno));
 		if (!pid) {
