@@ -206,8 +206,7 @@ static int parse_fetch_args(struct trace_fhook *tfh, int argc,
 
 	for (i = 0; i < argc; i++) {
 		trace_probe_log_set_index(trace_hook_word(words, i));
-		ret = trace_hook_check_arg(argv[i]) ?:
-		      parse_fetch_arg(tfh, i, argv[i], ctx);
+		ret = parse_fetch_arg(tfh, i, argv[i], ctx);
 		if (ret)
 			return ret;
 	}
@@ -283,7 +282,7 @@ out:
 
 static int parse_words(struct fhook_def *def, int argc, const char *argv[])
 {
-	int ret;
+	int i, ret;
 
 	ret = parse_head(def, argv[WORD_HEAD]);
 	if (ret)
@@ -297,6 +296,13 @@ static int parse_words(struct fhook_def *def, int argc, const char *argv[])
 	ret = parse_pattern(def, argv[WORD_PATTERN]);
 	if (ret)
 		return ret;
+	/* First of all, because expanding $arg* reports words such as $arg1>2. */
+	for (i = WORD_ARGS; i < argc; i++) {
+		trace_probe_log_set_index(i);
+		ret = trace_hook_check_arg(argv[i]);
+		if (ret)
+			return ret;
+	}
 	name_event(def);
 	return 0;
 }
