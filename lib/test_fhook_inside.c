@@ -395,8 +395,15 @@ static noinline __noclone u32 probed_spin(u32 value)
 			     "test_fhook_probed_slot:	.quad 772b\n"
 			     "	.popsection\n"
 			     : "+r" (count) : : "ecx", "cc");
-		/* Otherwise no grace period of RCU tasks ends. */
-		if (!(count & 0xff) && !READ_ONCE(probed_stubborn))
+		if (count & 0xff)
+			continue;
+		/*
+		 * Without preemption nothing else runs here otherwise, stop_machine()
+		 * included; and no grace period of RCU tasks ends.
+		 */
+		if (READ_ONCE(probed_stubborn))
+			cond_resched();
+		else
 			cond_resched_tasks_rcu_qs();
 	}
 	WRITE_ONCE(probed_inside, false);
