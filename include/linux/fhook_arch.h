@@ -59,6 +59,7 @@ struct fhook_stat {
  * @text: address at which the trampoline will run; 0 while it is measured
  * @pos: bytes of code so far
  * @room: bytes that the code may take; the literals follow them
+ * @takes: addresses of code or data that are its operands, 0 for none
  * @literals: number of literals so far
  * @max_literals: number of literals that there may be
  * @misfit: whether an operand does not fit its instruction
@@ -329,6 +330,7 @@ void fhook_arch_call_kill(void *call);
  * @CALLTRACE_UNKNOWN: it has an instruction that cannot be decoded, or returns in a
  *	way of its own
  * @CALLTRACE_INDIRECT: it jumps through a register or memory
+ * @CALLTRACE_TAKEN: it jumps through a register that may hold the address of a label
  * @CALLTRACE_CONDITIONAL: it goes on in another function by a conditional jump
  * @CALLTRACE_NO_ROOM: there is no room for a jump where it is left
  * @CALLTRACE_OWNED: someone else patches the instruction by which it is left
@@ -345,6 +347,7 @@ enum calltrace_reason {
 	CALLTRACE_NAMELESS,
 	CALLTRACE_UNKNOWN,
 	CALLTRACE_INDIRECT,
+	CALLTRACE_TAKEN,
 	CALLTRACE_CONDITIONAL,
 	CALLTRACE_NO_ROOM,
 	CALLTRACE_OWNED,
@@ -387,11 +390,13 @@ struct calltrace_insn {
 	unsigned long		target;
 	unsigned int		len;
 	unsigned int		room;
+	unsigned long		takes[2];
 	enum calltrace_reason	reason;
 };
 
 void calltrace_arch_decode(unsigned long addr, unsigned long end,
 			   struct calltrace_insn *insn);
+bool calltrace_arch_is_thunk(unsigned long target);
 bool calltrace_arch_can_leave(unsigned long addr);
 bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target);
 void calltrace_arch_return_stub(void *code, unsigned long at,

@@ -51,6 +51,40 @@ static noinline __noclone __used int fhook_mod_idle(int arg)
 	return arg + 2;
 }
 
+/*
+ * These two jump to labels: one has a table of them in data, the other one has their
+ * addresses in its code. They have no frame: it could be a call of another function.
+ */
+static noinline __noclone __used int fhook_goto_data(int arg)
+{
+	static const void *const labels[] = { &&twice, &&once, &&never };
+
+	if (arg)
+		goto *labels[(unsigned int)arg % 3];
+twice:
+	arg += 7;
+once:
+	arg ^= 5;
+never:
+	return arg;
+}
+
+static noinline __noclone __used int fhook_goto_code(int arg)
+{
+	const void *label = &&once;
+
+	if (arg < 100)
+		label = &&twice;
+	OPTIMIZER_HIDE_VAR(label);
+	if (arg)
+		goto *label;
+twice:
+	arg += 7;
+once:
+	arg ^= 5;
+	return arg;
+}
+
 /* This one goes when the module has been initialized. */
 static noinline __noclone __used int __init
 fhook_mod_init_only(int arg)

@@ -7,7 +7,8 @@
  * time, while no other CPU runs anything else. A stub has a copy of the return, or a
  * branch to where the function went on; it needs no landing pad, for what leads there
  * is a direct branch. With BTI, compilers leave functions through x16 or x17 and use
- * other registers for jump tables; without it, nobody can tell these apart.
+ * other registers for jump tables; without it, nobody can tell these apart. A label
+ * whose address is taken has a landing pad of its own kind then.
  *
  * Callers hold fhook_mutex, and text_mutex where they patch.
  */
@@ -30,6 +31,12 @@ static void decode_register_branch(u32 word, struct calltrace_insn *insn)
 		insn->flow = CALLTRACE_REFUSED;
 		insn->reason = CALLTRACE_INDIRECT;
 	}
+}
+
+static bool is_landing_of_jumps(u32 word)
+{
+	return word == aarch64_insn_gen_hint(AARCH64_INSN_HINT_BTIJ) ||
+	       word == aarch64_insn_gen_hint(AARCH64_INSN_HINT_BTIJC);
 }
 
 static bool is_conditional(u32 word)
@@ -70,8 +77,21 @@ void calltrace_arch_decode(unsigned long addr, unsigned long end,
 	else if (aarch64_insn_is_br(word) || aarch64_insn_is_br_auth(word))
 		decode_register_branch(word, insn);
 
+	if (is_landing_of_jumps(word))
+		insn->takes[0] = addr;
 	if (insn->flow == CALLTRACE_JUMP || insn->flow == CALLTRACE_BRANCH)
 		insn->target = addr + aarch64_get_branch_offset(word);
+}
+
+/**
+ * calltrace_arch_is_thunk() - does code jump where a register says?
+ * @target: its address, outside of the function that jumps there
+ *
+ * Return: false, for there are no such thunks.
+ */
+bool calltrace_arch_is_thunk(unsigned long target)
+{
+	return false;
 }
 
 static bool in_reach(unsigned long at, unsigned long target)

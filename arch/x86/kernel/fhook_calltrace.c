@@ -6,7 +6,8 @@
  * thunk, and the kernel at boot lets it be that or writes a return and four int3.
  * Nothing runs into these, and nothing leads there, so that a jump to a stub fits in
  * both cases; the same holds for jumps through a register, which retpolines are made
- * of. The compiler makes no jump tables then, so that such a jump leaves the function.
+ * of. The compiler makes no jump tables then, so that such a jump leaves the function, or
+ * goes to a label whose address is taken.
  * A stub has what was there before, as its own place demands it: which returns need a
  * thunk depends on their address.
  *
@@ -15,6 +16,7 @@
  */
 #include <linux/cpufeature.h>
 #include <linux/fhook_arch.h>
+#include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/memory.h>
 #include <linux/string.h>
@@ -123,6 +125,20 @@ static void decode_one_byte(const struct insn *in, unsigned long addr,
 	}
 }
 
+/* Addresses as compilers load and store them: from the next instruction on, or as numbers. */
+static void set_takes(struct insn *in, unsigned long addr, struct calltrace_insn *insn)
+{
+	if (insn->flow != CALLTRACE_ON || in->opcode.bytes[0] == CALL_INSN_OPCODE)
+		return;
+	if (insn_rip_relative(in))
+		insn->takes[0] = addr + insn->len + in->displacement.value;
+	if (in->immediate2.nbytes)
+		insn->takes[1] = (u64)in->immediate2.value << 32 |
+				 (u32)in->immediate1.value;
+	else if (in->immediate.nbytes == 4)
+		insn->takes[1] = (long)in->immediate.value;
+}
+
 /**
  * calltrace_arch_decode() - where does an instruction lead?
  * @addr: its address, in text that is not being written
@@ -152,7 +168,23 @@ void calltrace_arch_decode(unsigned long addr, unsigned long end,
 	else if (in.opcode.nbytes == 2 && in.opcode.bytes[0] == 0x0f &&
 		 (in.opcode.bytes[1] & 0xf0) == 0x80)
 		set_target(insn, CALLTRACE_BRANCH, addr, in.immediate.value);
+	set_takes(&in, addr, insn);
 	insn->room = room_of(addr, end, in.length);
+}
+
+/**
+ * calltrace_arch_is_thunk() - does code jump where a register says?
+ * @target: its address, outside of the function that jumps there
+ *
+ * Thunks against ITS have no names in modules.
+ *
+ * Return: true if it does.
+ */
+bool calltrace_arch_is_thunk(unsigned long target)
+{
+	char name[KSYM_NAME_LEN];
+
+	return lookup_symbol_name(target, name) || strstarts(name, "__x86_indirect_");
 }
 
 /**

@@ -4,6 +4,7 @@
  *
  *	chosen.c	selecting the functions to trace
  *	scan.c		finding the exits of a function
+ *	taken.c		addresses of code that data holds
  *	block.c		the trace block: memory of stubs, and their names
  *	switch.c	patching entries and exits, and restoring them
  *	context.c	stubs that announce the running task
@@ -210,6 +211,10 @@ int calltrace_scan(struct calltrace_choice *choice, unsigned int function);
 bool calltrace_has_kprobe(unsigned long addr);
 void calltrace_exits_sort(struct calltrace_choice *choice);
 void calltrace_exits_drop(struct calltrace_choice *choice);
+
+/* taken.c */
+int calltrace_taken(unsigned long start, unsigned long end);
+void calltrace_taken_end(void);
 
 /* block.c */
 int calltrace_blocks_make(struct calltrace_choice *choice,

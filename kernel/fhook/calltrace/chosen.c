@@ -34,6 +34,7 @@ static const char *const reasons[CALLTRACE_REASONS] = {
 	[CALLTRACE_NAMELESS]	= "nobody knows where it ends",
 	[CALLTRACE_UNKNOWN]	= "it has an instruction that is not known",
 	[CALLTRACE_INDIRECT]	= "it jumps through a register or memory",
+	[CALLTRACE_TAKEN]	= "it may jump to a label through a register",
 	[CALLTRACE_CONDITIONAL]	= "it goes on in another function by a conditional jump",
 	[CALLTRACE_NO_ROOM]	= "it is left by an instruction too short for a jump",
 	[CALLTRACE_OWNED]	= "it is left by an instruction that somebody else patches",
@@ -251,6 +252,7 @@ static int add_spans(struct calltrace_choice *choice, struct list_head *spans)
 			break;
 	}
 	calltrace_labels_end();
+	calltrace_taken_end();
 
 	return err;
 }

@@ -55,6 +55,7 @@ static unsigned int num_labels;
  * @parts: address ranges of its code
  * @num: number of parts found so far
  * @padded: there are exits that are shorter than a jump
+ * @through: address of a jump through a register, 0 for none
  */
 struct scan {
 	struct calltrace_choice	*choice;
@@ -62,6 +63,7 @@ struct scan {
 	struct fhook_range	parts[MAX_PARTS];
 	unsigned int		num;
 	bool			padded;
+	unsigned long		through;
 };
 
 static int compare_labels(const void *a, const void *b)
@@ -402,11 +404,14 @@ static int scan_insn(struct scan *scan, unsigned long addr,
 	case CALLTRACE_RETURN:
 		return add_exit(scan, addr, CALLTRACE_EXIT, insn);
 	case CALLTRACE_LEAVE:
+		scan->through = addr;
 		return add_exit(scan, addr, CALLTRACE_TAIL, insn);
 	case CALLTRACE_JUMP:
 		if (is_inside(scan, insn->target) ||
 		    comes_back(scan, insn->target, addr + insn->len))
 			return 0;
+		if (calltrace_arch_is_thunk(insn->target))
+			scan->through = addr;
 		return add_exit(scan, addr, CALLTRACE_TAIL, insn);
 	case CALLTRACE_BRANCH:
 		if (is_inside(scan, insn->target))
@@ -483,6 +488,48 @@ static int check_room(struct scan *scan, unsigned int first)
 	return 0;
 }
 
+/* Is a label an operand of the code of its function? The function's own begin is none. */
+static bool takes_label(const struct scan *scan)
+{
+	const struct fhook_range *part;
+	struct calltrace_insn insn;
+	unsigned long addr;
+	unsigned int i;
+
+	for (part = scan->parts; part < scan->parts + scan->num; part++) {
+		for (addr = part->start; addr < part->end; addr += insn.len) {
+			calltrace_arch_decode(addr, part->end, &insn);
+			for (i = 0; i < ARRAY_SIZE(insn.takes); i++) {
+				if (insn.takes[i] != scan->parts[0].start &&
+				    in_parts(scan, insn.takes[i]))
+					return true;
+			}
+		}
+	}
+
+	return false;
+}
+
+/*
+ * A jump through a register leaves the function if that cannot hold the address of a
+ * label, which there must be somewhere. There are no tables of switches.
+ */
+static int check_labels(struct scan *scan)
+{
+	const struct fhook_range *part;
+	bool found = takes_label(scan);
+	int taken;
+
+	for (part = scan->parts; part < scan->parts + scan->num && !found; part++) {
+		taken = calltrace_taken(part->start + (part == scan->parts), part->end);
+		if (taken < 0)
+			return taken;
+		found = taken;
+	}
+
+	return found ? refuse(scan, CALLTRACE_TAKEN, scan->through) : 0;
+}
+
 static void forget_exits(struct calltrace_choice *choice, unsigned int first)
 {
 	while (choice->num_exits > first)
@@ -515,6 +562,8 @@ int calltrace_scan(struct calltrace_choice *choice, unsigned int function)
 				fhook_site_addr(f->table, f->site));
 	if (!err && scan.padded)
 		err = check_room(&scan, first);
+	if (!err && scan.through)
+		err = check_labels(&scan);
 	mutex_unlock(&text_mutex);
 
 	if (err)
