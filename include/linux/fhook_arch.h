@@ -59,7 +59,6 @@ struct fhook_stat {
  * @text: address at which the trampoline will run; 0 while it is measured
  * @pos: bytes of code so far
  * @room: bytes that the code may take; the literals follow them
- * @takes: addresses of code or data that are its operands, 0 for none
  * @literals: number of literals so far
  * @max_literals: number of literals that there may be
  * @misfit: whether an operand does not fit its instruction
@@ -383,6 +382,7 @@ enum calltrace_flow {
  * @target: target of a jump or branch
  * @len: its length in bytes
  * @room: number of bytes that a jump may take in its place
+ * @takes: addresses of code or data that are its operands, 0 for none
  * @reason: reason, if it is refused
  */
 struct calltrace_insn {
