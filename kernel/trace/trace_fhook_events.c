@@ -139,7 +139,10 @@ static void detach(struct trace_probe *tp)
 	WARN_ON_ONCE(fhook_unregister_async(&use->ops, free_use));
 }
 
-/* Called by the events' enable files and by perf, under event_mutex. */
+/*
+ * Called by the events' enable files and by perf, under event_mutex, except to add an
+ * event to a CPU or to remove it there.
+ */
 static int reg_event(struct trace_event_call *call, enum trace_reg type,
 		     void *data)
 {

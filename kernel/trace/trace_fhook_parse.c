@@ -313,7 +313,7 @@ static int parse_words(struct fhook_def *def, int argc, const char *argv[])
  * @argv: the words
  * @words: receives where the arguments come from, for the caret
  *
- * Under dyn_event_ops_mutex, with the words in trace_probe's log.
+ * Called from ->create(), with the words in trace_probe's log.
  *
  * Return: the probe, whose event is not set up and which nobody else knows; or a negative
  * error, with the reason in error_log unless it is -ENOMEM.

@@ -49,6 +49,7 @@ int trace_hook_attach(const struct trace_hook_type *type, struct trace_probe *ev
 	struct trace_probe *tp;
 	int ret;
 
+	lockdep_assert_held(&event_mutex);
 	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
 		ret = type->attach(tp);
 		if (ret)
@@ -73,6 +74,7 @@ void trace_hook_detach(const struct trace_hook_type *type, struct trace_probe *e
 {
 	struct trace_probe *tp;
 
+	lockdep_assert_held(&event_mutex);
 	list_for_each_entry(tp, trace_probe_probe_list(event), list)
 		type->detach(tp);
 }
@@ -92,6 +94,7 @@ int trace_hook_disable(const struct trace_hook_type *type, struct trace_event_ca
 {
 	struct trace_probe *tp = trace_probe_primary_from_call(call);
 
+	lockdep_assert_held(&event_mutex);
 	if (WARN_ON_ONCE(!tp))
 		return -ENODEV;
 
@@ -122,6 +125,7 @@ int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_cal
 	bool attached;
 	int ret;
 
+	lockdep_assert_held(&event_mutex);
 	if (WARN_ON_ONCE(!tp))
 		return -ENODEV;
 
@@ -261,6 +265,7 @@ int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev,
 	struct trace_probe *old = find_event(type, tp);
 	int ret;
 
+	lockdep_assert_held(&event_mutex);
 	if (old)
 		return append_probe(type, ev, words, old);
 
@@ -289,6 +294,7 @@ int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev,
  */
 int trace_hook_remove(struct dyn_event *ev, struct trace_probe *tp)
 {
+	lockdep_assert_held(&event_mutex);
 	if (!trace_probe_has_sibling(tp) && trace_probe_unregister_event_call(tp))
 		return -EBUSY;
 

@@ -183,6 +183,7 @@ static int close_perf(struct trace_event_call *call, struct perf_event *event)
 	struct trace_probe *tp = trace_probe_primary_from_call(call);
 	struct trace_uprobe_filter *filter;
 
+	lockdep_assert_held(&event_mutex);
 	if (WARN_ON_ONCE(!tp))
 		return -ENODEV;
 	filter = tp->event->filter;
@@ -198,6 +199,7 @@ static int open_perf(struct trace_event_call *call, struct perf_event *event)
 	struct trace_probe *tp = trace_probe_primary_from_call(call);
 	int ret;
 
+	lockdep_assert_held(&event_mutex);
 	if (WARN_ON_ONCE(!tp))
 		return -ENODEV;
 	if (trace_uprobe_filter_add(tp->event->filter, event) || !is_perfs(tp))
@@ -208,7 +210,10 @@ static int open_perf(struct trace_event_call *call, struct perf_event *event)
 	return ret;
 }
 
-/* Called by the events' enable files and by perf, under event_mutex. */
+/*
+ * Called by the events' enable files and by perf, under event_mutex, except to add an
+ * event to a CPU or to remove it there.
+ */
 static int reg_event(struct trace_event_call *call, enum trace_reg type,
 		     void *data)
 {

@@ -21,6 +21,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "../core.h"
 #include "../report.h"
 #include "calltrace.h"
 
@@ -284,6 +285,7 @@ int calltrace_blocks_make(struct calltrace_choice *choice,
 	struct calltrace_block *block;
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	err = make_blocks(choice, report);
 	if (err)
 		return err;

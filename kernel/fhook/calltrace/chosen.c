@@ -303,6 +303,7 @@ int calltrace_choose(const char *text, struct fhook_report *report)
 	struct calltrace_choice *old = calltrace_chosen, *new = NULL;
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (calltrace_enabled)
 		return fhook_fail(report, FHOOK_ERR_TAKEN, -EBUSY, 0,
 				  "calls are being traced: write 0 to enable first");

@@ -21,6 +21,7 @@
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 
+#include "../core.h"
 #include "../report.h"
 #include "calltrace.h"
 
@@ -132,6 +133,7 @@ int calltrace_context_begin(struct calltrace_choice *choice,
 					 struct calltrace_block, list);
 	int err = 0;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (!block)
 		return 0;
 	/* Never 0, which is the value of tasks that had no turn yet. */
@@ -168,6 +170,7 @@ void calltrace_context_pause(void)
  */
 void calltrace_context_end(void)
 {
+	lockdep_assert_held(&fhook_mutex);
 	if (!context_base)
 		return;
 

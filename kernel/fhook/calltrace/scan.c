@@ -23,6 +23,7 @@
 #include <linux/sort.h>
 #include <linux/static_call.h>
 
+#include "../core.h"
 #include "../function.h"
 #include "calltrace.h"
 
@@ -132,6 +133,7 @@ int calltrace_labels_begin(void)
 	struct fhook_table *table;
 	unsigned int num = 0;
 
+	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(table, &fhook_tables, list)
 		num += num_branches(table->mod) + num_calls(table->mod);
 	labels = kvmalloc_array(num, sizeof(*labels), GFP_KERNEL);
@@ -157,6 +159,7 @@ int calltrace_labels_begin(void)
  */
 void calltrace_labels_end(void)
 {
+	lockdep_assert_held(&fhook_mutex);
 	kvfree(labels);
 	labels = NULL;
 }
@@ -550,6 +553,7 @@ int calltrace_scan(struct calltrace_choice *choice, unsigned int function)
 	unsigned int first = choice->num_exits, i;
 	int err = 0;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (!add_part(&scan, f->func)) {
 		f->reason = CALLTRACE_NAMELESS;
 		return 0;

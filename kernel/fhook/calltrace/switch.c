@@ -220,6 +220,7 @@ static void look_for_lost(struct calltrace_choice *choice)
 /* The entries lead nowhere any more: let the exits do so too. Needs no memory. */
 static void switch_off(void)
 {
+	lockdep_assert_held(&fhook_mutex);
 	if (!calltrace_enabled)
 		return;
 
@@ -284,6 +285,7 @@ int calltrace_switch(bool on, struct fhook_report *report)
 	struct calltrace_choice *choice = calltrace_chosen;
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (on == calltrace_enabled)
 		return on ? calltrace_context_begin(choice, report) : 0;
 	if (on)
@@ -304,6 +306,7 @@ static void forget(const struct fhook_table *table)
 	struct calltrace_choice *choice;
 	struct calltrace_function *f;
 
+	lockdep_assert_held(&fhook_mutex);
 	if (calltrace_enabled)
 		change_exits(calltrace_chosen, table, false, NULL);
 

@@ -161,6 +161,7 @@ int calltrace_taken(unsigned long start, unsigned long end)
  */
 void calltrace_taken_end(void)
 {
+	lockdep_assert_held(&fhook_mutex);
 	kvfree(words);
 	words = NULL;
 	num_words = 0;
