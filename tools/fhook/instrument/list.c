@@ -140,16 +140,8 @@ static int sort(struct list *list)
 /* The place in the order of the first name that is not before this one. */
 static size_t first_name(const struct list *list, const char *name)
 {
-	size_t low = 0, high = list->nr_exact, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (strcmp(list->patterns[list->order[middle]].text, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_index(list->nr_exact, i,
+			   strcmp(list->patterns[list->order[i]].text, name) < 0);
 }
 
 static void remember(struct list *list, const char *symbol)

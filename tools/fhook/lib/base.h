@@ -27,6 +27,22 @@ typedef __s64 s64;
 #endif
 #define __unused		__attribute__((unused))
 
+/*
+ * The first of NR indices of a sorted array of which BEFORE, an expression with the index
+ * I, is false; NR if it is true of all.
+ */
+#define first_index(nr, i, before) ({				\
+	size_t first_ = 0, end_ = (nr), i;			\
+								\
+	while (first_ < end_) {					\
+		(i) = (first_ + end_) / 2;			\
+		if (before)					\
+			first_ = (i) + 1;			\
+		else						\
+			end_ = (i);				\
+	}							\
+	first_; })
+
 /**
  * struct fault - the reason of a failure
  * @text: sentence, with the name of the file or function concerned

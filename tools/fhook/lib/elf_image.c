@@ -221,30 +221,16 @@ void *elf_section_data(const struct elf_image *image, const Elf64_Shdr *section)
 
 const Elf64_Phdr *elf_segment_of(const struct elf_image *image, u64 address)
 {
-	size_t low = 0, high = image->nr_loads, middle;
+	size_t low = first_index(image->nr_loads, i, image->loads[i]->p_vaddr <= address);
 
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (image->loads[middle]->p_vaddr <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && address - image->loads[low - 1]->p_vaddr < image->loads[low - 1]->p_memsz ?
 	       image->loads[low - 1] : NULL;
 }
 
 const Elf64_Shdr *elf_section_of(const struct elf_image *image, u64 address)
 {
-	size_t low = 0, high = image->nr_by_address, middle;
+	size_t low = first_index(image->nr_by_address, i, image->by_address[i]->sh_addr <= address);
 
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (image->by_address[middle]->sh_addr <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && address - image->by_address[low - 1]->sh_addr <
 	       image->by_address[low - 1]->sh_size ? image->by_address[low - 1] : NULL;
 }
@@ -398,17 +384,9 @@ void elf_take_symbols(struct elf_image *image, struct elf_image *debug)
 /* The first symbol behind an address, or at it. */
 static size_t symbols_from(const struct elf_image *image, u64 address, bool at)
 {
-	size_t low = 0, high = image->nr_symbols, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (image->symbols[middle].address < address ||
-		    (!at && image->symbols[middle].address == address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_index(image->nr_symbols, i,
+			   image->symbols[i].address < address ||
+			   (!at && image->symbols[i].address == address));
 }
 
 const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address)
@@ -435,24 +413,11 @@ static int compare_with(const struct elf_image *image, size_t i, const char *nam
 size_t elf_named(const struct elf_image *image, const char *name, size_t length, bool whole,
 		 size_t *first)
 {
-	size_t low = 0, high = image->nr_symbols, middle;
+	*first = first_index(image->nr_symbols, i,
+			     compare_with(image, i, name, length, whole) < 0);
 
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (compare_with(image, middle, name, length, whole) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*first = low;
-	for (high = image->nr_symbols; low < high;) {
-		middle = (low + high) / 2;
-		if (compare_with(image, middle, name, length, whole) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low - *first;
+	return first_index(image->nr_symbols, i,
+			   compare_with(image, i, name, length, whole) <= 0) - *first;
 }
 
 u8 *elf_find_build_id(u8 *notes, size_t left, size_t *size)

@@ -562,17 +562,10 @@ static int compare_entered(const void *one, const void *other, void *data)
 static u32 find_entered(const struct map *map, const struct named *entered, size_t count,
 			u64 entry, u32 space)
 {
-	size_t low = 0, high = count, middle;
+	size_t low = first_index(count, i, entered[i].space < space ||
+				 (entered[i].space == space &&
+				  map->functions[entered[i].function].entry < entry));
 
-	while (low < high) {
-		const struct named *here = &entered[middle = (low + high) / 2];
-		const u64 this = map->functions[here->function].entry;
-
-		if (here->space < space || (here->space == space && this < entry))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < count && entered[low].space == space &&
 	       map->functions[entered[low].function].entry == entry ? entered[low].function :
 	       TARGET_OUTSIDE;

@@ -33,16 +33,7 @@ static int add_place(struct map *map, const struct map_block *block, u64 bias)
 /* The first block of an object, before those of second places. */
 static size_t blocks_of(const struct map *map, u32 object)
 {
-	size_t low = 0, high = map->nr_own, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (map->blocks[middle].object < object)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_index(map->nr_own, i, map->blocks[i].object < object);
 }
 
 int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
@@ -96,17 +87,11 @@ static bool sort_memory(struct map *map)
 
 struct map_block *map_find_block(struct map *map, u64 address)
 {
-	size_t low = 0, high = map->nr_blocks, middle;
+	size_t low;
 
 	if (!map->by_memory && !sort_memory(map))
 		return NULL;
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (map->by_memory[middle]->memory <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = first_index(map->nr_blocks, i, map->by_memory[i]->memory <= address);
 	if (!low || address - map->by_memory[low - 1]->memory >= map->by_memory[low - 1]->size)
 		return NULL;
 	map->recent = map->by_memory[low - 1];

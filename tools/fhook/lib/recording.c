@@ -119,15 +119,8 @@ static void sort_notes(struct recording_note *notes, size_t nr)
 const struct recording_note *recording_note(const struct recording_note *notes, size_t nr,
 					    u32 stream)
 {
-	size_t low = 0, high = nr, middle;
+	size_t low = first_index(nr, i, notes[i].stream <= stream);
 
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (notes[middle].stream <= stream)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && notes[low - 1].stream == stream ? notes + low - 1 : NULL;
 }
 

@@ -78,16 +78,7 @@ static int sort_wanted(struct match *match)
 /* The first pattern of the order that names a function, or one after it. */
 static size_t first_wanted(const struct match *match, const char *name)
 {
-	size_t low = 0, high = match->nr_exact, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (strcmp(match->order[middle]->function, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_index(match->nr_exact, i, strcmp(match->order[i]->function, name) < 0);
 }
 
 static int split_list(struct match *match, const struct list *list)

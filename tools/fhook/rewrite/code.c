@@ -27,16 +27,8 @@ bool code_is_code(const struct elf_image *image, u64 address)
 /* The first instruction that ends after an address. */
 static size_t first_behind(const struct code *code, u64 address)
 {
-	size_t low = 0, high = code->nr_insns, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (code->insns[middle].address + code->insns[middle].size <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_index(code->nr_insns, i,
+			   code->insns[i].address + code->insns[i].size <= address);
 }
 
 size_t code_find(const struct code *code, u64 address)
@@ -134,16 +126,7 @@ static int read_run(struct code *code, u64 start, u64 end)
 
 static size_t first_region(const struct code *code, u64 address)
 {
-	size_t low = 0, high = code->nr_regions, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (code->regions[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_index(code->nr_regions, i, code->regions[i] < address);
 }
 
 static int read_section(struct code *code, const Elf64_Shdr *section)
@@ -199,16 +182,8 @@ static int sort_branches(struct code *code)
 
 size_t code_branches_to(const struct code *code, u64 address)
 {
-	size_t low = 0, high = code->nr_branches, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (code->insns[code->branches[middle]].target < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_index(code->nr_branches, i,
+			   code->insns[code->branches[i]].target < address);
 }
 
 int code_read(struct rewrite *rw, struct fault *fault)

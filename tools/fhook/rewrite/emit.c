@@ -151,15 +151,8 @@ static int compare_points(const void *a, const void *b)
 /* The point of an instruction, by which control leaves or comes; or NULL. */
 static const struct point *point_of(const struct rewrite *rw, size_t insn, bool leaves)
 {
-	size_t low = 0, high = rw->nr_points, middle;
+	size_t low = first_index(rw->nr_points, i, rw->points[i].insn < insn);
 
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (rw->points[middle].insn < insn)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < rw->nr_points && rw->points[low].insn == insn; low++) {
 		u32 kind = rw->points[low].kind;
 

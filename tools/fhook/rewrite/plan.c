@@ -399,16 +399,7 @@ static int add_landing(struct rewrite *rw, size_t f, u64 pad)
 /* The first landing pad that is not before an address. */
 static size_t pads_from(const struct rewrite *rw, u64 address)
 {
-	size_t low = 0, high = rw->nr_pads, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (rw->pads[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_index(rw->nr_pads, i, rw->pads[i] < address);
 }
 
 static int add_landings(struct rewrite *rw, size_t f)

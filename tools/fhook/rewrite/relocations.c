@@ -97,15 +97,8 @@ int relocations_read(struct rewrite *rw)
 /* The first relocation of a word, or NULL. */
 static const struct relocation *find(const struct relocations *list, u64 at)
 {
-	size_t low = 0, high = list->nr, middle;
+	size_t low = first_index(list->nr, i, list->array[i].at < at);
 
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (list->array[middle].at < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < list->nr && list->array[low].at == at ? list->array + low : NULL;
 }
 

@@ -182,15 +182,8 @@ static ssize_t program_to(const struct frame *frame, u64 address, bool rest, u8 
 
 static const struct frame *frame_of(const struct rewrite *rw, u64 address)
 {
-	size_t low = 0, high = rw->nr_frames, middle;
+	size_t low = first_index(rw->nr_frames, i, rw->frames[i].start <= address);
 
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (rw->frames[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && address < rw->frames[low - 1].end ? rw->frames + low - 1 : NULL;
 }
 
