@@ -14,6 +14,7 @@
 #include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/objtool.h>
 
 static atomic_t calls;
 
@@ -68,6 +69,8 @@ once:
 never:
 	return arg;
 }
+/* KASAN gives it a frame, and objtool does not find the table. */
+STACK_FRAME_NON_STANDARD(fhook_goto_data);
 
 static noinline __noclone __used int fhook_goto_code(int arg)
 {
