@@ -147,10 +147,11 @@ int uhook_stub_code(u8 *code, const void *insn, unsigned long target);
 /**
  * uhook_is_atomic - check whether a site is inside an exclusive sequence
  * @before: bytes of the program before the site, without breakpoints
- * @len: number of bytes: some sixteen instructions are enough
+ * @len: number of bytes: UHOOK_BYTES_BEFORE are enough
  *
  * On arm64, between an exclusive load and the exclusive store, code that the site leads
- * to must not store to memory. x86 has no such sequences.
+ * to must not store to memory. An architecture without such sequences sets
+ * UHOOK_BYTES_BEFORE to 0 and has no such function.
  *
  * Context: any.
  * Return: whether the site is after an exclusive load without its store.

@@ -93,26 +93,31 @@ static bool fits_page(unsigned long site)
 	return offset_in_page(site) <= PAGE_SIZE - UHOOK_JUMP_MAX;
 }
 
-/* What arm64 needs to know of what comes before an instruction. */
-#define BYTES_BEFORE	64
-
-/* Returns an error if that cannot be learnt. */
+/* Returns an error if the bytes before the site cannot be read now. */
 static int is_in_atomic(struct mm_struct *mm, unsigned long site)
 {
-	unsigned int len = min_t(unsigned int, offset_in_page(site), BYTES_BEFORE);
-	unsigned int more = BYTES_BEFORE - len;
-	u8 before[BYTES_BEFORE];
+	unsigned int len = min_t(unsigned int, offset_in_page(site), UHOOK_BYTES_BEFORE);
+	unsigned int more = UHOOK_BYTES_BEFORE - len;
+	u8 before[UHOOK_BYTES_BEFORE];
+	struct vm_area_struct *vma;
 	int ret;
+
+	if (!UHOOK_BYTES_BEFORE)
+		return false;
 
 	/* The program itself may not be able to read it: PROT_EXEC alone. */
 	ret = uprobe_read_text(mm, site - len, before + more, len);
 	if (ret)
 		return ret;
-	/* What is before the page may be something else, or not there. */
-	if (copy_from_user_nofault(before, (void __user *)(site - BYTES_BEFORE), more))
-		return uhook_is_atomic(before + more, len);
+	if (!copy_from_user_nofault(before, (void __user *)(site - UHOOK_BYTES_BEFORE), more))
+		return uhook_is_atomic(before, UHOOK_BYTES_BEFORE);
 
-	return uhook_is_atomic(before, BYTES_BEFORE);
+	/* The previous page is absent or unreadable, which matters if it has code. */
+	vma = vma_lookup(mm, site - len - 1);
+	if (vma && vma->vm_flags & VM_EXEC)
+		return -EAGAIN;
+
+	return uhook_is_atomic(before + more, len);
 }
 
 static enum uhook_bar find_bar(struct uprobe *uprobe, struct vm_area_struct *vma,

@@ -183,9 +183,3 @@ int uhook_stub_code(u8 *code, const void *insn, unsigned long target)
 	memcpy(code + sizeof(jump), &address, sizeof(address));
 	return 0;
 }
-
-/* Between a load and a store that depends on it, x86 has nothing to lose. */
-bool uhook_is_atomic(const void *before, unsigned int len)
-{
-	return false;
-}

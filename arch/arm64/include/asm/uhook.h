@@ -32,6 +32,9 @@
  */
 #define UHOOK_REACH	0x7f00000UL
 
+/* The bytes before a site that uhook_is_atomic() looks at: sixteen instructions. */
+#define UHOOK_BYTES_BEFORE	64
+
 /**
  * uhook_is_landing_pad - check whether an indirect branch may lead to an instruction
  * @insn: the instruction in the program

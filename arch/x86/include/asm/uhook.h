@@ -32,6 +32,9 @@
  */
 #define UHOOK_REACH	(0x80000000UL - 0x4000000UL)
 
+/* No instruction depends on those before it: there is no uhook_is_atomic(). */
+#define UHOOK_BYTES_BEFORE	0
+
 #ifdef __KERNEL__
 
 #include <linux/cpufeature.h>
