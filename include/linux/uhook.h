@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: hooks on programs
+ * uhook: hooks on user programs
  *
- * A hook, struct uhook_ops, is called in the kernel where programs come to an
- * instruction, or does its work in the program, without any exception if that can
- * be.
- * <linux/uhook_hooks.h> has what the rest of the kernel calls.
+ * A hook, struct uhook_ops, is called in the kernel when a program reaches an
+ * instruction, or does its work in the program itself, without an exception where
+ * possible. <linux/uhook_hooks.h> is the interface to the rest of the kernel.
  */
 #ifndef _LINUX_UHOOK_H
 #define _LINUX_UHOOK_H
@@ -45,7 +44,7 @@ enum uhook_user {
  * @site: address of the instruction
  * @sp: stack pointer at the site
  * @args: values of the selected registers
- * @stack: words at @sp, if requested; those in the next page are 0
+ * @stack: words at @sp, if requested; words on the next page read as 0
  */
 struct uhook_record {
 	u64		time;
@@ -59,10 +58,10 @@ struct uhook_record {
 
 /**
  * struct uhook_point - an instruction of a file
- * @inode: the file, which the owner holds, with its mount, while the hook is
+ * @inode: the file; the owner of the hook holds it, and its mount, while the hook is
  *	registered
  * @offset: offset of the instruction, in bytes; must be at the start of an instruction
- * @ref_ctr_offset: offset in the file of the counter of users (USDT semaphore), in
+ * @ref_ctr_offset: offset of the reference counter (USDT semaphore) in the file, in
  *	bytes, or 0
  */
 struct uhook_point {
@@ -85,12 +84,12 @@ typedef void (*uhook_gone_t)(struct uhook_ops *ops, const struct uhook_hits *hit
 #define UHOOK_STUBS_MAX	65536
 
 /**
- * enum uhook_ops_flags - what a hook asks for
- * @UHOOK_FL_IN_BODY: the breakpoint for &uhook_ops.handler goes where the site jumps to,
- *	and not into the text, after the first hit in a process
+ * enum uhook_ops_flags - options of a hook
+ * @UHOOK_FL_IN_BODY: after the first hit in a process, put the breakpoint for
+ *	&uhook_ops.handler into the body that the site jumps to, not into the program text
  * @UHOOK_FL_NO_VECTORS: the code or function leaves vector registers alone
- * @UHOOK_FL_STACK: records have the words at the stack pointer
- * @UHOOK_FL_ALL: all of these
+ * @UHOOK_FL_STACK: records include the words at the stack pointer
+ * @UHOOK_FL_ALL: all flags
  */
 enum uhook_ops_flags {
 	UHOOK_FL_IN_BODY	= BIT(0),
@@ -100,16 +99,16 @@ enum uhook_ops_flags {
 };
 
 /**
- * enum uhook_error - what went wrong, for a program
- * @UHOOK_ERR_NONE: nothing
- * @UHOOK_ERR_OPS: the hook is incomplete, or has flags that do not exist
+ * enum uhook_error - reason of a failed registration, for programs
+ * @UHOOK_ERR_NONE: no error
+ * @UHOOK_ERR_OPS: the hook is incomplete, or has unknown flags
  * @UHOOK_ERR_BUSY: the hook is registered already
  * @UHOOK_ERR_REGISTER: a register cannot be recorded, or there are too many
- * @UHOOK_ERR_CODE: the code is too long, or is not for this processor
+ * @UHOOK_ERR_CODE: the code is too long, or not for this processor
  * @UHOOK_ERR_STUBS: stubs cannot be at that address, or there are too many
- * @UHOOK_ERR_POINT: uprobes refuse a point
+ * @UHOOK_ERR_POINT: uprobes refused a point
  * @UHOOK_ERR_NO_MEMORY: an allocation failed
- * @UHOOK_ERR_KILLED: the task that registers is being killed
+ * @UHOOK_ERR_KILLED: the registering task is being killed
  */
 enum uhook_error {
 	UHOOK_ERR_NONE,
@@ -124,10 +123,10 @@ enum uhook_error {
 };
 
 /**
- * struct uhook_report - where a failed registration says what failed, and where
- * @error: what, for a program
- * @point: the number of the point that is refused, for UHOOK_ERR_POINT
- * @text: a sentence for a person, without a newline
+ * struct uhook_report - error report of a failed registration
+ * @error: the reason, for programs
+ * @point: index of the refused point, for UHOOK_ERR_POINT
+ * @text: the reason as a sentence, without a newline
  */
 struct uhook_report {
 	enum uhook_error	error;
@@ -138,45 +137,46 @@ struct uhook_report {
 /**
  * struct uhook_ops - a hook on instructions of programs
  * @handler: called in the kernel at each hit, or NULL; see below
- * @ret_handler: called in the kernel when a function that was hit at its entry
- *	returns, or NULL; @func is the address of the entry
- * @filter: says for which address spaces the hook is meant, or NULL for all; may
- *	be called at any time; when it answers otherwise than before, uhook_apply()
- * @user: what happens in the program
- * @record: for @UHOOK_USER_RECORD, called for each record, some time later: every
- *	10 ms, when the process ends, and before the hook is gone; in the context of
- *	some task, with locks of uhook held, inside of which it may neither call
- *	uhook nor touch memory of programs or their mmap lock. Where the kernel records
- *	in the program's stead, it is called at the hit, maybe by several at once
- * @regs: which registers are recorded, as offsets in struct pt_regs
- * @nr_regs: how many
- * @code: for @UHOOK_USER_CODE, a function that runs wherever it is, and calls none
- *	outside; see uhook_gate.h
- * @code_size: its length, in bytes, up to UHOOK_CODE_MAX
- * @function: for @UHOOK_USER_FUNCTION, where it begins
- * @stubs: for @UHOOK_USER_STUB, the address of the stub of the first point; those of
- *	the others follow, UHOOK_STUB_SIZE bytes apart. A multiple of the size of a
- *	page, where processes have nothing, and never had other stubs. Points have to
- *	be where a function is entered or left: on arm64, IP0 or IP1 changes there
- * @flags: of &enum uhook_ops_flags
- * @name: names the hook in the log
- * @report: if not NULL, a registration that fails fills it and leaves the log alone;
- *	if NULL, the same sentence goes to the log
- * @private: the owner's
- * @attachment: uhook's; NULL when not registered
- * @leaving: uhook's; earlier registrations whose handlers may still run, or NULL
+ * @ret_handler: called in the kernel when a function that was hit at its entry returns,
+ *	or NULL; @func is the address of the entry
+ * @filter: tells whether the hook applies to an address space, or NULL if it applies to
+ *	all; may be called at any time; call uhook_apply() after its answers change
+ * @user: work of the hook in the program
+ * @record: for @UHOOK_USER_RECORD, called for each record some time after the hit: every
+ *	10 ms, when the process ends, and before the unregistered hook is released. Runs
+ *	in the context of any task, with uhook's locks held; must not call uhook, access
+ *	memory of programs or take their mmap lock. If the kernel records instead of the
+ *	program, it is called at the hit, possibly by several tasks at once
+ * @regs: registers to record, as offsets in struct pt_regs
+ * @nr_regs: number of registers to record
+ * @code: for @UHOOK_USER_CODE, a position-independent function that calls no code outside
+ *	of itself; see uhook_gate.h
+ * @code_size: length of @code in bytes, up to UHOOK_CODE_MAX
+ * @function: for @UHOOK_USER_FUNCTION, the start of the function
+ * @stubs: for @UHOOK_USER_STUB, the address of the stub of the first point; the stubs of
+ *	the other points follow, UHOOK_STUB_SIZE bytes apart. A multiple of the page size,
+ *	at a range that no process has mapped and that has never held other stubs. Points
+ *	must be function entries or exits: on arm64, stubs change IP0 or IP1
+ * @flags: flags of &enum uhook_ops_flags
+ * @name: name of the hook in the log
+ * @report: error report to fill if registration fails, instead of logging the error; or
+ *	NULL to log it
+ * @private: data of the owner
+ * @attachment: uhook's data; NULL while not registered
+ * @leaving: uhook's data; earlier registrations whose handlers may still run, or NULL
  *
  * A hook without @handler and @ret_handler takes no exception after the first hit in a
- * process, if possible; see uhook/slots in tracefs. With them each hit takes one.
+ * process, if possible; see uhook/slots in tracefs. A hook with one of them takes an
+ * exception at each hit.
  *
- * The handlers are called in the context of the task that was hit, which may sleep
- * there, under rcu_read_lock_trace(); @regs are those of the program at the site or,
- * for @ret_handler, after the return. If @handler sets the instruction pointer, the
- * task continues there, and nothing else happens at this hit. The handlers return 0.
+ * The handlers are called under rcu_read_lock_trace() in the context of the task that was
+ * hit, and may sleep. @regs are the registers of the program at the site or, for
+ * @ret_handler, after the return. If @handler sets the instruction pointer, the task
+ * continues there and the rest of this hit is skipped. The handlers return 0.
  *
- * Owner's memory; while registered only @private and @report may change. US8832666
- * registers a kernel handler and a user handler together likewise; struct
- * uprobe_consumer is mainline's counterpart.
+ * The owner provides the memory. Only @private and @report may change while the hook is
+ * registered. US8832666 also registers a kernel handler and a user handler together;
+ * struct uprobe_consumer is mainline's counterpart.
  */
 struct uhook_ops {
 	int			(*handler)(struct uhook_ops *ops, struct pt_regs *regs);
@@ -201,15 +201,15 @@ struct uhook_ops {
 
 /**
  * struct uhook_hits - number of hits of a hook
- * @kernel: hits in the kernel without work in the program; with @user set, the kernel
- *	did the work instead, if it can
- * @user: hits in the program after an exception
- * @jumped: hits in the program without any exception
- * @lost: hits among these without a record, for lack of room
- * @missed: hits among these at which the owner's code or function was not called: no
- *	stack was free, it was running already, or the kernel handled the hit
- * @unreturned: calls that were not followed to their return, because too many calls
- *	with hooked returns were nested
+ * @kernel: hits handled in the kernel without work in the program; with @user set, the
+ *	kernel did the work instead, where it can
+ * @user: hits handled in the program after an exception
+ * @jumped: hits handled in the program without an exception
+ * @lost: hits, of those above, without a record because there was no room for one
+ * @missed: hits, of those above, at which the owner's code or function was not called: no
+ *	stack was free, the handler was already running, or the kernel handled the hit
+ * @unreturned: calls whose return was not followed because too many calls with hooked
+ *	returns were nested
  */
 struct uhook_hits {
 	u64	kernel;

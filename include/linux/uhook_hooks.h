@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: what the rest of the kernel tells it, and asks
+ * uhook: interface to the rest of the kernel
  *
- * After the consumers of a uprobe have run, the task goes on in a slot: a copy
- * of the probed instruction and a jump behind the original, in a mapping of
- * the process named [uhook]. A hit is one exception, for every user of
- * uprobes and without their asking. What follows is what the rest of the
- * kernel needs to know so that nobody ever sees an address in a slot: such an
- * address means the site while the copy has not run, and the instruction
- * behind the site once it has.
+ * After the consumers of a uprobe have run, the task continues in a slot: a copy of the
+ * probed instruction, followed by a jump to the instruction after the original, in a
+ * mapping of the process named [uhook]. A hit takes one exception, for all users of
+ * uprobes, without changes to them. The functions below let the rest of the kernel hide
+ * slot addresses: an address in a slot stands for the site until the copy has run, and
+ * for the instruction after the site from then on.
  *
  * <linux/uhook.h> is for modules that hook programs.
  */
@@ -30,13 +29,13 @@ struct vm_area_struct;
 
 /**
  * enum uhook_outcome - how a hit of a uprobe ended
- * @UHOOK_STEPPED: by a single step of a copy, with a second exception
- * @UHOOK_EMULATED: the kernel did what the instruction does
- * @UHOOK_BOOSTED: in a slot
- * @UHOOK_USER: in a body, which ran handlers in the program
- * @UHOOK_INTERRUPTED: in a slot, but a signal came before the copy had run, and
- *	it was stepped instead; counted as boosted as well
- * @UHOOK_OUTCOMES: how many there are
+ * @UHOOK_STEPPED: a copy was single-stepped, with a second exception
+ * @UHOOK_EMULATED: the kernel emulated the instruction
+ * @UHOOK_BOOSTED: the task continued in a slot
+ * @UHOOK_USER: the task continued in a body, which ran handlers in the program
+ * @UHOOK_INTERRUPTED: the task was in a slot, but a signal arrived before the copy had
+ *	run, and the copy was stepped instead; also counted as boosted
+ * @UHOOK_OUTCOMES: number of outcomes
  */
 enum uhook_outcome {
 	UHOOK_STEPPED,
@@ -50,8 +49,8 @@ enum uhook_outcome {
 /**
  * struct uhook_lookup - state of the counters at the look-up of a uprobe
  * @gone: number of removed uprobes whose address has the same hash
- * @unmapped: number of times that probed text was unmapped in the address space
- * @valid: the counters are known, and the result may be remembered
+ * @unmapped: number of times that probed text was unmapped from the address space
+ * @valid: true if the counters are known and the result may be cached
  */
 struct uhook_lookup {
 	long	gone;
@@ -79,7 +78,7 @@ void uhook_return_lost(struct uprobe *uprobe);
 unsigned long uhook_breakpoint_site(unsigned long vaddr);
 int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
 
-/* From uprobes; the latter three with the mmap lock held. */
+/* From uprobes; the last three with the mmap lock held. */
 bool uprobe_find_consumer(struct uprobe *uprobe,
 			  bool (*match)(struct uprobe_consumer *uc, void *data), void *data);
 bool uprobe_is_followed(struct uprobe *uprobe, unsigned int distance);
@@ -88,7 +87,7 @@ int uprobe_read_text(struct mm_struct *mm, unsigned long vaddr, void *bytes, int
 int uprobe_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned long vaddr,
 		      const void *expected, const void *bytes, int len, gfp_t how);
 
-/* For those who own address spaces. */
+/* For the code that manages address spaces. */
 bool uhook_has_sites(const struct mm_struct *mm);
 void uhook_munmap(struct mm_struct *mm);
 int uhook_file_munmap(struct vm_area_struct *vma);
@@ -99,7 +98,7 @@ int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
 int uhook_demote_all(struct task_struct *task);
 int uhook_rseq_begins(void);
 
-/* For those who look at where a program is. */
+/* For the code that shows instruction pointers of programs. */
 unsigned long uhook_program_address(unsigned long ip);
 unsigned long uhook_task_address(struct task_struct *task, unsigned long ip);
 bool uhook_is_inside(unsigned long ip);
@@ -190,7 +189,7 @@ bool rseq_is_in_section(unsigned long ip);
 static inline bool rseq_is_in_section(unsigned long ip) { return false; }
 #endif
 
-/* For those who send a task elsewhere while it may step the copy of an instruction. */
+/* For the code that redirects a task that may be single-stepping a copied instruction. */
 #ifdef CONFIG_UPROBES
 unsigned long uprobe_program_address(struct pt_regs *regs);
 void uprobe_cancel_step(struct pt_regs *regs);

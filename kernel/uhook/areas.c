@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: areas, the mappings that slots and bodies are in.
+ * uhook: areas, the mappings of slots and bodies.
  *
- * An area is a special mapping named [uhook] within reach of its sites; the
- * program may read and execute it, and it is sealed: it can neither be moved,
- * unmapped nor changed. The kernel writes it through its own mapping. Bodies
- * write to a second mapping behind the first, which is shared memory of this
- * process alone.
+ * An area is a special mapping named [uhook] within reach of its sites. The program may
+ * read and execute it, and it is sealed: it cannot be moved, unmapped or changed. The
+ * kernel writes it through the kernel's own mapping. Bodies write to a second mapping
+ * after the first, which is shared memory between this process and the kernel.
  *
- * Slots are one process's, and a child does not have them: it is made in a system call,
- * which no slot holds, and what has come out of a slot with its registers shown (a signal,
- * a tracer) is at the program's address. So nothing in the child leads there, and it finds
- * its sites anew.
+ * Slots belong to one process and are not inherited. A fork happens in a system call, and
+ * no slot holds a system call; a task that has left a slot with its registers visible
+ * (for a signal or a tracer) is at an address of the program. So nothing in the child
+ * leads to the parent's slots, and the child finds its sites anew.
  *
  * Addresses of bodies are in jumps and on stacks. So a child has its parent's areas of
- * bodies at the same addresses, the same memory, and the code in them serves both: what it
- * does depends on an address and bytes, not on the process. What bodies write to is each
- * process's own. As long as such an area has several owners nothing is added to it, which
- * might tell one of them, or make executable there, what is the other's alone. It goes with
- * the last of them.
+ * bodies at the same addresses and in the same pages. The code serves both, because it
+ * depends on addresses and bytes only, not on the process. Each process has its own data
+ * pages for the bodies. While an area has several owners nothing is added to it: an
+ * addition could disclose data of one owner to another, or become executable there. The
+ * area is freed with its last owner.
  *
- * Areas are found by address without a lock: an array of them only grows, and goes when
- * nobody runs in the address space. So are the slots in them, whose tables are made with
- * the pages.
+ * Areas are found by address without a lock: the array of areas only grows, and is freed
+ * when no task runs in the address space. The same is true of the slots in them, whose
+ * tables are allocated with the pages.
  *
- * IPCOM000199322's memory of the process that holds "original, jump", and the
- * page of US9336001; mainline's counterpart is the xol area of uprobes.
+ * IPCOM000199322 describes memory of the process that holds "original, jump", US9336001
+ * the page; mainline's counterpart is the xol area of uprobes.
  */
 #include <linux/align.h>
 #include <linux/err.h>
@@ -70,12 +69,12 @@ static unsigned int number_at(const struct uhook_area *area, unsigned long addr)
 }
 
 /**
- * uhook_slot_at - what is known of the code at an address
- * @area: the area that the address is in
+ * uhook_slot_at - slot at an address
+ * @area: area that contains the address
  * @addr: the address
  *
- * Context: any, NMI too, while somebody uses the address space.
- * Return: it, or NULL if there is nothing yet in the page.
+ * Context: any, also NMI, while the address space is in use.
+ * Return: the slot, or NULL if its page has not been allocated.
  */
 const struct uhook_slot *uhook_slot_at(const struct uhook_area *area, unsigned long addr)
 {
@@ -90,14 +89,14 @@ const struct uhook_slot *uhook_slot_at(const struct uhook_area *area, unsigned l
 }
 
 /**
- * uhook_body_at - what is known of a body
- * @um: of the address space
- * @addr: the body's address
- * @slot: receives its place and instruction
+ * uhook_body_at - body at an address
+ * @um: state of the address space
+ * @addr: address of the body
+ * @slot: receives the slot with its site and instruction
  *
- * Context: any, while somebody uses the address space; &uhook_body.set changes with
- * &uhook_mm.counts held, and is freed after a grace period of RCU.
- * Return: it.
+ * Context: any, while the address space is in use; &uhook_body.set changes with
+ * &uhook_mm.counts held, and is freed after an RCU grace period.
+ * Return: the body.
  */
 struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,
 				 const struct uhook_slot **slot)
@@ -112,10 +111,10 @@ struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,
 
 /**
  * uhook_site_of - the site that a slot or body belongs to
- * @um: of the address space
- * @addr: its address, or any in it
+ * @um: state of the address space
+ * @addr: an address in the slot or body
  *
- * Context: any, NMI too, while somebody uses the address space.
+ * Context: any, also NMI, while the address space is in use.
  * Return: the site's address, or 0 if there is no slot or body.
  */
 unsigned long uhook_site_of(const struct uhook_mm *um, unsigned long addr)
@@ -172,7 +171,7 @@ static enum uhook_verdict map_area(struct uhook_mm *um, struct uhook_area *area,
 	const struct uhook_gap gap = {
 		.near		= near->site,
 		.size		= area_size(area->kind),
-		/* For the lanes: uhook_count_code(). */
+		/* uhook_count_code() needs aligned lanes. */
 		.align_mask	= uhook_has_bodies(area->kind) ? UHOOK_LANES_SIZE - 1 : 0,
 		.fits		= near->fits,
 		.data		= near->data,
@@ -191,7 +190,7 @@ static enum uhook_verdict map_area(struct uhook_mm *um, struct uhook_area *area,
 
 	um->nr_kind[area->kind]++;
 	um->areas[um->nr_areas] = area;
-	/* Whoever sees the number sees the area: uhook_area_at(). */
+	/* Publish the area before the number: uhook_area_at(). */
 	smp_store_release(&um->nr_areas, um->nr_areas + 1);
 	if (uhook_has_bodies(area->kind))
 		uhook_start_counting(um);
@@ -200,15 +199,15 @@ static enum uhook_verdict map_area(struct uhook_mm *um, struct uhook_area *area,
 }
 
 /**
- * uhook_add_area - one more area for a process
- * @um: current's
- * @kind: what shall be in it
- * @near: the instruction that it is for
+ * uhook_add_area - add an area to a process
+ * @um: state of current's address space
+ * @kind: contents of the area
+ * @near: instruction that needs the area
  * @made: receives the area
  *
  * Context: task, with @um->lock and the mmap lock for writing held.
- * Return: the verdict: UHOOK_FULL if the process has all the areas that it may have,
- * UHOOK_NO_GAP, UHOOK_NO_MEMORY.
+ * Return: the verdict: UHOOK_FULL if the process has the maximum number of areas,
+ * UHOOK_NO_GAP or UHOOK_NO_MEMORY.
  */
 enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
 				  const struct uhook_near *near, struct uhook_area **made)
@@ -241,9 +240,9 @@ static void put_sets(struct uhook_area *area)
 	struct uhook_set *set;
 	unsigned int i;
 
-	/* There is none where code of handlers is. */
+	/* Code of handlers has no set. */
 	for (i = 0; i < area->used; i++) {
-		/* Nobody has the area any more. */
+		/* This was the last owner of the area. */
 		set = rcu_dereference_protected(uhook_body_nr(area, i)->set, true);
 		if (set)
 			uhook_put_set(set);
@@ -267,7 +266,7 @@ static void free_area(struct uhook_area *area)
 	kfree(area);
 }
 
-/* What is known of the slots of a page; it is found without a lock. */
+/* The tables of a page; readers find them without a lock. */
 static int make_tables(struct uhook_area *area, unsigned int i)
 {
 	unsigned int nr = uhook_page_slots(area->kind);
@@ -294,11 +293,11 @@ static int make_tables(struct uhook_area *area, unsigned int i)
 }
 
 /**
- * uhook_make_page - the next page of an area
- * @area: whose pages before are full; its lock is held
- * @i: which
+ * uhook_make_page - allocate the next page of an area
+ * @area: area whose earlier pages are full; its lock is held
+ * @i: index of the page
  *
- * Return: 0, also if there is one already, or -ENOMEM.
+ * Return: 0, also if the page exists already, or -ENOMEM.
  */
 int uhook_make_page(struct uhook_area *area, unsigned int i)
 {
@@ -307,19 +306,19 @@ int uhook_make_page(struct uhook_area *area, unsigned int i)
 	return make_tables(area, i) ?: uhook_make_text_page(&area->pages[i]);
 }
 
-/* One more process has an area of bodies. */
+/* Give a child an area of bodies. */
 static int share_area(const struct uhook_mm *from, unsigned int i, struct uhook_mm *to)
 {
 	struct uhook_area *area = from->areas[i];
 	unsigned int nr = to->nr_areas;
 
-	/* Of a fork, which is not to fail for what it can wait for */
+	/* A fork should wait for memory rather than fail. */
 	if (uhook_add_data(to, nr, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
 	if (area->kind == UHOOK_LONG_BODIES && uhook_copy_stacks(from->data[i], to->data[nr]))
 		return -ENOMEM;
 
-	/* Nothing is being added that the child should not have. */
+	/* Wait for additions in progress; there are none once the area is shared. */
 	mutex_lock(&area->lock);
 	refcount_inc(&area->ref);
 	mutex_unlock(&area->lock);
@@ -331,11 +330,12 @@ static int share_area(const struct uhook_mm *from, unsigned int i, struct uhook_
 }
 
 /**
- * uhook_dup_areas - decide what a child has of its parent's areas
- * @from: the parent's
+ * uhook_dup_areas - decide which areas a child inherits
+ * @from: state of the parent's address space
  *
- * Context: with the parent's mmap lock held for writing, which keeps areas from being added.
- * Return: whether it has any.
+ * Context: with the parent's mmap lock held for writing, which keeps areas from
+ * being added.
+ * Return: whether the child inherits any area.
  */
 bool uhook_dup_areas(const struct uhook_mm *from)
 {
@@ -353,11 +353,11 @@ bool uhook_dup_areas(const struct uhook_mm *from)
 }
 
 /**
- * uhook_share_areas - give a child its parent's bodies
- * @from: the parent's
- * @to: the child's, which nobody else knows yet
+ * uhook_share_areas - share the parent's bodies with a child
+ * @from: state of the parent's address space
+ * @to: state of the child's address space, not yet visible to others
  *
- * Context: as uhook_dup_areas().
+ * Context: same as uhook_dup_areas().
  * Return: 0 or -ENOMEM.
  */
 int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
@@ -379,8 +379,8 @@ int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
 }
 
 /**
- * uhook_put_areas - let go of all areas of an address space that nobody uses
- * @um: its
+ * uhook_put_areas - drop all areas of an address space without users
+ * @um: state of the address space
  */
 void uhook_put_areas(struct uhook_mm *um)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: the mappings that slots and bodies are in, and what is known of these.
+ * uhook: areas, the mappings of slots and bodies, and their tables.
  */
 #ifndef _KERNEL_UHOOK_AREAS_H
 #define _KERNEL_UHOOK_AREAS_H
@@ -17,13 +17,13 @@
 struct page;
 
 /**
- * struct uhook_body - what is known of a body, besides
- * @set: whose handlers it runs; changes with &uhook_mm.counts and the mmap lock for
- *	writing held
- * @before: what the file has at the site
- * @before_len: how much of it a jump takes the place of
- * @hop: where a hop was made that leads here, in one of those who have it; or 0
- * @fetched: no CPU has fetched anything else from where it is
+ * struct uhook_body - a body; struct uhook_slot has its site and instruction
+ * @set: set of handlers that the body runs; changes with &uhook_mm.counts and the mmap
+ *	lock for writing held
+ * @before: bytes of the file at the site
+ * @before_len: number of bytes that the jump replaces
+ * @hop: address of a hop to the body, in one of the processes that share it; or 0
+ * @fetched: true once no CPU can execute stale instructions at its address
  */
 struct uhook_body {
 	struct uhook_set __rcu	*set;
@@ -34,12 +34,12 @@ struct uhook_body {
 };
 
 /**
- * struct uhook_slot - what is known of a slot or body
- * @site: the address that its copy comes from; 0 if it is not taken
- * @next: the next one of its bucket, or 0; the first slot is 1
- * @insn_len: the length of the instruction there, in bytes
- * @copy_at: where the copy begins
- * @copy_end: where it ends
+ * struct uhook_slot - a slot or body
+ * @site: address of the original instruction; 0 if the slot is free
+ * @next: number of the next slot in the same bucket plus 1, or 0 at the end
+ * @insn_len: length of the original instruction, in bytes
+ * @copy_at: offset of the copied instruction
+ * @copy_end: offset of the end of the copy
  */
 struct uhook_slot {
 	unsigned long		site;
@@ -51,13 +51,13 @@ struct uhook_slot {
 
 #define UHOOK_BUCKET_BITS	8
 
-/* Handlers that an area may have the code of. */
+/* Maximum number of handlers whose code is in an area. */
 #define UHOOK_AREA_CODES	16
 
 /**
- * struct uhook_code_at - where the code of a handler is in an area
- * @counter: whose
- * @nr: the number of the slot where it begins
+ * struct uhook_code_at - location of a handler's code in an area
+ * @counter: counter of the hook
+ * @nr: number of the first slot of the code
  */
 struct uhook_code_at {
 	struct uhook_counter	*counter;
@@ -65,24 +65,25 @@ struct uhook_code_at {
 };
 
 /**
- * struct uhook_area - a mapping, in one process or, of bodies, in several that forked
- * @ref: how many address spaces have it
- * @kind: what is in it
- * @lock: held while a slot is looked for or taken, and while owners are added
- * @vaddr: where it is, in all of them
- * @used: how many slots are taken, the first ones
- * @buckets: the slots by the hash of their site, as &uhook_slot.next
- * @pages: the memory; a page is made when the first slot in it is taken
- * @slots: what is in each page
- * @bodies: the same, of those that are bodies
- * @gates: the addresses of gates, without and with vectors; or 0
- * @codes: the code of handlers
- * @nr_codes: how many
+ * struct uhook_area - a mapping of slots in one process or, for bodies, in a process and
+ *	its children
+ * @ref: number of address spaces that have the area
+ * @kind: contents of the area
+ * @lock: serializes look-up and allocation of slots, and the addition of owners
+ * @vaddr: address of the area, the same in all of its address spaces
+ * @used: number of allocated slots, starting at the first
+ * @buckets: heads of the hash chains of slots, by site; linked by &uhook_slot.next
+ * @pages: pages of code; each is allocated with the first slot in it
+ * @slots: tables of slots, one for each page
+ * @bodies: tables of bodies, one for each page; NULL for slots
+ * @gates: addresses of the gates without and with vector registers, or 0
+ * @codes: locations of the handlers' code
+ * @nr_codes: number of @codes
  */
 struct uhook_area {
 	refcount_t		ref;
 	enum uhook_area_kind	kind;
-	struct mutex		lock;	/* slots, and owners, are added with it */
+	struct mutex		lock;	/* serializes new slots and owners */
 	unsigned long		vaddr;
 	unsigned int		used;
 	u16			buckets[1 << UHOOK_BUCKET_BITS];
@@ -94,7 +95,7 @@ struct uhook_area {
 	unsigned int		nr_codes;
 };
 
-/* What is known of the slot number NR; its page exists. */
+/* Slot number NR, whose page must exist. */
 static inline struct uhook_slot *uhook_slot_nr(const struct uhook_area *area, unsigned int nr)
 {
 	unsigned int n = uhook_page_slots(area->kind);
@@ -109,7 +110,7 @@ static inline struct uhook_body *uhook_body_nr(const struct uhook_area *area, un
 	return &area->bodies[nr / n][nr % n];
 }
 
-/* Whose handlers a body runs, for those who hold &uhook_mm.counts or the mmap lock. */
+/* The set of a body; the caller holds &uhook_mm.counts or the mmap lock. */
 static inline struct uhook_set *uhook_set_of(const struct uhook_mm *um,
 					     const struct uhook_body *body)
 {
@@ -118,10 +119,10 @@ static inline struct uhook_set *uhook_set_of(const struct uhook_mm *um,
 }
 
 /**
- * struct uhook_near - an instruction that an area is to be near to
- * @site: its address
- * @fits: says whether an area can be at an address
- * @data: passed to @fits
+ * struct uhook_near - an instruction that must be within reach of an area
+ * @site: address of the instruction
+ * @fits: checks an address for an area
+ * @data: argument of @fits
  */
 struct uhook_near {
 	unsigned long		site;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: what an address space has of uhook.
+ * uhook: uhook's state in an address space.
  *
  * Locks, outermost first: uhook_mm::lock of an address space, its mmap lock, its
  * uhook_mm::counts, uhook_area::lock, uhook_counter::lock. Tasks that hit a breakpoint
  * hold none of them: they look sites up under RCU tasks trace, as uprobes do.
  *
- * All of them are a process's, its family's, or a hook's; none is needed to create, to
- * execute or to end another process. There is one lock of all for that, of the list in
- * counting.c: a spinlock, held for as long as a node is added or taken out.
+ * Each of these locks belongs to a process, to processes related by fork, or to a hook;
+ * none is needed to create another process, to execute a program in it or to end it. The
+ * only global lock on these paths is the spinlock of the list in counting.c, which is
+ * held only to add or remove a node.
  */
 #ifndef _KERNEL_UHOOK_MM_H
 #define _KERNEL_UHOOK_MM_H
@@ -28,13 +29,13 @@ struct uhook_area;
 struct uhook_data;
 struct uhook_stubs;
 
-/* A probe that is short of memory steps, and disturbs nobody. */
+/* Without memory the probe is single-stepped: do not reclaim hard or warn. */
 #define GFP_UHOOK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 /**
- * struct uhook_counting - a place in the list of those that count
- * @node: in the list
- * @born: its number; 0 if it is not in the list, or is the cursor of a walk
+ * struct uhook_counting - an entry in the list of counting address spaces
+ * @node: link in the list
+ * @born: sequence number of the entry; 0 if not in the list, or for the cursor of a walk
  */
 struct uhook_counting {
 	struct list_head	node;
@@ -44,10 +45,10 @@ struct uhook_counting {
 #define UHOOK_WHO_BITS	8
 
 /**
- * struct uhook_who - a thread that has recorded
- * @thread: what its register for thread-local storage has
- * @pid: its number, or 0
- * @reading: when that was found
+ * struct uhook_who - a thread that has written records
+ * @thread: value of its register for thread-local storage
+ * @pid: PID of the thread, or 0
+ * @reading: number of the reading that looked @pid up
  */
 struct uhook_who {
 	unsigned long		thread;
@@ -56,43 +57,41 @@ struct uhook_who {
 };
 
 /**
- * struct uhook_mm - what an address space has of uhook
- * @lock: held while sites get their slots, and areas are made
- * @sites: the sites that were hit, by address
- * @nr_areas: how many areas there are; only grows, with @lock and the mmap lock
- *	held for writing
- * @nr_kind: of each kind
- * @areas: the mappings, in the order of their making
- * @data: what is written by those that are bodies
- * @hops: struct uhook_hops by the number of the block
- * @nr_hop_pages: how many pages they have
- * @nr_blocks: how many blocks of stubs there are; as @nr_areas
- * @blocks: those
- * @functions: whether a body calls a function of a file
- * @breaks: whether one begins with a breakpoint
- * @before_rseq: whether jumps were written by a thread that had not registered for
- *	restartable sequences, and so could not know where they are
- * @ref: one reference of the address space, and one of each reader of its counts
- * @counts: held while that is added up, while its rings are read, and while whom a body
- *	counts for changes
- * @gone: whether areas and data have gone; set with @counts held
- * @counting: its place in the list of those that count
- * @next_ring: which area is read first when rings are read again
+ * struct uhook_mm - uhook's state in an address space
+ * @lock: serializes allocation of slots and creation of areas
+ * @sites: sites that were hit, by address
+ * @nr_areas: number of areas; only grows, with @lock and the mmap lock held for writing
+ * @nr_kind: number of areas of each kind
+ * @areas: the areas, in order of creation
+ * @data: data written by the bodies of each area
+ * @hops: struct uhook_hops by block number
+ * @nr_hop_pages: number of pages in @hops
+ * @nr_blocks: number of stub blocks; changes under the same rules as @nr_areas
+ * @blocks: the stub blocks
+ * @functions: true if a body calls a function of a file
+ * @breaks: true if a body begins with a breakpoint
+ * @before_rseq: true if jumps were written by a thread that had not registered for
+ *	restartable sequences, and so could not tell whether a site is in one
+ * @ref: one reference for the address space, and one for each reader of its counts
+ * @counts: held while counts are added up, rings are read, or the set of a body changes
+ * @gone: true once areas and data have been freed; set with @counts held
+ * @counting: entry in the list of counting address spaces
+ * @next_ring: index of the area whose ring is read first at the next reading
  * @mm: the address space
- * @payer: the parent's while this one is made, which has no task on whose account
- *	memory could be; otherwise NULL
- * @tgid: the process, or 0 when it is not known yet
- * @who: its threads, as far as they have recorded
- * @reading: the number of the reading of a ring
- * @looks: at how many threads was looked in it
- * @look_from: where the process is looked for next, among all
- * @looked: whether it was, in this reading
+ * @payer: during fork, the parent's address space, whose memory cgroup is charged because
+ *	the child's has no task yet; otherwise NULL
+ * @tgid: PID of the process, or 0 if not known yet
+ * @who: cache of the threads that have written records
+ * @reading: number of the current reading of a ring
+ * @looks: number of threads examined in this reading
+ * @look_from: PID from which the search for the process continues
+ * @looked: true if this reading has searched for the process
  *
- * Made at the first hit and kept until nobody uses the address space any more,
- * so that whoever runs in it may look at it without a lock, in an NMI as well.
+ * Created at the first hit and kept until the address space has no users, so that a task
+ * running in it can access it without a lock, also in NMI context.
  */
 struct uhook_mm {
-	struct mutex		lock;	/* sites and areas change with it */
+	struct mutex		lock;	/* protects sites and areas */
 	struct rhashtable	sites;
 	unsigned int		nr_areas;
 	unsigned int		nr_kind[UHOOK_AREA_KINDS];
@@ -106,7 +105,7 @@ struct uhook_mm {
 	bool			breaks;
 	bool			before_rseq;
 	refcount_t		ref;
-	struct mutex		counts;	/* data, and sets of bodies, are read with it */
+	struct mutex		counts;	/* protects data, and sets of bodies */
 	bool			gone;
 	struct uhook_counting	counting;
 	unsigned int		next_ring;
@@ -120,13 +119,13 @@ struct uhook_mm {
 	bool			looked;
 };
 
-/* Is there anything that a jump could lead to? */
+/* Whether the process has bodies, without which there are no jumps. */
 static inline bool uhook_has_jumps(const struct uhook_mm *um)
 {
 	return um->nr_kind[UHOOK_BODIES] || um->nr_kind[UHOOK_LONG_BODIES];
 }
 
-/* What an address space has, or NULL. */
+/* The state of an address space, or NULL. */
 static inline struct uhook_mm *uhook_mm_of(const struct mm_struct *mm)
 {
 	/* Pairs with get_uhook_mm(). */
@@ -134,21 +133,21 @@ static inline struct uhook_mm *uhook_mm_of(const struct mm_struct *mm)
 }
 
 /**
- * typedef uhook_fits_fn - can what is wanted be in a range that is free?
- * @addr: where the range begins
- * @data: that of &struct uhook_gap
+ * typedef uhook_fits_fn - check a free range
+ * @addr: start of the range
+ * @data: &uhook_gap.data
  *
- * Return: whether it can.
+ * Return: whether the range is usable.
  */
 typedef bool uhook_fits_fn(unsigned long addr, const void *data);
 
 /**
- * struct uhook_gap - an unmapped range that is looked for
- * @near: the address that it is to be within reach of
- * @size: how long it is to be, in bytes
- * @align_mask: the bits of its address that have to be 0
- * @fits: says whether one will do
- * @data: passed to @fits
+ * struct uhook_gap - requirements for an unmapped range
+ * @near: address that must be within reach of the range
+ * @size: length of the range, in bytes
+ * @align_mask: address bits that must be 0
+ * @fits: checks a range
+ * @data: argument of @fits
  */
 struct uhook_gap {
 	unsigned long		near;

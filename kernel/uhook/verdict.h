@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: why there is no slot, no body or no jump; show.c has the sentences.
+ * uhook: reasons why a site has no slot, no body or no jump; show.c has the sentences.
  */
 #ifndef _KERNEL_UHOOK_VERDICT_H
 #define _KERNEL_UHOOK_VERDICT_H
@@ -10,24 +10,25 @@
 
 /**
  * enum uhook_verdict - why a site has no slot or body
- * @UHOOK_GRANTED: it has one, or nothing has been in its way so far
- * @UHOOK_UNDECIDED: it was emulated so far, or is being hit for the first time
- * @UHOOK_BY_TASK: it could have a slot, but the task that hit it could not go on
- *	there: it is single-stepped, or runs 32-bit code
- * @UHOOK_IN_PLACE: the instruction can only run in its place
- * @UHOOK_NO_GAP: there is no room for a mapping within reach
- * @UHOOK_FULL: the process has as many slots as it may
- * @UHOOK_NO_MEMORY: there was no memory; tried again at the next hit
- * @UHOOK_IN_RSEQ: it is in a restartable sequence, which must not be left
- * @UHOOK_NO_CLOCK: the task that hit it may not read the clock; tried again
- * @UHOOK_NO_HOOK: nobody wants one
- * @UHOOK_TOO_LONG: there are more handlers than there is room for
- * @UHOOK_NO_FUNCTION: the process has not mapped the file of a handler; tried again
- * @UHOOK_NO_VECTORS: a handler may use registers that cannot be kept
- * @UHOOK_NO_STUB: something else is where its stub is to be; tried again
- * @UHOOK_STUBS_FULL: the process has as many blocks of stubs as it may
- * @UHOOK_STUB_REGISTER: a stub would change a register that the instruction needs
- * @UHOOK_VERDICTS: how many there are
+ * @UHOOK_GRANTED: the site has one, or nothing has prevented it so far
+ * @UHOOK_UNDECIDED: the instruction has been emulated so far, or is being hit for the
+ *	first time
+ * @UHOOK_BY_TASK: the site may have a slot, but the task that hit it cannot continue
+ *	there: it is being single-stepped, or runs 32-bit code
+ * @UHOOK_IN_PLACE: the instruction can only run in place
+ * @UHOOK_NO_GAP: no free range within reach for a mapping
+ * @UHOOK_FULL: the process has the maximum number of slots
+ * @UHOOK_NO_MEMORY: out of memory; retried at the next hit
+ * @UHOOK_IN_RSEQ: the site is in a restartable sequence, which a task must not leave
+ * @UHOOK_NO_CLOCK: the task that hit it may not read the clock; retried
+ * @UHOOK_NO_HOOK: no hook needs a body
+ * @UHOOK_TOO_LONG: the handlers do not fit in a body
+ * @UHOOK_NO_FUNCTION: the process has not mapped the file of a handler; retried
+ * @UHOOK_NO_VECTORS: a handler may use vector registers that a gate cannot save
+ * @UHOOK_NO_STUB: the address of its stub is in use; retried
+ * @UHOOK_STUBS_FULL: the process has the maximum number of stub blocks
+ * @UHOOK_STUB_REGISTER: the stub would clobber a register that the instruction needs
+ * @UHOOK_VERDICTS: number of verdicts
  */
 enum uhook_verdict {
 	UHOOK_GRANTED,
@@ -50,23 +51,24 @@ enum uhook_verdict {
 };
 
 /**
- * enum uhook_bar - why a site that has a body has no jump to it
- * @UHOOK_NO_BAR: it has one, or had one when it was last looked at
- * @UHOOK_BAR_KERNEL: somebody wants to be called in the kernel
- * @UHOOK_BAR_NEIGHBOUR: a probe is on the bytes that the jump would need
- * @UHOOK_BAR_PAGE: the jump would cross the end of a page
+ * enum uhook_bar - why a site with a body has no jump to it
+ * @UHOOK_NO_BAR: the site has a jump, or had one when last checked
+ * @UHOOK_BAR_KERNEL: a consumer needs to be called in the kernel
+ * @UHOOK_BAR_NEIGHBOUR: another probe is on the bytes that the jump would replace
+ * @UHOOK_BAR_PAGE: the jump would cross a page boundary
  * @UHOOK_BAR_WRITABLE: the program can write to its text
  * @UHOOK_BAR_TRACED: a debugger is attached
- * @UHOOK_BAR_ATOMIC: it is between instructions that must not be interrupted
- * @UHOOK_BAR_LANDING: indirect branches may only lead to instructions like it
- * @UHOOK_BAR_TAKEN: something is where a jump could lead to
- * @UHOOK_BAR_FULL: the process has as many pages for hops as it may have
- * @UHOOK_BAR_SHARED: where the hop should be is shared with a child or parent
+ * @UHOOK_BAR_ATOMIC: the site is in a sequence of instructions that must not be
+ *	interrupted
+ * @UHOOK_BAR_LANDING: the instruction is a landing pad for indirect branches
+ * @UHOOK_BAR_TAKEN: all addresses that the jump can reach are in use
+ * @UHOOK_BAR_FULL: the process has the maximum number of hop pages
+ * @UHOOK_BAR_SHARED: the page for the hop is shared with a child or parent
  * @UHOOK_BAR_CLOCK: a thread may not read the clock
- * @UHOOK_BAR_RSEQ: it was hit by a thread that has no restartable sequences, and
- *	another one has
+ * @UHOOK_BAR_RSEQ: the thread that hit the site has no restartable sequences, but another
+ *	thread has
  * @UHOOK_BAR_ERROR: the text could not be written
- * @UHOOK_BARS: how many there are
+ * @UHOOK_BARS: number of reasons
  */
 enum uhook_bar {
 	UHOOK_NO_BAR,
@@ -87,8 +89,8 @@ enum uhook_bar {
 };
 
 /**
- * uhook_code_verdict - what it means that code could not be generated
- * @err: the error of a function of <linux/uhook_code.h> or one of its kin, or 0
+ * uhook_code_verdict - verdict for an error of the code generators
+ * @err: error of a code generator, or 0
  *
  * Return: the verdict.
  */
@@ -106,7 +108,7 @@ static inline enum uhook_verdict uhook_code_verdict(int err)
 	}
 }
 
-/* Is it worth another try? */
+/* Whether a later attempt may succeed. */
 static inline bool uhook_may_try(enum uhook_verdict verdict)
 {
 	return verdict == UHOOK_UNDECIDED || verdict == UHOOK_BY_TASK ||
