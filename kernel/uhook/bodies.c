@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: what happens at a hit when hooks do something in the program.
+ * uhook: entering bodies, at hits of hooks that do work in the program.
  *
- * The first hit of a site in a process makes a body, and puts a jump in the place
- * of the breakpoint if nobody wants to be called in the kernel; that hit goes on
- * in the body, and so do those that still take the breakpoint. Where there can be
- * no body the kernel does in its stead what the handlers would have done.
+ * The first hit of a site in a process makes a body, and replaces the breakpoint by a
+ * jump if no consumer needs to be called in the kernel. That hit continues in the body,
+ * and so do later hits that still take the breakpoint. Where no body is possible, the
+ * kernel does the work of the handlers instead.
  *
- * A site keeps the body that is made for the hooks that are there. When one comes
- * or goes uprobes tell, with the mmap lock held, and the next hit looks again; so
- * what is decided here is decided with that lock held for writing.
+ * A site keeps the body that was made for its present hooks. When a hook is added or
+ * removed, uprobes call uhook_hooks_change() with the mmap lock held, and the next hit
+ * looks for a body again; so decisions here are made with that lock held for writing.
  *
- * The three forms of US9336001 and IPCOM000199322 are states of a site: a
- * breakpoint whose handler in the kernel moves the instruction pointer to the
- * body; a jump to a body that begins with a breakpoint; and a jump to one without.
+ * The three forms of US9336001 and IPCOM000199322 are states of a site: a breakpoint
+ * whose handler in the kernel moves the instruction pointer to the body, a jump to a body
+ * that begins with a breakpoint, and a jump to a body without one.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -32,7 +32,7 @@
 #include "sums.h"
 #include "tracefs.h"
 
-/* There is no body: do here what hooks do in the program, if they can. */
+/* Without a body, do the work of a hook in the kernel, where possible. */
 static bool hit_consumer(struct uprobe_consumer *uc, void *regs)
 {
 	struct uhook_ops *ops = uhook_consumer_ops(uc);
@@ -49,12 +49,13 @@ static bool hit_consumer(struct uprobe_consumer *uc, void *regs)
 	return false;
 }
 
-/* Exceptions that went on in bodies which do not count. */
+/* Exceptions after which the task continued in a body that does not count. */
 static DEFINE_PER_CPU(unsigned long, uncounted);
 
 /*
- * Where a task goes on that comes from a breakpoint, and count it: the body counts
- * for its hooks, too. 0 if the task cannot do what they want.
+ * Count a hit whose breakpoint was taken, for all hooks of the body, because the body
+ * counts it, too. Return the address in the body at which the task continues, or 0 if the
+ * task may not run the handlers.
  */
 static unsigned long enter(const struct uhook_mm *um, unsigned long addr)
 {
@@ -77,7 +78,7 @@ static unsigned long enter(const struct uhook_mm *um, unsigned long addr)
 	return addr;
 }
 
-/* What the handlers of a set need in the process, and whether current can run them. */
+/* Find what the handlers of a set need in the process, and check that current may run them. */
 static enum uhook_verdict find_all(struct uhook_mm *um, struct uhook_wanted *wanted,
 				   struct uprobe *uprobe)
 {
@@ -96,7 +97,7 @@ static enum uhook_verdict find_all(struct uhook_mm *um, struct uhook_wanted *wan
 	return verdict;
 }
 
-/* The body is there, and nobody knows it yet. */
+/* Finish a body, whose address has not been published yet. */
 static enum uhook_verdict finish_all(struct uhook_mm *um, const struct uhook_wanted *wanted,
 				     unsigned long addr)
 {
@@ -141,10 +142,10 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 	if (!vma || !uprobe_is_at(uprobe, vma, site->vaddr) || !uhook_is_known(um, site))
 		return;
 
-	/* Who has come while the program could write here did not tell. */
+	/* Hooks added while the text was writable were not reported. */
 	if (site->body && site->bar == UHOOK_BAR_WRITABLE)
 		uhook_forget_body(um, site->vaddr);
-	/* It may have a jump by now, which others go through. */
+	/* Other threads may have written the jump meanwhile. */
 	if (site->body) {
 		if (site->bar)
 			site->bar = uhook_jump_to(um, uprobe, vma, site->body);
@@ -165,11 +166,11 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 	}
 
 	site->bar = uhook_jump_to(um, uprobe, vma, addr);
-	/* Whoever sees the address sees what is there: body_of(). */
+	/* Publish the body before its address: body_of(). */
 	smp_store_release(&site->body, addr);
 }
 
-/* From a tenth of a second on, half as often each time: some bars never pass. */
+/* Retry after 0.1 s, and double the pause each time: some obstacles are permanent. */
 #define FIRST_PAUSE	(HZ / 10)
 #define MAX_DOUBLED	6
 
@@ -183,7 +184,7 @@ static unsigned long pause_of(struct uhook_site *site)
 	return FIRST_PAUSE << tries;
 }
 
-/* Not at each hit. */
+/* Limit the rate of retries. */
 static bool looked_lately(const struct uhook_site *site)
 {
 	return time_before(jiffies, READ_ONCE(site->again));
@@ -194,7 +195,7 @@ static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
 {
 	struct uhook_mm *um = uhook_mm_of(current->mm);
 
-	/* Looks at memory of the program, and so does not like the lock. */
+	/* Reads memory of the program, so call it before taking the mmap lock. */
 	if (rseq_is_in_section(site->vaddr)) {
 		WRITE_ONCE(site->body_verdict, UHOOK_IN_RSEQ);
 		return;
@@ -202,7 +203,7 @@ static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
 
 	if (mutex_lock_killable(&um->lock))
 		return;
-	/* Who was hit while another one made it has waited, and has it now. */
+	/* Another thread may have made the body while this one waited. */
 	if (!looked_lately(site) && !mmap_write_lock_killable(current->mm)) {
 		make_body(um, site, uprobe, auprobe);
 		WRITE_ONCE(site->again, jiffies + pause_of(site));
@@ -211,7 +212,7 @@ static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
 	mutex_unlock(&um->lock);
 }
 
-/* Is a bar one that goes, without anybody telling? */
+/* Whether the reason may vanish without a notification. */
 static bool may_pass(enum uhook_bar bar)
 {
 	switch (bar) {
@@ -227,7 +228,7 @@ static bool may_pass(enum uhook_bar bar)
 	}
 }
 
-/* Areas that are shared take nothing new until the relatives have gone who have them. */
+/* UHOOK_FULL is temporary if areas are shared: retry, the other owners may have exited. */
 static bool may_have_body(enum uhook_verdict verdict)
 {
 	return verdict == UHOOK_FULL || uhook_may_try(verdict);
@@ -246,28 +247,28 @@ static unsigned long body_of(struct uhook_site *site, struct uprobe *uprobe,
 
 	look_for_body(site, uprobe, auprobe);
 
-	/* The same. */
+	/* Pairs with make_body(). */
 	return smp_load_acquire(&site->body);
 }
 
 /**
- * uhook_enter_body - let hooks do in the program what they do there
- * @site: what was hit, or NULL
+ * uhook_enter_body - continue a hit in a body, which runs the handlers in the program
+ * @site: the site that was hit, or NULL
  * @uprobe: the uprobe
  * @auprobe: its instruction
- * @regs: the task's registers, at the site, after the consumers
+ * @regs: registers of current at the site, after the consumers have run
  *
- * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace() of the hit;
- * sleeps when the body has to be made.
- * Return: true if the task will go on in a body, which does the rest; false if
- * the instruction has to be dealt with.
+ * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace() of the hit; sleeps
+ * if the body has to be made.
+ * Return: true if the task continues in a body, which does the rest; false if the caller
+ * must step, boost or emulate the instruction.
  */
 bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
 		      struct arch_uprobe *auprobe, struct pt_regs *regs)
 {
 	unsigned long addr = 0;
 
-	/* A debugger would see the code of the body. */
+	/* Do not show a debugger the code of a body. */
 	if (site && arch_uhook_may_boost(regs) && !current->ptrace)
 		addr = body_of(site, uprobe, auprobe);
 	if (addr && !rseq_is_in_section(site->vaddr))
@@ -286,14 +287,14 @@ bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
 }
 
 /**
- * uhook_hooks_change - who is interested in a place changes, or a breakpoint does
- * @mm: where
- * @vaddr: the place
+ * uhook_hooks_change - react to a change of consumers or of a breakpoint
+ * @mm: address space
+ * @vaddr: address of the changed instruction
  *
- * Jumps over it, and those that need its bytes, become breakpoints.
+ * Turn jumps at this address, and jumps that need its bytes, into breakpoints.
  *
  * Context: task, with the mmap lock held.
- * Return: 0, or an error: a jump is still there.
+ * Return: 0, or an error if a jump is still there.
  */
 int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
 {
@@ -309,13 +310,13 @@ int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
 }
 
 /**
- * uhook_hits_jumped - how many hits there were that no exception told of
+ * uhook_hits_jumped - number of hits without an exception
  *
- * A task that the kernel has sent to a body may not have counted yet. Those that only
- * go by way of a stub are not known.
+ * The result may lag: a task that the kernel has sent to a body may not have counted yet.
+ * Hits that only go through a stub are not included.
  *
  * Context: task; sleeps.
- * Return: the number, of all processes.
+ * Return: the number of hits in all processes.
  */
 u64 uhook_hits_jumped(void)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: boost, going on in a slot instead of stepping, and how hits end.
+ * uhook: boost, which continues a task in a slot instead of single-stepping it; and
+ * counts of the outcomes of hits.
  *
- * A task is in a slot for one instruction and a jump; leave.c says what others see of it
- * there. A task that is stepped by a debugger does not enter slots.
+ * A task stays in a slot for one instruction and a jump; leave.c hides this from others.
+ * A task that a debugger single-steps does not enter slots.
  *
- * The booster of kprobes is mainline's counterpart; US9336001 returns from the
- * trampoline to the next instruction likewise.
+ * The booster of kprobes is mainline's counterpart; US9336001 also returns from the
+ * trampoline to the next instruction.
  */
 #include <linux/mm_types.h>
 #include <linux/percpu.h>
@@ -23,13 +24,13 @@
 
 static DEFINE_PER_CPU(unsigned long, hits[UHOOK_OUTCOMES]);
 
-/* A hit ended so. */
+/* Count a hit with this outcome. */
 void uhook_count(enum uhook_outcome outcome)
 {
 	this_cpu_inc(hits[outcome]);
 }
 
-/* How many hits ended so, of all processes. */
+/* Number of hits with this outcome, in all processes. */
 unsigned long uhook_hits_of(enum uhook_outcome outcome)
 {
 	unsigned long sum = 0;
@@ -65,7 +66,7 @@ static unsigned long make_slot(struct uhook_site *site, struct arch_uprobe *aupr
 		addr = 0;
 		goto unlock;
 	}
-	/* Whoever sees the address sees what is there: uhook_boost(). */
+	/* Publish the slot before its address: uhook_boost(). */
 	smp_store_release(&site->slot, addr);
 unlock:
 	mutex_unlock(&um->lock);
@@ -74,15 +75,15 @@ unlock:
 }
 
 /**
- * uhook_boost - let a task go on in a slot
- * @site: what it hit, or NULL
- * @auprobe: the uprobe's, with the instruction
- * @regs: its registers, at the site, after the consumers
+ * uhook_boost - let a task continue in a slot
+ * @site: the site that was hit, or NULL
+ * @auprobe: the instruction of the uprobe
+ * @regs: registers of current at the site, after the consumers have run
  *
- * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace() of the hit;
- * sleeps when the slot has to be made.
- * Return: true if the task will go on in a slot, false if the instruction has to
- * be stepped.
+ * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace() of the hit; sleeps
+ * if the slot has to be made.
+ * Return: true if the task continues in a slot, false if the instruction has to be
+ * stepped.
  */
 bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt_regs *regs)
 {

@@ -2,9 +2,9 @@
 /*
  * uhook: hooks that call code of their owner, or a function of a file.
  *
- * Both are called through the gate of an area (gates.c), where code is copied to. A
- * function is called where the process has its file mapped. When that mapping goes, bodies
- * that call the function are not entered any more.
+ * Bodies call both through the gate of their area (gates.c). Code of an owner is copied
+ * into the area. A function is called in the process's own mapping of its file. When that
+ * mapping is removed, jumps to bodies that call the function become breakpoints.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -58,7 +58,7 @@ static int check_function(struct uhook_counter *counter, const struct uhook_ops 
 	return 0;
 }
 
-/* Whether current can call anything, and there is a block for the handler's words. */
+/* Check that calls are possible in current, and that the handler has a struct uhook_block. */
 static enum uhook_verdict find_code(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
 				    struct uprobe *uprobe)
 {
@@ -68,7 +68,7 @@ static enum uhook_verdict find_code(struct uhook_mm *um, struct uhook_wanted *w,
 	return i < UHOOK_BODY_BLOCKS ? UHOOK_GRANTED : UHOOK_TOO_LONG;
 }
 
-/* Where current has an instruction of a file, to execute; or 0. */
+/* Address at which current has mapped an instruction of a file as executable, or 0. */
 static unsigned long find_mapped(const struct uhook_point *point)
 {
 	VMA_ITERATOR(vmi, current->mm, 0);
@@ -159,7 +159,7 @@ static bool calls_into(const struct uhook_set *set, const struct inode *inode)
 static int demote_callers(struct uhook_mm *um, const struct uhook_area *area,
 			  const struct vm_area_struct *vma)
 {
-	/* Pairs with those who add. */
+	/* Pairs with enter_slot() and reserve(). */
 	unsigned int nr, used = smp_load_acquire(&area->used);
 	int ret = 0;
 
@@ -174,14 +174,14 @@ static int demote_callers(struct uhook_mm *um, const struct uhook_area *area,
 }
 
 /**
- * uhook_file_munmap - a mapping is going
- * @vma: it
+ * uhook_file_munmap - demote the callers of a file that is being unmapped
+ * @vma: mapping that is being removed
  *
- * If it is of a file, jumps to bodies that call functions of it become
- * breakpoints, which look for the functions again.
+ * If the mapping is of a file, turn jumps to bodies that call functions of the file into
+ * breakpoints, whose hits look for the functions again.
  *
  * Context: task, with the mmap lock held for writing.
- * Return: 0, or an error: a jump is still there.
+ * Return: 0, or an error if a jump is still there.
  */
 int uhook_file_munmap(struct vm_area_struct *vma)
 {

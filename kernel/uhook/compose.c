@@ -2,13 +2,13 @@
 /*
  * uhook: the code of slots and bodies.
  *
- * A slot is the copy of an instruction and a jump to the next one. A body runs the
- * handlers of a set of hooks before that: a breakpoint if a hook wants it there, jumps to
+ * A slot is a copy of an instruction and a jump to the next one. A body runs the handlers
+ * of a set of hooks first. It consists of a breakpoint if a hook wants it there, jumps to
  * stubs, the counter, the other handlers in the order of their hooks, the copy, and the
  * jump back.
  *
- * Code depends on nothing but the instruction, its address, the set and the place that it
- * is for, so that what is in an area is found by composing it again.
+ * The code depends only on the instruction, its address, the set and the location of the
+ * code. So a slot or body in an area is recognized by composing its code again.
  */
 #include <linux/string.h>
 #include <linux/uprobes.h>
@@ -44,7 +44,7 @@ static void add_breakpoint(struct uhook_code *code)
 	code->len = UPROBE_SWBP_INSN_SIZE;
 }
 
-/* The handlers that come before hits are counted, or those that come after that. */
+/* Add the handlers that run before hits are counted (FIRST), or those that run after. */
 static enum uhook_verdict add_handlers(const struct uhook_wanted *w, const struct uhook_where *p,
 				       bool first, struct uhook_code *code)
 {
@@ -105,10 +105,10 @@ static enum uhook_verdict compose_body(const struct uhook_wanted *w, const struc
 }
 
 /**
- * uhook_compose - make the code of a slot or body
+ * uhook_compose - generate the code of a slot or body
  * @w: the slot or body
- * @p: where it is to be
- * @code: receives its code there
+ * @p: location of the code
+ * @code: receives the code
  *
  * Return: the verdict: UHOOK_TOO_LONG if the handlers do not fit, UHOOK_NO_GAP if the
  * instruction is too far away, UHOOK_UNDECIDED if the area lacks a gate or the code of a

@@ -14,10 +14,10 @@
 /**
  * struct uhook_code - the code of a slot or body
  * @bytes: the instructions
- * @insn_len: the length of the original instruction, in bytes
- * @copy_at: where the copy begins
- * @copy_end: where the jump back begins
- * @len: the length of all of it, in bytes
+ * @insn_len: length of the original instruction, in bytes
+ * @copy_at: offset of the copied instruction
+ * @copy_end: offset of the jump back
+ * @len: length of the code, in bytes
  */
 struct uhook_code {
 	u8 bytes[UHOOK_LONG_SIZE];
@@ -28,11 +28,11 @@ struct uhook_code {
 };
 
 /**
- * struct uhook_where - where a slot or body is to be
- * @base: the address of its area
- * @nr: its number there
- * @area: the area, with its lock held; NULL if there is none, and addresses in it
- *	do not matter
+ * struct uhook_where - location of a slot or body
+ * @base: address of the area
+ * @nr: number of the slot or body in the area
+ * @area: the area, with its lock held; NULL if there is none yet, and addresses of code
+ *	in it do not matter
  */
 struct uhook_where {
 	unsigned long		base;
@@ -41,9 +41,9 @@ struct uhook_where {
 };
 
 /**
- * uhook_append - note that code was written at the end of a body's
- * @code: the code of the body
- * @len: how much was written, in bytes, or an error
+ * uhook_append - account for code that was written to the end of a body
+ * @code: code of the body
+ * @len: number of bytes written, or an error
  *
  * Return: the verdict.
  */
@@ -63,7 +63,7 @@ static inline unsigned long uhook_where_addr(const struct uhook_where *p,
 	return p->base + p->nr * uhook_slot_size(kind);
 }
 
-/* The block of a handler of a long body. */
+/* The struct uhook_block of a handler of a long body. */
 static inline unsigned long uhook_block_of(const struct uhook_where *p, unsigned int i)
 {
 	return p->base + UHOOK_CODE_SIZE + UHOOK_BLOCKS_AT +

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: the consumers of uprobes that hooks are.
+ * uhook: hooks as consumers of uprobes.
  *
- * A hook is a consumer at each of its points. Tasks that are hit find the hook through it,
- * under RCU tasks trace, and so does whoever asks which hooks a place has.
+ * A hook has a consumer at each of its points. Tasks that are hit, and look-ups of the
+ * hooks of a point, find the hook through its consumer, under RCU tasks trace.
  */
 #include <linux/atomic.h>
 #include <linux/mm_types.h>
@@ -27,12 +27,12 @@ static int consumer_handler(struct uprobe_consumer *uc, struct pt_regs *regs)
 
 	if (READ_ONCE(attachment->left))
 		return 0;
-	/* Nothing to do here: no breakpoint either, if that is true of all. */
+	/* This hook does not apply here. If none does, remove the breakpoint. */
 	if (!uhook_wanted_in(ops, current->mm))
 		return UPROBE_HANDLER_REMOVE;
 	if (ops->handler)
 		ops->handler(ops, regs);
-	/* What happens in the program is counted there: uhook_enter_body(). */
+	/* uhook_enter_body() counts work in the program. */
 	if (!uhook_needs_body(ops) && !ops->ret_handler)
 		uhook_count_user(attachment->counter, false);
 
@@ -60,9 +60,9 @@ static bool consumer_filter(struct uprobe_consumer *uc, struct mm_struct *mm)
 }
 
 /**
- * uhook_init_consumer - make a consumer for a point of a hook
+ * uhook_init_consumer - initialise a consumer for a point of a hook
  * @c: the consumer
- * @attachment: what it belongs to
+ * @attachment: attachment of the hook
  */
 void uhook_init_consumer(struct uhook_consumer *c, struct uhook_attachment *attachment)
 {
@@ -76,7 +76,7 @@ void uhook_init_consumer(struct uhook_consumer *c, struct uhook_attachment *atta
 		c->uc.filter = consumer_filter;
 }
 
-/* Whose consumer it is, or NULL if it is not uhook's. */
+/* The hook of a consumer, or NULL if it is not uhook's. */
 struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc)
 {
 	if (uc->handler != consumer_handler)
@@ -86,11 +86,11 @@ struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc)
 }
 
 /**
- * uhook_is_consumer - is it uhook's?
+ * uhook_is_consumer - check whether a consumer is uhook's
  * @uc: a consumer of a uprobe
  *
  * Context: any.
- * Return: whether it is.
+ * Return: whether the consumer is uhook's.
  */
 bool uhook_is_consumer(struct uprobe_consumer *uc)
 {
@@ -98,7 +98,7 @@ bool uhook_is_consumer(struct uprobe_consumer *uc)
 }
 
 /*
- * The counter of the hook whose consumer it is. The hook may have been unregistered
+ * The counter of a consumer's registration. The hook may have been unregistered
  * meanwhile, and registered again with another counter.
  */
 struct uhook_counter *uhook_consumer_counter(struct uprobe_consumer *uc)
@@ -116,10 +116,10 @@ static bool lose_return(struct uprobe_consumer *uc, void *unused)
 }
 
 /**
- * uhook_return_lost - the return of a function will not be seen
- * @uprobe: the place where current was hit, at the entry of the function
+ * uhook_return_lost - count a function return that will not be seen
+ * @uprobe: uprobe that current hit at the entry of the function
  *
- * Context: that of a hit, between rcu_read_lock_trace() and rcu_read_unlock_trace().
+ * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace() of the hit.
  */
 void uhook_return_lost(struct uprobe *uprobe)
 {
@@ -144,8 +144,9 @@ static bool find_number(struct uprobe_consumer *uc, void *data)
 }
 
 /*
- * Which of the points of the hook that has a counter is this? -EAGAIN if it has gone.
- * With the mmap lock held, between rcu_read_lock_trace() and rcu_read_unlock_trace().
+ * Index of a uprobe among the points of the hook with a given counter; -EAGAIN if the
+ * hook has been unregistered. The caller holds the mmap lock and is between
+ * rcu_read_lock_trace() and rcu_read_unlock_trace().
  */
 int uhook_point_number(struct uprobe *uprobe, const struct uhook_counter *counter)
 {

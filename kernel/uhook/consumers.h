@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: the consumers of uprobes that hooks are.
+ * uhook: hooks as consumers of uprobes.
  */
 #ifndef _KERNEL_UHOOK_CONSUMERS_H
 #define _KERNEL_UHOOK_CONSUMERS_H
@@ -17,9 +17,9 @@ struct mm_struct;
 
 /**
  * struct uhook_consumer - a hook at one of its points
- * @uc: what uprobes know of it
- * @attachment: the attachment that it belongs to
- * @uprobe: where it is
+ * @uc: the consumer for uprobes
+ * @attachment: attachment of the hook
+ * @uprobe: uprobe of the point
  */
 struct uhook_consumer {
 	struct uprobe_consumer	uc;
@@ -28,21 +28,22 @@ struct uhook_consumer {
 };
 
 /**
- * struct uhook_attachment - a hook while it is registered, and until its grace period ends
+ * struct uhook_attachment - a registration of a hook, kept until its grace period ends
  * @ops: the hook
- * @counter: its hits
- * @unreturned: how many returns were lost, for which a task had no room
- * @left: the hook has been unregistered: no handler begins any more
- * @gone: called when the grace period has passed, or NULL
- * @report: receives the hits then, or NULL
- * @hits: the hits, read for @gone and @report
- * @node: its place in the list of those that wait for a grace period
- * @older: the attachment of the same hook that waits longer, or NULL
- * @nr: the number of points
- * @consumers: the consumers, one a point
+ * @counter: counter of the hits
+ * @unreturned: number of returns that were not followed because the task had no room for
+ *	them
+ * @left: true once the hook has been unregistered, and no handler begins any more
+ * @gone: callback for the end of the grace period, or NULL
+ * @report: destination of the hits at the end of the grace period, or NULL
+ * @hits: hits read for @gone and @report
+ * @node: link in the list of attachments that wait for a grace period
+ * @older: next older attachment of the same hook that is still waiting, or NULL
+ * @nr: number of points
+ * @consumers: consumers, one for each point
  *
- * Under uhook_ops_lock, except that tasks which are hit read @ops, @counter and @left, and
- * count in @unreturned.
+ * Protected by uhook_ops_lock, except that tasks which are hit read @ops, @counter and
+ * @left, and increment @unreturned.
  */
 struct uhook_attachment {
 	struct uhook_ops	*ops;
@@ -58,7 +59,7 @@ struct uhook_attachment {
 	struct uhook_consumer	consumers[] __counted_by(nr);
 };
 
-/* Has a hook anything to do with bodies? */
+/* Whether a hook needs bodies. */
 static inline bool uhook_needs_body(const struct uhook_ops *ops)
 {
 	return ops->user != UHOOK_USER_NONE || (ops->flags & UHOOK_FL_IN_BODY);

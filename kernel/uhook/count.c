@@ -2,9 +2,9 @@
 /*
  * uhook: hooks that count.
  *
- * A body counts for all hooks of its set, and one counter will do: so there is code for
- * them only once, and none for each of them. A hook that does nothing in the program but
- * has its breakpoint in the body is counted likewise.
+ * A body has one counter for all hooks of its set, so it contains the code to count once,
+ * not once for each hook. A hook without work in the program, but with its breakpoint in
+ * the body, is counted in the same way.
  */
 #include <linux/uhook_code.h>
 
@@ -12,12 +12,12 @@
 #include "kinds.h"
 
 /**
- * uhook_emit_count - append the code that counts to that of a body
+ * uhook_emit_count - append the counting code to a body
  * @w: the body
- * @p: where it is to be
- * @code: its code so far
+ * @p: location of the body
+ * @code: code of the body so far
  *
- * Return: the verdict, as uhook_compose().
+ * Return: the verdict, as for uhook_compose().
  */
 enum uhook_verdict uhook_emit_count(const struct uhook_wanted *w, const struct uhook_where *p,
 				    struct uhook_code *code)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: the code that counts, for all hooks of a body.
+ * uhook: the counting code of a body.
  */
 #ifndef _KERNEL_UHOOK_COUNT_H
 #define _KERNEL_UHOOK_COUNT_H

@@ -2,10 +2,9 @@
 /*
  * uhook: counters of hooks.
  *
- * A hook has one counter for all its sites. What the kernel sees it counts on
- * each CPU; what bodies have counted is added up when somebody asks (sums.c): a body
- * counts for all hooks of its set. Sets keep their counters longer than the hook is
- * there.
+ * A hook has one counter for all its sites. Hits seen in the kernel are counted for each
+ * CPU. Hits counted by bodies are added on demand (sums.c): a body counts for all hooks
+ * of its set. Sets hold references to their counters, so a counter may outlive its hook.
  */
 #include <linux/err.h>
 #include <linux/percpu.h>
@@ -25,12 +24,12 @@ static void free_counter(struct uhook_counter *counter)
 /**
  * uhook_make_counter - make the counter of a hook
  * @ops: the hook
- * @kind: its kind
- * @nr: how many points it has
+ * @kind: kind of the hook
+ * @nr: number of points of the hook
  *
  * Context: task; sleeps.
- * Return: the counter, with one reference; or an error, which was said: what the hook asks
- * for makes no sense, or there is no memory.
+ * Return: the counter, with one reference; or an error, already reported by uhook_fail():
+ * the hook's request is invalid, or there is no memory.
  */
 struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, const struct uhook_kind *kind,
 					 unsigned int nr)
@@ -76,8 +75,8 @@ void uhook_put_counter(struct uhook_counter *counter)
 }
 
 /**
- * uhook_leave_counter - a hook has gone
- * @counter: the counter of the hook, which receives no more records
+ * uhook_leave_counter - detach a counter from its unregistered hook
+ * @counter: the counter, which receives no more records
  *
  * Context: task; sleeps.
  */
@@ -91,9 +90,9 @@ void uhook_leave_counter(struct uhook_counter *counter)
 }
 
 /**
- * uhook_count_user - a hit of a hook, seen in the kernel
- * @counter: the hook's
- * @body: whether it goes on in a body, which counts it too
+ * uhook_count_user - count a hit that the kernel has seen
+ * @counter: counter of the hook
+ * @body: true if the task continues in a body, which counts the hit, too
  */
 void uhook_count_user(struct uhook_counter *counter, bool body)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: what a hook has counted, and what it does in the program.
+ * uhook: the counter of a hook, with its kind and parameters.
  */
 #ifndef _KERNEL_UHOOK_COUNTERS_H
 #define _KERNEL_UHOOK_COUNTERS_H
@@ -16,8 +16,8 @@
 
 /**
  * struct uhook_cpu_hits - the hits of a hook that the kernel has seen
- * @kernel: that ended in the kernel
- * @user: that went on in a body
+ * @kernel: hits that ended in the kernel
+ * @user: hits that continued in a body
  */
 struct uhook_cpu_hits {
 	u64			kernel;
@@ -25,24 +25,25 @@ struct uhook_cpu_hits {
 };
 
 /**
- * struct uhook_counter - what a hook has counted
- * @ref: the hook's, and one of each set that it is in
- * @hits: in the kernel and after an exception, of each CPU
- * @bodies: by bodies, as far as somebody has looked; likewise the next three
- * @lost: records that the kernel has given up, and those for which there was no room
- * @missed: when its handler was not called
- * @words: what its handler has counted
- * @lock: held while @ops is called for a record, and while it goes
- * @ops: the hook, which may be called; NULL when it has gone
- * @kind: what it does in the program
- * @recorder: what it records
- * @code: a copy of its code
- * @code_size: how long that is
- * @function: its function
- * @stubs: where its stubs begin
- * @nr_stubs: how many it has
- * @no_vectors: whether that leaves vector registers alone
- * @breaks: whether it has its breakpoint in the body
+ * struct uhook_counter - counter and parameters of a hook
+ * @ref: one reference for the hook, and one for each set that contains the counter
+ * @hits: hits in the kernel and after an exception, for each CPU
+ * @bodies: hits counted by bodies; like @lost, @missed and @words, as of the last time
+ *	that counts were added up
+ * @lost: records that were lost for lack of room, or that the kernel discarded
+ * @missed: hits at which the handler was not called
+ * @words: sums of the words of the handler
+ * @lock: held while @ops is called for a record or cleared
+ * @ops: the hook, for its callbacks; NULL once it has been unregistered
+ * @kind: kind of the hook
+ * @recorder: parameters of a recorder
+ * @code: copy of the hook's code
+ * @code_size: length of @code, in bytes
+ * @function: function of a hook that calls one
+ * @stubs: address of the first stub
+ * @nr_stubs: number of stubs
+ * @no_vectors: true if the code or function leaves vector registers alone
+ * @breaks: true if the hook has its breakpoint in the body
  */
 struct uhook_counter {
 	refcount_t		ref;
@@ -51,7 +52,7 @@ struct uhook_counter {
 	atomic64_t		lost;
 	atomic64_t		missed;
 	atomic64_t		words[UHOOK_DATA_WORDS];
-	struct mutex		lock;	/* records are handed over with it */
+	struct mutex		lock;	/* held while records are handed over */
 	struct uhook_ops	*ops;
 	const struct uhook_kind	*kind;
 	struct uhook_recorder	recorder;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: the list of the address spaces whose bodies write.
+ * uhook: the list of the address spaces that have bodies.
  *
- * Whoever adds up what bodies have counted, or reads what they have recorded, walks over
- * this list. It is under a spinlock, which is held for one step: nothing that a program does
- * makes that longer. Address spaces come and go at any time, and nothing waits for the walks.
+ * Readers of counts and records walk this list. Its spinlock is held for one step of a
+ * walk at a time, which no program can prolong. Address spaces may be added and removed
+ * at any time, and do not wait for walks.
  */
 #include <linux/list.h>
 #include <linux/refcount.h>
@@ -17,14 +17,14 @@
 static LIST_HEAD(counting);
 static DEFINE_SPINLOCK(counting_lock);
 
-/* How many there have been. */
+/* Number of address spaces ever added. */
 static u64 nr_born;
 
 /**
- * uhook_start_counting - what bodies of a process write counts
- * @um: the process's; it has its areas
+ * uhook_start_counting - add an address space to the list
+ * @um: state of the address space, which has its areas
  *
- * Context: task, with the mmap lock held for writing, or nobody else knows @um.
+ * Context: task, with the mmap lock held for writing, or before @um is visible to others.
  */
 void uhook_start_counting(struct uhook_mm *um)
 {
@@ -38,8 +38,8 @@ void uhook_start_counting(struct uhook_mm *um)
 }
 
 /**
- * uhook_stop_counting - nothing will be written in an address space any more
- * @um: its; what was written has been added up
+ * uhook_stop_counting - remove an address space from the list
+ * @um: state of the address space, whose last counts have been added up
  *
  * Context: task.
  */
@@ -50,7 +50,7 @@ void uhook_stop_counting(struct uhook_mm *um)
 	spin_unlock(&counting_lock);
 }
 
-/* The next one that was there when the visit began, with a reference; or NULL. */
+/* The next address space that was in the list when the walk began, with a reference; or NULL. */
 static struct uhook_mm *next_counting(struct uhook_counting *cursor, u64 until)
 {
 	struct uhook_counting *next = cursor;
@@ -58,7 +58,7 @@ static struct uhook_mm *next_counting(struct uhook_counting *cursor, u64 until)
 
 	spin_lock(&counting_lock);
 	list_for_each_entry_continue(next, &counting, node) {
-		/* Others who look. */
+		/* Cursors of other walks. */
 		if (!next->born)
 			continue;
 		if (next->born > until)
@@ -75,8 +75,8 @@ static struct uhook_mm *next_counting(struct uhook_counting *cursor, u64 until)
 }
 
 /**
- * uhook_visit_data - look at what bodies have written in all processes
- * @fn: called for each of them that has bodies, and for none that comes meanwhile
+ * uhook_visit_data - visit all address spaces that have bodies
+ * @fn: called for each address space that is in the list now, not for later ones
  *
  * Context: task; sleeps.
  */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: what bodies write.
+ * uhook: the data pages of bodies.
  *
- * Behind the code of an area of bodies are pages that the program writes: a
- * counter for each body in each of the lanes, of which the stack pointer of a
- * thread selects one, so that threads rarely write to the same line; and a ring
- * if the bodies record. They are shared memory in the sense that the kernel sees
- * what is written, and each process has its own: a child begins with zeros. Pages
- * are made when they are touched, on the account of the process.
+ * The code of an area of bodies is followed by pages that the program writes. They have a
+ * counter for each body in each lane, and the stack pointer of a thread selects a lane,
+ * so that threads rarely write to the same cache line; and a ring if the bodies record.
+ * The pages are shared memory so that the kernel can read them, but each process has its
+ * own, and a child begins with zeros. They are allocated when first touched and charged
+ * to the process.
  *
- * Here the pages are made, mapped, found and freed; sums.c and rings.c read them.
+ * This file allocates, maps, finds and frees the pages; sums.c and rings.c read them.
  */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
@@ -26,12 +26,12 @@
 static_assert(UHOOK_LANE_SIZE == PAGE_SIZE);
 
 /**
- * uhook_add_data - data for an area of bodies
- * @um: whose
- * @area: the number of the area
- * @gfp: how much is done for the memory
+ * uhook_add_data - allocate the data of an area of bodies
+ * @um: state of the address space
+ * @area: index of the area
+ * @gfp: allocation flags
  *
- * Return: 0, also if there are some already, or -ENOMEM.
+ * Return: 0, also if the area has data already, or -ENOMEM.
  */
 int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp)
 {
@@ -50,7 +50,7 @@ int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp)
 	return 0;
 }
 
-/* The data that an address is in, and where it is there. */
+/* The data that contains an address, and the index of the page there. */
 static struct uhook_data *data_of(struct uhook_mm *um, unsigned long addr, unsigned int *page)
 {
 	unsigned int i;
@@ -80,8 +80,8 @@ static struct page *alloc_data_page(void)
 }
 
 /**
- * uhook_make_data_page - make a page that bodies write
- * @slot: where the page is found, which may have one by now
+ * uhook_make_data_page - allocate a page that bodies write
+ * @slot: pointer to the page, which may have been set meanwhile
  *
  * Context: task; sleeps.
  * Return: 0 or -ENOMEM.
@@ -102,7 +102,10 @@ int uhook_make_data_page(struct page **slot)
 	return 0;
 }
 
-/* The page with what has been seen of counters in a page, or NULL if it has none. */
+/*
+ * Pointer to the page with the counts seen so far of a page with counters; NULL for other
+ * pages.
+ */
 static struct page **seen_slot(struct uhook_data *data, unsigned int page)
 {
 	unsigned long at = (unsigned long)page << PAGE_SHIFT;
@@ -115,7 +118,7 @@ static struct page **seen_slot(struct uhook_data *data, unsigned int page)
 	return NULL;
 }
 
-/* The first page of a stack, where it has several. */
+/* The first page of a stack of several pages is a guard. */
 static bool is_guard(unsigned long at)
 {
 	const unsigned long stacks = UHOOK_POOL_AT + PAGE_SIZE, size = UHOOK_STACK_SIZE;
@@ -141,7 +144,7 @@ static vm_fault_t data_fault(struct vm_fault *vmf)
 	if (is_guard(vmf->pgoff << PAGE_SHIFT))
 		return VM_FAULT_SIGSEGV;
 
-	/* Whoever finds counters finds what was seen of them: seen_block_at(). */
+	/* Allocate the seen counts before the counters: seen_block_at(). */
 	seen = seen_slot(data, i);
 	if ((seen && uhook_make_data_page(seen)) || uhook_make_data_page(&data->pages[i]))
 		return VM_FAULT_OOM;
@@ -168,7 +171,7 @@ static const struct file_operations data_fops = {
 	.mmap	= data_mmap,
 };
 
-/* Shared memory is of a file; the same for all, who find their own pages in it. */
+/* Shared memory needs a file. All processes use this one, and each finds its own pages in it. */
 static struct file *data_file __ro_after_init;
 
 static int __init make_data_file(void)
@@ -180,9 +183,9 @@ static int __init make_data_file(void)
 device_initcall(make_data_file);
 
 /**
- * uhook_map_data - map data for current
- * @addr: where
- * @size: how much
+ * uhook_map_data - map data into current's address space
+ * @addr: address of the mapping
+ * @size: length of the mapping, in bytes
  *
  * Context: task, with the mmap lock held for writing.
  * Return: 0 or an error.
@@ -202,12 +205,13 @@ int uhook_map_data(unsigned long addr, unsigned long size)
 }
 
 /**
- * uhook_data_at - what bodies have written at a place
- * @data: of which area and process
- * @at: the place, in bytes from the end of the area's code
+ * uhook_data_at - kernel address of data of bodies
+ * @data: data of an area in an address space
+ * @at: offset from the end of the area's code, in bytes
  *
- * Context: any, as long as @data is there.
- * Return: where the kernel has it, up to the end of a page; NULL if nobody has touched it.
+ * Context: any, as long as @data exists.
+ * Return: the kernel address, valid up to the end of the page; NULL if the page has not
+ * been touched.
  */
 void *uhook_data_at(const struct uhook_data *data, unsigned long at)
 {

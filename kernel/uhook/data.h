@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: the pages that bodies write, and the list of the address spaces that have some.
+ * uhook: the data pages of bodies, and the list of the address spaces that have them.
  */
 #ifndef _KERNEL_UHOOK_DATA_H
 #define _KERNEL_UHOOK_DATA_H
@@ -13,16 +13,16 @@
 struct page;
 
 /**
- * struct uhook_data - what the bodies of an area have written in a process
- * @pages: the lanes, with one counter for each body in each of them, and what else
- *	there is; a page is made when it is touched
- * @seen: what of it has been added to counters: the sum of the lanes of each body, and
- *	the blocks; each made with the page that it is about
- * @tail: the number of the first entry of the ring that was not read
- * @stuck: that of the one which was not complete when the ring was full; or -1
- * @stuck_in: the number of the reading that found it so
- * @thread: who wrote the entry that was read last
- * @time: when that was, in nanoseconds of the local clock
+ * struct uhook_data - data written by the bodies of an area in an address space
+ * @pages: lanes with a counter for each body; and, for long bodies, the ring, the blocks
+ *	of handlers and the stacks. Each page is allocated when first touched
+ * @seen: counts that have been added to counters already: the sum of the lanes of each
+ *	body, and the blocks; each page is allocated with the page it describes
+ * @tail: number of the first unread entry of the ring
+ * @stuck: number of the entry that was incomplete when the ring was full, or -1
+ * @stuck_in: number of the reading that found @stuck
+ * @thread: thread that wrote the last entry read
+ * @time: time of that entry, in nanoseconds of the local clock
  */
 struct uhook_data {
 	struct page		*pages[UHOOK_DATA_PAGES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: what events on hooks of programs call, besides <linux/uhook.h>.
+ * uhook: interface for uhook events, in addition to <linux/uhook.h>.
  */
 #ifndef _KERNEL_UHOOK_EVENTS_H
 #define _KERNEL_UHOOK_EVENTS_H

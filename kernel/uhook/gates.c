@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: what bodies need to call handlers that are functions.
+ * uhook: gates and copies of handlers' code in an area.
  *
- * The code of a handler is copied into the area of the bodies that call it, and so
- * is a gate, through which they do; uhook_gate.h says what that is. Both take
- * slots of the area, are made when the first body needs them, and never change.
+ * Bodies call handlers that are functions through a gate in their area; see uhook_gate.h.
+ * The code of a handler is copied into the area of the bodies that call it. Gates and
+ * code take slots of the area, are made when the first body needs them, and never change.
  *
- * US8832666 copies the user handler into the page of the trampoline, if it is asked
- * to.
+ * US8832666 also copies the user handler into the page of the trampoline, on request.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -25,7 +24,7 @@
 static_assert(UHOOK_GATE_SIZE <= UHOOK_CODE_MAX);
 static_assert(UHOOK_CODE_MAX <= PAGE_SIZE);
 
-/* So many bytes in slots of one page, which are taken then. */
+/* Allocate slots for LEN bytes in one page. */
 static enum uhook_verdict reserve(struct uhook_area *area, size_t len, unsigned int *number)
 {
 	unsigned int per_page = uhook_page_slots(area->kind);
@@ -37,11 +36,11 @@ static enum uhook_verdict reserve(struct uhook_area *area, size_t len, unsigned 
 	if (first + nr > uhook_area_slots(area->kind) || refcount_read(&area->ref) > 1)
 		return UHOOK_FULL;
 
-	/* What is left out before that has no site either. */
+	/* Skipped slots have no site, but need a page, too. */
 	if ((first && uhook_make_page(area, (first - 1) / per_page)) ||
 	    uhook_make_page(area, first / per_page))
 		return UHOOK_NO_MEMORY;
-	/* Whoever goes through all finds pages there. */
+	/* Publish the pages before the number of slots. */
 	smp_store_release(&area->used, first + nr);
 	*number = first;
 
@@ -61,12 +60,13 @@ static unsigned long write_at(struct uhook_area *area, unsigned int nr, const vo
 
 /**
  * uhook_gate_of - the gate of an area
- * @area: it, with its lock held
- * @vectors: whether it keeps vector registers
- * @make: whether to make one if there is none
- * @addr: receives its address
+ * @area: the area, with its lock held
+ * @vectors: true for the gate that saves vector registers
+ * @make: true to make a missing gate
+ * @addr: receives the address of the gate
  *
- * Return: the verdict: UHOOK_UNDECIDED if there is none, UHOOK_FULL, UHOOK_NO_MEMORY.
+ * Return: the verdict: UHOOK_UNDECIDED if there is no gate, UHOOK_FULL or
+ * UHOOK_NO_MEMORY.
  */
 enum uhook_verdict uhook_gate_of(struct uhook_area *area, bool vectors, bool make,
 				 unsigned long *addr)
@@ -108,12 +108,13 @@ enum uhook_verdict uhook_gate_of(struct uhook_area *area, bool vectors, bool mak
 
 /**
  * uhook_code_of - the code of a handler in an area
- * @area: it, with its lock held
- * @counter: the handler's
- * @make: whether to copy it there if it is not
- * @addr: receives its address
+ * @area: the area, with its lock held
+ * @counter: counter of the hook
+ * @make: true to copy the code into the area if it is missing
+ * @addr: receives the address of the code
  *
- * Return: the verdict: UHOOK_UNDECIDED if it is not there, UHOOK_FULL, UHOOK_NO_MEMORY.
+ * Return: the verdict: UHOOK_UNDECIDED if the code is missing, UHOOK_FULL or
+ * UHOOK_NO_MEMORY.
  */
 enum uhook_verdict uhook_code_of(struct uhook_area *area, struct uhook_counter *counter, bool make,
 				 unsigned long *addr)
@@ -148,7 +149,7 @@ enum uhook_verdict uhook_code_of(struct uhook_area *area, struct uhook_counter *
 	return UHOOK_GRANTED;
 }
 
-/* The gate at an address, in an area; or 0. */
+/* The gate of an area that contains an address, or 0. */
 static unsigned long gate_at(const struct uhook_area *area, unsigned long addr)
 {
 	unsigned int i;
@@ -164,16 +165,16 @@ static unsigned long gate_at(const struct uhook_area *area, unsigned long addr)
 }
 
 /**
- * uhook_mark_is_gone - current is to get a signal, for memory that is not there
- * @regs: its, of the program
+ * uhook_mark_is_gone - fix up a gate's fault on an unmapped mark
+ * @regs: user registers of current, which is about to get a signal for a memory fault
  *
- * A gate that finds a handler which has not come to its end looks for its mark. If
- * it was left for good, by a longjmp or because a task of the same address space has
- * died in it, the stack with the mark may have been unmapped.
+ * A gate that finds a stack in use looks for the mark of the handler on it. If a handler
+ * was left for good, by longjmp() or because a task of the same address space died in it,
+ * the memory that holds the mark may have been unmapped.
  *
  * Context: any but NMI.
- * Return: true if it was that: the gate goes on without the mark, and nobody is to
- * know.
+ * Return: true if that was the cause: the gate continues without the mark, and the signal
+ * is suppressed.
  */
 bool uhook_mark_is_gone(struct pt_regs *regs)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: what is called from bodies, in their area.
+ * uhook: gates and copies of handlers' code in an area.
  */
 #ifndef _KERNEL_UHOOK_GATES_H
 #define _KERNEL_UHOOK_GATES_H
