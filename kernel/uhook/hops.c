@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: hops, for jumps that cannot choose where they lead.
+ * uhook: hops, intermediate jumps for sites that cannot jump to their body directly.
  *
- * A jump over an instruction that is shorter than the jump takes what follows
- * the instruction as the rest of its displacement. There, wherever that is, the
- * process gets a page, and in it a hop: a jump to the body. Pages are taken in
- * blocks where there is room, so that neighbours of a site find theirs made, and
- * alone where there is not. They are special mappings as areas are: the program
- * may execute them and not change them, nor put anything in their place. What
- * was there first stays, and room is left for what grows.
+ * A jump over an instruction that is shorter than the jump takes the following bytes of
+ * the text as the rest of its displacement. At the resulting address the process gets a
+ * page with a hop: a jump to the body. Pages are mapped in blocks where there is room, so
+ * that nearby sites find their pages mapped already, and one by one elsewhere. They are
+ * special mappings, as areas are: the program may execute them, but cannot change or
+ * replace them. Existing mappings stay, and room is left for heap and stack to grow.
  *
- * A hop is written before anybody jumps to it. Where there is room for only one, and
- * its site has another body by now, the page is replaced by a copy in which it leads
- * there; who comes to it meanwhile goes either way. A child
- * has its parent's; nothing is added to a block that several have, or changed.
+ * A hop is written before the jump to it. If there is room for only one hop, and its site
+ * has another body by now, the page is replaced by a copy in which the hop leads to the
+ * new body; until the replacement is complete, threads may take either hop. A child has
+ * its parent's hops; a block with several owners never changes.
  *
- * Blocks are found by address without a lock, by tasks that run in the address
- * space; they are added with uhook_mm::lock and the mmap lock held, and go when
- * nobody uses it any more. Pages go before that when they are replaced, after a grace
- * period of RCU.
+ * Blocks are found by address without a lock, by tasks that run in the address space.
+ * They are added with uhook_mm::lock and the mmap lock held, and freed when the address
+ * space has no users. Replaced pages are freed after an RCU grace period.
  *
- * The punning of instructions is that of LiteInst; that the kernel puts the
- * targets there is new.
+ * LiteInst introduced instruction punning; providing the targets from the kernel is new.
  */
 #include <linux/align.h>
 #include <linux/bitmap.h>
@@ -38,15 +35,15 @@
 #define HOP_BLOCK_PAGES	16
 #define HOP_BLOCK_SIZE	(HOP_BLOCK_PAGES * PAGE_SIZE)
 
-/* Pages with hops of a process. */
+/* Maximum number of hop pages of a process. */
 #define MAX_HOP_PAGES	4096
 
 /**
- * struct hop_page - what is known of a page
- * @page: it
- * @rcu: to be freed
- * @used: which bytes are taken
- * @starts: which of them begin a hop
+ * struct hop_page - a page of hops
+ * @page: the page
+ * @rcu: for freeing after a grace period
+ * @used: bitmap of bytes in use
+ * @starts: bitmap of the first bytes of hops
  */
 struct hop_page {
 	struct page	*page;
@@ -56,11 +53,11 @@ struct hop_page {
 };
 
 /**
- * struct uhook_hops - a block
- * @ref: how many address spaces have it
- * @vaddr: where it is
- * @mapped: which of its pages the process has a mapping for
- * @pages: those that have hops; they change with the mmap lock for writing held
+ * struct uhook_hops - a block of hop pages
+ * @ref: number of address spaces that have the block
+ * @vaddr: address of the block
+ * @mapped: bitmap of pages that are mapped in the process
+ * @pages: pages with hops; change with the mmap lock for writing held
  */
 struct uhook_hops {
 	refcount_t	ref;
@@ -74,7 +71,7 @@ static struct uhook_hops *block_at(const struct uhook_mm *um, unsigned long addr
 	return xa_load((struct xarray *)&um->hops, addr / HOP_BLOCK_SIZE);
 }
 
-/* For those who hold the mmap lock. */
+/* The caller holds the mmap lock. */
 static struct hop_page *hop_page_of(const struct uhook_mm *um, const struct uhook_hops *block,
 				    unsigned int i)
 {
@@ -88,7 +85,7 @@ static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
 
 	if (!block)
 		return NULL;
-	/* None is replaced while the mmap lock is held. */
+	/* The mmap lock keeps pages from being replaced. */
 	hp = hop_page_of(um, block, addr % HOP_BLOCK_SIZE / PAGE_SIZE);
 
 	return hp ? hp->page : NULL;
@@ -96,14 +93,14 @@ static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
 
 static const struct uhook_text hop_text = UHOOK_TEXT(page_at);
 
-/* What the limit of the address space (RLIMIT_AS) still has to allow with the mapping. */
+/* Room under RLIMIT_AS that must remain for the program after the mapping. */
 #define ROOM_LEFT	SZ_4M
 
 static enum uhook_bar map_pages(struct mm_struct *mm, unsigned long start, unsigned long size)
 {
 	if (!uhook_is_free(mm, start, size))
 		return UHOOK_BAR_TAKEN;
-	/* It counts as the program's, which is to have some left. */
+	/* The mapping counts against the program's limit: leave it some room. */
 	if (!may_expand_vm(mm, VM_READ | VM_EXEC, (size + ROOM_LEFT) >> PAGE_SHIFT))
 		return UHOOK_BAR_ERROR;
 
@@ -127,7 +124,7 @@ static struct uhook_hops *make_block(struct uhook_mm *um, unsigned long vaddr)
 	return block;
 }
 
-/* A mapping for a page, or for all pages when there is room for them. */
+/* Map a page, or all pages of the block if there is room. */
 static enum uhook_bar map_page(struct uhook_hops *block, unsigned int i)
 {
 	struct mm_struct *mm = current->mm;
@@ -163,13 +160,13 @@ static int make_hop_page(struct uhook_mm *um, struct uhook_hops *block, unsigned
 		return -ENOMEM;
 	}
 	um->nr_hop_pages++;
-	/* Translations look without a lock. */
+	/* Translations read the pointer without a lock. */
 	rcu_assign_pointer(block->pages[i], hp);
 
 	return 0;
 }
 
-/* A place for a hop in a page, from FIRST to LAST; or -1. */
+/* Free place for a hop between offsets FIRST and LAST of a page, or -1. */
 static long find_place(const struct hop_page *hp, unsigned int first, unsigned int last)
 {
 	unsigned long at;
@@ -209,10 +206,10 @@ static struct hop_page *copy_hop_page(const struct hop_page *from)
 }
 
 /**
- * struct hop_want - what a hop is looked for
- * @body: where it leads
- * @first: the lowest address in the page in question
- * @last: the highest
+ * struct hop_want - requirements for a hop
+ * @body: address of the body that the hop leads to
+ * @first: lowest usable address in the page
+ * @last: highest usable address in the page
  */
 struct hop_want {
 	unsigned long body;
@@ -220,7 +217,7 @@ struct hop_want {
 	unsigned long last;
 };
 
-/* May the process have what a page takes that is not there? */
+/* Whether the limits allow the process another page and mapping, if needed. */
 static bool has_room(const struct uhook_mm *um, const struct uhook_hops *block, unsigned int i)
 {
 	if (block && rcu_access_pointer(block->pages[i]))
@@ -232,7 +229,7 @@ static bool has_room(const struct uhook_mm *um, const struct uhook_hops *block, 
 	       current->mm->map_count < sysctl_max_map_count / 2;
 }
 
-/* A hop that leads to a body of the same site, or 0. */
+/* Address of a usable hop that leads to any body of the same site, or 0. */
 static unsigned long hop_of_site(const struct uhook_mm *um, const struct hop_page *hp,
 				 const struct hop_want *want)
 {
@@ -248,7 +245,7 @@ static unsigned long hop_of_site(const struct uhook_mm *um, const struct hop_pag
 	return 0;
 }
 
-/* Let that one lead to the body. */
+/* Redirect a hop of the same site to the new body. */
 static enum uhook_bar turn_hop(struct uhook_mm *um, struct uhook_hops *block,
 			       const struct hop_want *want, unsigned long *hop)
 {
@@ -311,7 +308,7 @@ static enum uhook_bar hop_in_page(struct uhook_mm *um, const struct hop_want *wa
 
 	arch_uprobe_copy_ixol(hp->page, addr, bytes, sizeof(bytes));
 	bitmap_set(hp->used, at, UHOOK_JUMP_MAX);
-	/* What is there is written: uhook_hop_body(). */
+	/* Write the hop before setting its bit: uhook_hop_body(). */
 	smp_mb__before_atomic();
 	set_bit(at, hp->starts);
 	*hop = addr;
@@ -320,17 +317,17 @@ static enum uhook_bar hop_in_page(struct uhook_mm *um, const struct hop_want *wa
 }
 
 /**
- * uhook_take_hop - make a hop
- * @um: current's
- * @targets: where the jump can lead
- * @body: where the hop is to lead
- * @hop: the address of one that was made before, or 0; receives that of the hop, which may
- *	be one that led to an earlier body of the site
+ * uhook_take_hop - get a hop to a body
+ * @um: state of current's address space
+ * @targets: addresses that the jump can reach
+ * @body: address of the body
+ * @hop: address of an earlier hop to the body, or 0; receives the address of the hop,
+ *	which may have led to an earlier body of the site
  *
  * Context: task, with @um->lock and the mmap lock for writing held.
- * Return: UHOOK_NO_BAR; UHOOK_BAR_TAKEN when other things are there, UHOOK_BAR_SHARED when
- * the page is another process's too, UHOOK_BAR_FULL when there are too many pages,
- * UHOOK_BAR_ERROR when there is no memory.
+ * Return: UHOOK_NO_BAR; UHOOK_BAR_TAKEN if the addresses are in use, UHOOK_BAR_SHARED if
+ * another process shares the page, UHOOK_BAR_FULL if there are too many pages,
+ * UHOOK_BAR_ERROR if there is no memory.
  */
 enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
 			      unsigned long body, unsigned long *hop)
@@ -346,7 +343,7 @@ enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *t
 	while (want.first <= targets->last) {
 		unsigned long page = want.first & PAGE_MASK;
 
-		/* It may not cross the end of the page. */
+		/* A hop must not cross the end of the page. */
 		want.last = min(targets->last, page + PAGE_SIZE - UHOOK_JUMP_MAX);
 		bar = want.first <= want.last ? hop_in_page(um, &want, hop) : UHOOK_BAR_TAKEN;
 		if (!bar || bar == UHOOK_BAR_ERROR)
@@ -360,12 +357,12 @@ enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *t
 }
 
 /**
- * uhook_hop_body - where does a hop lead?
- * @um: of the address space
+ * uhook_hop_body - find the body that a hop leads to
+ * @um: state of the address space
  * @ip: an address
  *
- * Context: any, NMI too, while somebody uses the address space.
- * Return: the address of a body, or 0 when @ip is not the beginning of a hop.
+ * Context: any, also NMI, while the address space is in use.
+ * Return: the address of the body, or 0 if @ip is not the start of a hop.
  */
 unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
 {
@@ -377,7 +374,7 @@ unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
 	if (!block)
 		return 0;
 
-	/* It may be replaced: turn_hop(). */
+	/* turn_hop() may replace the page. */
 	rcu_read_lock();
 	hp = rcu_dereference(block->pages[ip % HOP_BLOCK_SIZE / PAGE_SIZE]);
 	if (hp && test_bit_acquire(at, hp->starts))
@@ -388,9 +385,9 @@ unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
 }
 
 /**
- * uhook_share_hops - give a child its parent's
- * @from: the parent's
- * @to: the child's, which nobody else knows yet
+ * uhook_share_hops - share the parent's hops with a child
+ * @from: state of the parent's address space
+ * @to: state of the child's address space, not yet visible to others
  *
  * Context: with the parent's mmap lock held for writing.
  * Return: 0 or -ENOMEM.
@@ -428,8 +425,8 @@ static void free_block(struct uhook_hops *block)
 }
 
 /**
- * uhook_put_hops - let go of all hops of an address space that nobody uses
- * @um: its
+ * uhook_put_hops - drop all hops of an address space without users
+ * @um: state of the address space
  */
 void uhook_put_hops(struct uhook_mm *um)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: jumps to bodies, where jumps of sites can lead.
+ * uhook: hops, intermediate jumps for sites that cannot jump to their body directly.
  */
 #ifndef _KERNEL_UHOOK_HOPS_H
 #define _KERNEL_UHOOK_HOPS_H

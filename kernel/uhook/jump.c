@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: jumps in the place of breakpoints.
+ * uhook: replacing breakpoints by jumps.
  *
- * A site has nothing, a breakpoint, or a jump to its body or to a hop that leads
- * there. Which of these it has is what is in the text: a jump is uhook's if it
- * leads to the body of the site that it is at. So nothing has to be kept when
- * text is copied for a child, unmapped, or mapped anew.
+ * A site has nothing, a breakpoint, or a jump to its body or to a hop that leads to its
+ * body. The text alone says which: a jump is uhook's if it leads to the body of its own
+ * site. So no state has to follow when text is copied for a child, unmapped, or mapped
+ * again.
  *
- * Only the bytes of the probed instruction are written (and breakpoints behind a
- * return, on x86_64), all at once: the page is replaced by a copy, and its entry in the page
- * table is cleared and flushed before the other one is set, so that no thread
- * sees half of it. A thread cannot be parked inside of one instruction. A jump
- * never crosses the end of a page, so that all its bytes come and go together.
+ * Only the bytes of the probed instruction are written (and, on x86_64, int3 padding
+ * after a return), all at once: the page is replaced by a copy, and its page table entry
+ * is cleared and flushed before the new one is set, so that no thread sees a half-written
+ * jump. No thread can be inside a single instruction. A jump never crosses a page
+ * boundary, so all its bytes appear and disappear together.
  *
- * The mmap lock protects all of this: jumps are written with it held for writing,
- * and become breakpoints with it held at all.
+ * The mmap lock protects all of this: it is held for writing to write a jump, and for
+ * reading or writing to turn a jump into a breakpoint.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -58,14 +58,14 @@ static enum uhook_bar bar_of_thread(const struct task_struct *task, const struct
 {
 	if (READ_ONCE(task->ptrace))
 		return UHOOK_BAR_TRACED;
-	/* Of that what is a critical section cannot be learnt from current. */
+	/* current's rseq area does not show the critical sections of that thread. */
 	if (has_rseq(task) && !has_rseq(current))
 		return UHOOK_BAR_RSEQ;
 
 	return uhook_may_run(set, task) ? UHOOK_NO_BAR : UHOOK_BAR_CLOCK;
 }
 
-/* What is asked of each thread that may take a jump. */
+/* Checks of each thread that may take a jump. */
 struct asked {
 	const struct uhook_set	*set;
 	enum uhook_bar		bar;
@@ -78,7 +78,7 @@ static void ask_thread(struct task_struct *task, void *data)
 	asked->bar = asked->bar ?: bar_of_thread(task, asked->set);
 }
 
-/* All threads will take the jump, and processes that share the address space. */
+/* All threads, also of processes that share the address space, will take the jump. */
 static enum uhook_bar bar_of_process(const struct uhook_set *set)
 {
 	struct asked asked = { .set = set };
@@ -125,7 +125,7 @@ static enum uhook_bar find_bar(struct uprobe *uprobe, struct vm_area_struct *vma
 {
 	int atomic;
 
-	/* The first of all: who comes and goes meanwhile does not say so here. */
+	/* Check this first: changes of consumers are not reported for writable text. */
 	if (vma->vm_flags & VM_WRITE)
 		return UHOOK_BAR_WRITABLE;
 	if (uprobe_find_consumer(uprobe, needs_kernel, vma->vm_mm))
@@ -144,7 +144,7 @@ static enum uhook_bar find_bar(struct uprobe *uprobe, struct vm_area_struct *vma
 	return UHOOK_NO_BAR;
 }
 
-/* What a site looks like with its breakpoint. */
+/* The bytes of a site with its breakpoint. */
 static void with_breakpoint(const u8 *before, u8 *bytes)
 {
 	const uprobe_opcode_t insn = UPROBE_SWBP_INSN;
@@ -153,7 +153,7 @@ static void with_breakpoint(const u8 *before, u8 *bytes)
 	memcpy(bytes, &insn, UPROBE_SWBP_INSN_SIZE);
 }
 
-/* Where the jump goes: to the body, or to a hop, which is made. */
+/* The target of the jump: the body, or a hop, which is made if needed. */
 static enum uhook_bar find_target(struct uhook_mm *um, const struct uhook_targets *targets,
 				  struct uhook_body *body, unsigned long addr,
 				  unsigned long *target)
@@ -170,7 +170,7 @@ static enum uhook_bar find_target(struct uhook_mm *um, const struct uhook_target
 	return bar;
 }
 
-/* The body that a jump leads to, if it is the jump of its site; or 0. */
+/* The body that the jump at a site leads to, if the jump is uhook's; or 0. */
 static unsigned long own_body(const struct uhook_mm *um, unsigned long site, const u8 *text)
 {
 	unsigned long target = arch_uhook_jump_target(site, text), hop;
@@ -184,7 +184,7 @@ static unsigned long own_body(const struct uhook_mm *um, unsigned long site, con
 	return hop ?: target;
 }
 
-/* What uhook_jump_to() does, once it has been noted for whom. */
+/* The rest of uhook_jump_to(), after it has updated before_rseq. */
 static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 			      struct vm_area_struct *vma, unsigned long addr)
 {
@@ -201,10 +201,10 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	if (bar)
 		return bar;
 
-	/* The bytes behind the instruction are what they are now. */
+	/* Use the current bytes after the instruction. */
 	if (uprobe_read_text(vma->vm_mm, site, text, sizeof(text)))
 		return UHOOK_BAR_ERROR;
-	/* It is one already, which a task has come through to a breakpoint. */
+	/* The jump exists, and the task came through it to the breakpoint of the body. */
 	if (own_body(um, site, text) == addr)
 		return UHOOK_NO_BAR;
 	memcpy(text, body->before, body->before_len);
@@ -217,16 +217,16 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 
 	if (uhook_make_jump(site, text, slot->insn_len, target, &jump))
 		return UHOOK_BAR_TAKEN;
-	/* The program has changed what is behind a return. */
+	/* The program has changed the bytes after a return. */
 	if (jump.len != body->before_len)
 		return UHOOK_BAR_ERROR;
 
-	/* The last of all, because there may be very many. */
+	/* Check threads last, because there may be very many. */
 	bar = bar_of_process(uhook_set_of(um, body));
 	if (bar)
 		return bar;
 
-	/* What other CPUs have fetched of the body before it was written. */
+	/* Other CPUs may have fetched the body's memory before the body was written. */
 	if (!body->fetched)
 		uhook_sync_code();
 	body->fetched = true;
@@ -239,15 +239,15 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 }
 
 /**
- * uhook_jump_to - make a jump of a breakpoint
- * @um: current's
- * @uprobe: whose breakpoint it is
- * @vma: of the text
+ * uhook_jump_to - replace a breakpoint by a jump
+ * @um: state of current's address space
+ * @uprobe: uprobe of the breakpoint
+ * @vma: mapping of the text
  * @addr: the address of the body
  *
  * Context: task, with @um->lock and the mmap lock for writing held, between
  * rcu_read_lock_trace() and rcu_read_unlock_trace().
- * Return: 0, or why the breakpoint stays.
+ * Return: 0, or the reason why the breakpoint stays.
  */
 enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 			     struct vm_area_struct *vma, unsigned long addr)
@@ -259,12 +259,12 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	mmap_assert_write_locked(vma->vm_mm);
 	if (!has_rseq(current)) {
 		WRITE_ONCE(um->before_rseq, true);
-		/* Pairs with that in uhook_rseq_begins(). */
+		/* Pairs with the smp_mb() in uhook_rseq_begins(). */
 		smp_mb();
 	}
 
 	bar = jump_to(um, uprobe, vma, addr);
-	/* A thread that registers need not undo what has not been done. */
+	/* No jump was written that uhook_rseq_begins() would have to undo. */
 	if (bar && !before)
 		WRITE_ONCE(um->before_rseq, false);
 
@@ -272,13 +272,13 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 }
 
 /**
- * uhook_demote_site - make a breakpoint of a jump, if there is one
- * @mm: where
- * @um: its
- * @site: the site, which looks for its body again
+ * uhook_demote_site - turn the jump of a site, if any, into a breakpoint
+ * @mm: address space
+ * @um: state of the address space
+ * @site: address of the site, whose next hit looks for its body again
  *
  * Context: task, with the mmap lock held.
- * Return: 0, or an error: the jump is still there.
+ * Return: 0, or an error if the jump is still there.
  */
 int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned long site)
 {
@@ -305,18 +305,18 @@ int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned 
 	with_breakpoint(body->before, bytes);
 	ret = uprobe_write_text(mm, um->payer ?: mm, site, text, bytes, body->before_len, 0);
 
-	/* Somebody else was faster. */
+	/* -ESTALE: the text has been changed meanwhile. */
 	return ret == -ESTALE ? 0 : ret;
 }
 
 /**
- * uhook_demote_around - make breakpoints of the jumps that need some bytes
- * @mm: where
- * @um: its
- * @vaddr: the address of an instruction
+ * uhook_demote_around - turn jumps that use the bytes of an instruction into breakpoints
+ * @mm: address space
+ * @um: state of the address space
+ * @vaddr: address of the instruction
  *
  * Context: task, with the mmap lock held.
- * Return: 0, or an error: a jump is still there.
+ * Return: 0, or an error if a jump is still there.
  */
 int uhook_demote_around(struct mm_struct *mm, const struct uhook_mm *um, unsigned long vaddr)
 {
@@ -332,11 +332,14 @@ int uhook_demote_around(struct mm_struct *mm, const struct uhook_mm *um, unsigne
 	return ret;
 }
 
-/* Sites are added while we look, but not here: that takes the mmap lock. */
+/*
+ * Slots may be added to the area meanwhile, but not with sites of this address space,
+ * because that takes the mmap lock.
+ */
 static int demote_area(struct mm_struct *mm, const struct uhook_mm *um,
 		       const struct uhook_area *area, unsigned long start, unsigned long end)
 {
-	/* Pairs with enter_slot(): a relative may add some. */
+	/* Pairs with enter_slot(): another owner of the area may add slots. */
 	unsigned int nr, used = smp_load_acquire(&area->used);
 	int ret = 0;
 
@@ -351,16 +354,16 @@ static int demote_area(struct mm_struct *mm, const struct uhook_mm *um,
 }
 
 /**
- * uhook_demote - make breakpoints of all jumps in a range
- * @mm: where
- * @start: its first address
- * @end: the address behind it
+ * uhook_demote - turn all jumps in a range into breakpoints
+ * @mm: address space
+ * @start: first address of the range
+ * @end: first address after the range
  *
- * For those who move text, look at it or write to it. Tasks that use the jumps
- * go on; breakpoints are hit next, and become jumps again if they may.
+ * For code that moves, reads or writes text. Tasks that are using the jumps are not
+ * affected. Later hits take the breakpoints and write the jumps again if possible.
  *
  * Context: task, with the mmap lock held.
- * Return: 0, or an error: a jump is still there.
+ * Return: 0, or an error if a jump is still there.
  */
 int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
@@ -381,15 +384,14 @@ int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
 }
 
 /**
- * uhook_demote_all - make breakpoints of all jumps of a process
- * @task: one of its threads, which has got a tracer, or may not read the clock any
- *	more
+ * uhook_demote_all - turn all jumps of a process into breakpoints
+ * @task: thread of the process that is now traced, or may no longer read the clock
  *
- * A debugger sees breakpoints, and steps over them, but not jumps and what they
- * lead to. Those that may be jumps become that again when they are hit.
+ * A debugger recognizes breakpoints and steps over them, but knows nothing of jumps and
+ * bodies. Later hits write the jumps again if possible.
  *
  * Context: task; sleeps.
- * Return: 0, or an error: some are still there, and work.
+ * Return: 0, or an error if some jumps are still there, and work.
  */
 int uhook_demote_all(struct task_struct *task)
 {
@@ -412,20 +414,20 @@ int uhook_demote_all(struct task_struct *task)
 }
 
 /**
- * uhook_rseq_begins - current has registered for restartable sequences
+ * uhook_rseq_begins - demote jumps when current registers for restartable sequences
  *
- * Until now it could not be learnt from it what is a critical section, in which no
- * jump may be.
+ * Before the registration, writers of jumps could not learn from current which sites are
+ * in critical sections, where jumps are not allowed.
  *
  * Context: task; sleeps.
- * Return: 0, or an error: some jumps are still there.
+ * Return: 0, or an error if some jumps are still there.
  */
 int uhook_rseq_begins(void)
 {
 	struct uhook_mm *um;
 	int ret;
 
-	/* Either this is seen by who writes a jump, or that by us. */
+	/* Either uhook_jump_to() sees the registration, or this function sees before_rseq set. */
 	smp_mb();
 	um = uhook_mm_of(current->mm);
 	if (likely(!um || !READ_ONCE(um->before_rseq)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: jumps in the place of breakpoints.
+ * uhook: replacing breakpoints by jumps.
  */
 #ifndef _KERNEL_UHOOK_JUMP_H
 #define _KERNEL_UHOOK_JUMP_H

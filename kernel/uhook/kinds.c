@@ -2,7 +2,7 @@
 /*
  * uhook: the table of the kinds of hooks.
  *
- * Whoever registers a hook looks its kind up here; from there on its counter has it.
+ * uhook_register() looks the kind of a hook up here and stores it in the hook's counter.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -21,7 +21,7 @@ static const struct uhook_kind * const kinds[] = {
 
 /**
  * uhook_kind_of - the kind of a hook
- * @user: what the hook does in the program
+ * @user: work of the hook in the program
  *
  * Return: the kind, or NULL if there is no such kind.
  */
@@ -31,10 +31,10 @@ const struct uhook_kind *uhook_kind_of(enum uhook_user user)
 }
 
 /**
- * uhook_user_named - what a hook does in the program, by the word for it
- * @name: the word, as in user= of events
+ * uhook_user_named - look up the work of a hook in the program by its name
+ * @name: name, as in user= of events
  *
- * Return: that, or UHOOK_USER_NONE if there is nothing with this name.
+ * Return: the work, or UHOOK_USER_NONE if the name is unknown.
  */
 enum uhook_user uhook_user_named(const char *name)
 {
@@ -49,10 +49,10 @@ enum uhook_user uhook_user_named(const char *name)
 }
 
 /**
- * uhook_user_name - the word for what a hook does in the program
- * @user: what it does
+ * uhook_user_name - name of the work of a hook in the program
+ * @user: work of the hook
  *
- * Return: the word, as in user= of events, or NULL if there is none.
+ * Return: the name, as in user= of events, or NULL if it has none.
  */
 const char *uhook_user_name(enum uhook_user user)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: what a kind of hook does in the program.
+ * uhook: the interface of the kinds of hooks.
  *
- * Each kind is a file: count.c, record.c, call.c, stubs.c. The others know a kind by its
- * &struct uhook_kind alone, which a hook's counter has; kinds.c has the table of all.
+ * Each kind is implemented in a file of its own: count.c, record.c, call.c, stubs.c.
+ * Other code uses only the &struct uhook_kind in the counter of a hook; kinds.c has the
+ * table of all kinds.
  */
 #ifndef _KERNEL_UHOOK_KINDS_H
 #define _KERNEL_UHOOK_KINDS_H
@@ -25,15 +26,15 @@ struct uhook_where;
 struct uprobe;
 
 /**
- * enum uhook_trait - what is true of a kind, or of one of the hooks of a set
+ * enum uhook_trait - properties of a kind, or of at least one hook of a set
  * @UHOOK_COUNTS: bodies count its hits
- * @UHOOK_LONG: its bodies are long, and each handler of them has a &struct uhook_block
- * @UHOOK_FIRST: its code comes first in a body, before hits are counted
+ * @UHOOK_LONG: bodies are long, and each of their handlers has a &struct uhook_block
+ * @UHOOK_FIRST: the code comes first in a body, before hits are counted
  * @UHOOK_RECORDS: bodies write to the ring of their area
- * @UHOOK_CALLS: bodies call something, which the kernel cannot do in their stead
- * @UHOOK_LOCAL: a child does not share the jump before it was asked for
- * @UHOOK_BREAKS: the breakpoint of the hook is in the body; no kind has it
- * @UHOOK_FILTERED: the hook is not meant for all address spaces; no kind has it
+ * @UHOOK_CALLS: bodies call code that the kernel cannot run in their place
+ * @UHOOK_LOCAL: a child takes its breakpoint once before it may have the jump
+ * @UHOOK_BREAKS: the breakpoint of the hook is in the body; for sets only
+ * @UHOOK_FILTERED: the hook does not apply to all address spaces; for sets only
  */
 enum uhook_trait {
 	UHOOK_COUNTS	= BIT(0),
@@ -48,23 +49,23 @@ enum uhook_trait {
 
 /**
  * struct uhook_kind - a kind of hook
- * @name: its name in user= of events, or NULL
- * @traits: of &enum uhook_trait
- * @check: copies what a hook with so many points asks for to its counter; returns 0 or an
- *	error, having said why with uhook_fail()
- * @begin: called when there is one more hook
- * @end: called when there is one less
- * @may_run: says whether a task may run the handler
- * @find: finds for current what the handler of a body needs in its address space, with
- *	the mmap lock held for writing
- * @prepare: makes in an area, whose lock is held, what the handler calls
- * @emit: appends the code of the handler to that of a body
- * @finish: called when the body is at @addr, which nobody knows yet; @nr of the handlers of
- *	kinds with this function have been finished before
- * @in_kernel: does at a hit what the program cannot do
+ * @name: name in user= of events, or NULL
+ * @traits: traits of &enum uhook_trait
+ * @check: checks a hook with this number of points and copies its parameters to its
+ *	counter; returns 0 or an error, after uhook_fail() has reported it
+ * @begin: called when a hook is registered
+ * @end: called when a hook has been unregistered
+ * @may_run: checks whether a task may run the handler
+ * @find: finds in current's address space what the handler needs, with the mmap lock held
+ *	for writing
+ * @prepare: adds to an area, whose lock is held, the gate or code that the handler needs
+ * @emit: appends the code of the handler to a body
+ * @finish: called for the body at @addr before the address is published; @nr is the
+ *	number of handlers of kinds with @finish that were finished before
+ * @in_kernel: does at a hit the work that the program cannot do
  *
- * All but @traits may be NULL or 0. The hook in question is number I of the set of what
- * is wanted.
+ * All members but @traits may be NULL or 0. Argument I is the index of the hook in the
+ * set of the wanted body.
  */
 struct uhook_kind {
 	const char	*name;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: how what an address space has of uhook is made, and how it goes.
+ * uhook: creating and freeing the state of an address space.
  *
- * Made at the first hit, or at a fork for a child whose parent has bodies; kept until
- * nobody uses the address space any more, so that whoever runs in it may look at it without
- * a lock. The address spaces of a parent and a child share areas of bodies and hops; what is
- * written there is each one's own.
+ * The state is created at the first hit, or at a fork whose parent has bodies. It is kept
+ * until the address space has no users, so that tasks running in it may access it without
+ * a lock. Parent and child share areas of bodies and hops, but each has its own data
+ * pages.
  */
 #include <linux/err.h>
 #include <linux/gfp.h>
@@ -54,7 +54,7 @@ static void free_uhook_mm(struct uhook_mm *um)
 	uhook_put_mm(um);
 }
 
-/* current's, made when there is none. */
+/* The state of current's address space, created if needed. */
 static struct uhook_mm *get_uhook_mm(void)
 {
 	struct mm_struct *mm = current->mm;
@@ -67,7 +67,7 @@ static struct uhook_mm *get_uhook_mm(void)
 	if (!um)
 		return NULL;
 
-	/* Whoever sees it sees it whole: uhook_mm_of(). */
+	/* Publish the complete state: uhook_mm_of(). */
 	um->tgid = task_tgid_nr(current);
 	other = cmpxchg(&mm->uprobes_state.uhook, NULL, um);
 	if (other) {
@@ -79,11 +79,11 @@ static struct uhook_mm *get_uhook_mm(void)
 }
 
 /**
- * uhook_begin_lookup - a uprobe is going to be looked for
- * @lookup: receives what has to be the same for its site to be believed
+ * uhook_begin_lookup - begin the look-up of a uprobe
+ * @lookup: receives the counts that must not change until the site is added
  *
- * From here on the address space is known to have sites, and what is unmapped
- * counts.
+ * From here on uhook_has_sites() is true for the address space, and unmappings are
+ * counted.
  *
  * Context: task; sleeps.
  */
@@ -91,18 +91,18 @@ void uhook_begin_lookup(struct uhook_lookup *lookup)
 {
 	lookup->valid = READ_ONCE(uhook_boost_enabled) && get_uhook_mm();
 	lookup->unmapped = atomic_long_read(&current->mm->uprobes_state.unmapped);
-	/* Pairs with the barriers of those who count: read before looking. */
+	/* Pairs with uhook_munmap(): read the count before the look-up. */
 	smp_rmb();
 }
 
 /**
- * uhook_dup_mmap - give a child what its parent has
+ * uhook_dup_mmap - give a child its parent's state
  * @oldmm: the parent's address space; its mmap lock is held for writing
- * @mm: the child's
+ * @mm: the child's address space
  *
  * The child finds its sites anew: it has no slots, and its mappings may be fewer.
  *
- * Return: 0 or -ENOMEM, and the fork fails.
+ * Return: 0 or -ENOMEM, which fails the fork.
  */
 int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 {
@@ -122,7 +122,7 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 		return -ENOMEM;
 	}
 	um->payer = oldmm;
-	/* Its process is going to have a number that is not far behind. */
+	/* The PID of the child will soon follow current's. */
 	um->look_from = task_tgid_nr(current);
 	mm->uprobes_state.uhook = um;
 
@@ -130,8 +130,8 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 }
 
 /*
- * The jumps of an area whose hooks may not be meant for a child, or whose functions it may
- * not have: MADV_DONTFORK.
+ * Demote the jumps of an area whose hooks may not apply to a child, or call functions
+ * that the child may not have (MADV_DONTFORK).
  */
 static int demote_doubtful(struct mm_struct *mm, const struct uhook_mm *um,
 			   const struct uhook_area *area)
@@ -150,15 +150,15 @@ static int demote_doubtful(struct mm_struct *mm, const struct uhook_mm *um,
 }
 
 /**
- * uhook_dup_mmap_end - a child has its parent's text
+ * uhook_dup_mmap_end - demote doubtful jumps after a child's text has been copied
  * @mm: the child's address space
  *
- * With the jumps in it. Hooks that are not meant for all processes may not be
- * meant for this one, and functions that are called may not be there: these get
- * a breakpoint, which asks.
+ * The text was copied with its jumps. Hooks with a filter may not apply to the child, and
+ * functions that bodies call may not be mapped: these sites get a breakpoint, whose hit
+ * decides.
  *
  * Context: task, with the mmap lock held for writing.
- * Return: 0, or an error: some are still there.
+ * Return: 0, or an error if some jumps are still there.
  */
 int uhook_dup_mmap_end(struct mm_struct *mm)
 {
@@ -178,8 +178,8 @@ int uhook_dup_mmap_end(struct mm_struct *mm)
 }
 
 /**
- * uhook_free_mm - nobody uses an address space any more
- * @mm: which
+ * uhook_free_mm - free the state of an address space without users
+ * @mm: address space
  *
  * Context: task; sleeps.
  */

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: the address space, below everything else.
- *
- * Here an address space is asked for what uhook has made of it, and for room that is free
- * in it. How that is made, and how it goes, is in life.c.
+ * uhook: look-ups in an address space: its uhook state and free ranges. life.c creates
+ * and frees the state.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -19,22 +17,22 @@
 
 #include "mm.h"
 
-/* How much is left free above the heap. */
+/* Room left free above the heap. */
 #define HEAP_ROOM	SZ_64M
 
 /**
- * uhook_has_sites - may hits in an address space be served without its lock?
- * @mm: which
+ * uhook_has_sites - check whether an address space may have cached sites
+ * @mm: address space
  *
- * Context: any; the answer is of use with the mmap lock held.
- * Return: false if nothing is remembered there.
+ * Context: any; the result is stable only with the mmap lock held.
+ * Return: false if the address space has no cached sites.
  */
 bool uhook_has_sites(const struct mm_struct *mm)
 {
 	return uhook_mm_of(mm);
 }
 
-/* Its areas and sites have gone before, with the address space. */
+/* Areas and sites were freed earlier, with the address space. */
 void uhook_put_mm(struct uhook_mm *um)
 {
 	if (!refcount_dec_and_test(&um->ref))
@@ -45,7 +43,7 @@ void uhook_put_mm(struct uhook_mm *um)
 	kfree(um);
 }
 
-/* The lowest address that the stack of current's address space may come to. */
+/* Lowest address to which the stack of current's address space may grow. */
 static unsigned long stack_floor(const struct mm_struct *mm)
 {
 	unsigned long room = clamp(rlimit(RLIMIT_STACK), SZ_128M, SZ_1G);
@@ -54,12 +52,12 @@ static unsigned long stack_floor(const struct mm_struct *mm)
 }
 
 /**
- * uhook_is_free - is there nothing at an address, and nothing that will grow?
- * @mm: current's; its mmap lock is held
- * @start: the address
- * @size: how many bytes are meant
+ * uhook_is_free - check that a range is unmapped, and that no mapping will grow into it
+ * @mm: current's address space; its mmap lock is held
+ * @start: start of the range
+ * @size: length of the range, in bytes
  *
- * Return: whether that is so, and the address one of programs.
+ * Return: whether the range is free, and its addresses are allowed in programs.
  */
 bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size)
 {
@@ -102,14 +100,13 @@ static unsigned long gap_between(const struct uhook_gap *gap, unsigned long low,
 /**
  * uhook_find_gap - find an unmapped range near an instruction
  * @mm: current's address space, whose mmap lock is held for writing
- * @gap: the range that is wanted
+ * @gap: requirements for the range
  *
- * The nearest gap below the instruction is taken, where nothing grows: heaps and the
- * segments of an object that is being loaded come above. Only when there is none, one
- * above: above the heap as well, if it is there, and below it if it leaves no room in
- * reach.
+ * Prefer the nearest gap below the instruction, because nothing grows there: heaps, and
+ * the segments of an object that is being loaded, are above. Otherwise use a gap above:
+ * above the heap if possible, else between the instruction and the heap.
  *
- * Return: the address of the range; 0 if there is none where @gap->fits says yes.
+ * Return: the address of the range; 0 if there is no range that @gap->fits accepts.
  */
 unsigned long uhook_find_gap(struct mm_struct *mm, const struct uhook_gap *gap)
 {
@@ -132,13 +129,13 @@ unsigned long uhook_find_gap(struct mm_struct *mm, const struct uhook_gap *gap)
 }
 
 /**
- * uhook_keep_in_children - will a child have mappings, too?
- * @mm: of the parent, with its mmap lock held for writing
- * @start: where they begin
- * @size: how long they are, in bytes
- * @keep: whether it will
+ * uhook_keep_in_children - set whether a child inherits mappings
+ * @mm: the parent's address space, with its mmap lock held for writing
+ * @start: start of the mappings
+ * @size: length of the mappings, in bytes
+ * @keep: whether a child inherits them
  *
- * The program may have asked for something else, with madvise().
+ * Overrides a different choice that the program may have made with madvise().
  */
 void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size,
 			    bool keep)

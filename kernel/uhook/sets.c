@@ -2,9 +2,9 @@
 /*
  * uhook: sets of hooks.
  *
- * A set is what a body does: the counters of the hooks of a place that do something in the
- * program, in their order. It stays for as long as a body has it, which may be longer than
- * the hooks are there, since a task may be in a body for as long as it likes.
+ * A set has the counters of the hooks of a site that do work in the program, in the order
+ * of the hooks. It defines what a body does. It lives as long as a body has it, possibly
+ * longer than the hooks, because a task may stay in a body for any time.
  */
 #include <linux/err.h>
 #include <linux/mm_types.h>
@@ -27,7 +27,7 @@ struct collected {
 	unsigned int		nr;
 };
 
-/* The counters of the hooks that do something in the program there. */
+/* Collect the counters of the hooks that need a body. */
 static bool collect(struct uprobe_consumer *uc, void *data)
 {
 	struct uhook_ops *ops = uhook_consumer_ops(uc);
@@ -56,7 +56,7 @@ static void enter_counter(struct uhook_set *set, struct uhook_counter *counter)
 		set->traits |= UHOOK_BREAKS;
 }
 
-/* Of so many hooks as there are just now; NULL if there are none. */
+/* A set of the present hooks; NULL if there are none, -EAGAIN if they change meanwhile. */
 static struct uhook_set *collect_set(struct uprobe *uprobe, struct mm_struct *mm)
 {
 	struct collected c = { .mm = mm };
@@ -83,12 +83,12 @@ static struct uhook_set *collect_set(struct uprobe *uprobe, struct mm_struct *mm
 }
 
 /**
- * uhook_make_set - the hooks of a place that do something in a program
- * @uprobe: the place
- * @mm: the program's address space; its mmap lock is held
+ * uhook_make_set - make the set of the hooks of a site that do work in the program
+ * @uprobe: uprobe of the site
+ * @mm: address space of the program; its mmap lock is held
  *
  * Context: task, between rcu_read_lock_trace() and rcu_read_unlock_trace().
- * Return: a set with one reference; NULL if there are none, or -ENOMEM.
+ * Return: the set, with one reference; NULL if there are no such hooks, or -ENOMEM.
  */
 struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm)
 {
@@ -97,8 +97,9 @@ struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm)
 
 	mmap_assert_locked(mm);
 	/*
-	 * Hooks come and go meanwhile, and tell the body of it later; but a body of
-	 * none would have no code by which its jump is known.
+	 * Hooks may be added and removed meanwhile, and their uhook_hooks_change() comes
+	 * later. But an empty set is not possible: a body without handlers has no code by
+	 * which its jump could be recognized.
 	 */
 	do {
 		set = collect_set(uprobe, mm);
@@ -124,10 +125,10 @@ static void free_set(struct work_struct *work)
 }
 
 /**
- * uhook_put_set - a body, or whoever made it, does not need a set any more
- * @set: it
+ * uhook_put_set - drop a reference to a set
+ * @set: the set
  *
- * Those who came to the body may still look at it, under RCU.
+ * Tasks that entered the body may still read the set under RCU.
  *
  * Context: any.
  */
@@ -141,12 +142,12 @@ void uhook_put_set(struct uhook_set *set)
 }
 
 /**
- * uhook_may_run - may a task run the handlers of a set?
+ * uhook_may_run - check whether a task may run the handlers of a set
  * @set: the set
- * @task: the task, which stays
+ * @task: the task, which cannot exit meanwhile
  *
  * Context: any.
- * Return: whether it may.
+ * Return: whether the task may run them.
  */
 bool uhook_may_run(const struct uhook_set *set, const struct task_struct *task)
 {
@@ -162,7 +163,7 @@ bool uhook_may_run(const struct uhook_set *set, const struct task_struct *task)
 	return true;
 }
 
-/* Do they stand for the same hooks? */
+/* Whether two sets have the same hooks. */
 bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b)
 {
 	return a->nr == b->nr &&

@@ -17,11 +17,11 @@ struct uprobe;
 
 /**
  * struct uhook_set - the hooks of a body
- * @ref: one of each body
- * @traits: what is true of one of them at least, of &enum uhook_trait
- * @free: when nobody has it any more
- * @nr: how many counters
- * @counters: in the order of the hooks
+ * @ref: one reference for each body, and one for the maker
+ * @traits: traits of &enum uhook_trait that at least one hook has
+ * @free: work to free the set, after an RCU grace period
+ * @nr: number of counters
+ * @counters: counters, in the order of the hooks
  */
 struct uhook_set {
 	refcount_t		ref;

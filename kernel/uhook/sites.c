@@ -2,21 +2,19 @@
 /*
  * uhook: the sites of a process.
  *
- * A table of each address space says which uprobe is at an address and where
- * its slot is, so that a hit takes no lock of the address space and writes
- * nothing that others read. It is a cache: a site was made by a hit that took
- * the lock, and counts for nothing once
- *  - its uprobe has gone, or one whose address has the same hash: the memory of one stays
- *    until everybody who may have found it has left his RCU tasks trace section, and not
- *    longer; or
- *  - probed text was unmapped in this address space: what is at the address may
- *    be another file's next time.
- * Nothing else changes which file, and which place in it, an address belongs
- * to, or which uprobe is there. Whoever makes a site has read the latter counter before
- * looking, and the former before asking whether what was found has gone.
+ * A table in each address space maps an address to its uprobe and slot, so that a hit
+ * takes no lock of the address space and writes no shared data. It is a cache: a site is
+ * added by a hit that took the lock, and becomes stale when
+ * - its uprobe is removed, or another uprobe whose address has the same hash: a removed
+ *   uprobe is freed after the RCU tasks trace sections of all tasks that may have found it; or
+ * - probed text is unmapped from this address space, because another file may be mapped at
+ *   the address next.
+ * Nothing else changes the file and offset of an address, or its uprobe. A hit that adds
+ * a site reads the counter of unmappings before it looks the uprobe up, and the counter
+ * of removals before it checks whether the uprobe is being removed.
  *
- * Sites are replaced and freed after a grace period of RCU tasks trace, which
- * is one of RCU as well. Changes are made with uhook_mm::lock held.
+ * Sites are replaced with uhook_mm::lock held, and freed after a grace period of RCU
+ * tasks trace, which implies one of RCU.
  */
 #include <linux/hash.h>
 #include <linux/mm_types.h>
@@ -35,14 +33,17 @@ static const struct rhashtable_params site_params = {
 	.key_offset		= offsetof(struct uhook_site, vaddr),
 	.head_offset		= offsetof(struct uhook_site, node),
 	.automatic_shrinking	= true,
-	/* A program may map probed text anew without end: twice as many sites. */
+	/*
+	 * A program may map probed text any number of times: limit the table (to twice
+	 * max_size).
+	 */
 	.max_size		= 32768,
 };
 
-/* Otherwise no site is remembered, and every hit is dealt with as without uhook. */
+/* If false, no site is cached, and hits are handled as without uhook. */
 bool uhook_boost_enabled __read_mostly = true;
 
-/* How many uprobes have gone, of those whose address has one hash. */
+/* Numbers of removed uprobes, by hash of their address. */
 #define GONE_BITS	10
 static atomic_long_t uprobes_gone[1 << GONE_BITS];
 
@@ -52,13 +53,13 @@ static atomic_long_t *gone_of(const struct uprobe *uprobe)
 }
 
 /**
- * uhook_uprobe_gone - no site may lead to a uprobe that is going to be freed
- * @uprobe: it, of which there is no reference any more
+ * uhook_uprobe_gone - invalidate the sites of a uprobe that is going to be freed
+ * @uprobe: the uprobe, to which no references remain
  *
- * Sites of a few others, whose address has the same hash, are looked up anew.
+ * Also invalidates sites of uprobes whose address has the same hash.
  *
- * To be called before call_rcu_tasks_trace(): whoever still reads the old
- * generation is in a section that the grace period waits for.
+ * To be called before call_rcu_tasks_trace(): a task that still reads the old count is in
+ * a section that the grace period waits for.
  */
 void uhook_uprobe_gone(const struct uprobe *uprobe)
 {
@@ -66,12 +67,12 @@ void uhook_uprobe_gone(const struct uprobe *uprobe)
 }
 
 /**
- * uhook_munmap - probed text is being unmapped
- * @mm: where
+ * uhook_munmap - invalidate sites when probed text is unmapped
+ * @mm: address space
  *
- * Context: with the mmap lock held and the mapping out of reach, if it goes for
- * good. Or with neither, even while nobody uses the address space any more, if
- * only its pages go.
+ * Context: Context: if the mapping is removed, with the mmap lock held after the mapping
+ * can no longer be found. If only its pages are removed, no lock is needed, even if the
+ * address space has no users.
  */
 void uhook_munmap(struct mm_struct *mm)
 {
@@ -89,7 +90,7 @@ static struct uhook_site *lookup_site(struct uhook_mm *um, unsigned long vaddr)
 	return rhashtable_lookup_fast(&um->sites, &vaddr, site_params);
 }
 
-/* No sites so far; 0 or -ENOMEM. */
+/* Create an empty table of sites. Return 0 or -ENOMEM. */
 int uhook_init_sites(struct uhook_mm *um)
 {
 	return rhashtable_init(&um->sites, &site_params);
@@ -100,7 +101,7 @@ static void free_site(void *site, void *unused)
 	kfree(site);
 }
 
-/* Nobody looks for sites in the address space any more. */
+/* Free the sites of an address space without users. */
 void uhook_free_sites(struct uhook_mm *um)
 {
 	rhashtable_free_and_destroy(&um->sites, free_site, NULL);
@@ -108,12 +109,11 @@ void uhook_free_sites(struct uhook_mm *um)
 
 /**
  * uhook_find_site - find the site that current hit
- * @vaddr: the address of the breakpoint
+ * @vaddr: address of the breakpoint
  *
- * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace(), during
- * which site and uprobe stay.
- * Return: the site, with the uprobe that is there now; NULL when it has to be
- * looked for.
+ * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace(), until which site
+ * and uprobe remain valid.
+ * Return: the site, with its current uprobe; NULL if the uprobe has to be looked up.
  */
 struct uhook_site *uhook_find_site(unsigned long vaddr)
 {
@@ -137,16 +137,16 @@ struct uprobe *uhook_site_uprobe(const struct uhook_site *site)
 }
 
 /**
- * uhook_end_lookup - a uprobe was found
- * @lookup: of the time before
- * @uprobe: it; whether it is going has to be asked after this
+ * uhook_end_lookup - finish the look-up of a uprobe
+ * @lookup: state from uhook_begin_lookup()
+ * @uprobe: uprobe that was found; check afterwards whether it is being removed
  *
  * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace().
  */
 void uhook_end_lookup(struct uhook_lookup *lookup, const struct uprobe *uprobe)
 {
 	lookup->gone = atomic_long_read(gone_of(uprobe));
-	/* Pairs with the barrier of uhook_uprobe_gone(): read before asking. */
+	/* Pairs with uhook_uprobe_gone(): read the count before checking the uprobe. */
 	smp_rmb();
 }
 
@@ -181,7 +181,7 @@ static struct uhook_site *enter_site(struct uhook_mm *um, unsigned long vaddr,
 	struct uhook_site *old = lookup_site(um, vaddr), *site;
 
 	lockdep_assert_held(&um->lock);
-	/* No uprobe has gone: this is the one that it was. */
+	/* No uprobe with this hash was removed: it is the same uprobe. */
 	if (old && old->uprobe == uprobe && old->gone == lookup->gone) {
 		WRITE_ONCE(old->unmapped, lookup->unmapped);
 		return old;
@@ -203,14 +203,14 @@ static struct uhook_site *enter_site(struct uhook_mm *um, unsigned long vaddr,
 }
 
 /**
- * uhook_add_site - remember which uprobe is at an address
- * @vaddr: the address, of current's address space
+ * uhook_add_site - cache the uprobe of an address
+ * @vaddr: address in current's address space
  * @uprobe: the uprobe
- * @lookup: from uhook_begin_lookup() and uhook_end_lookup(), around the looking
+ * @lookup: state from uhook_begin_lookup() and uhook_end_lookup()
  *
  * Context: between rcu_read_lock_trace() and rcu_read_unlock_trace(); sleeps.
- * Return: the site, or NULL for want of memory, when there are too many, or when
- * nothing is to be boosted.
+ * Return: the site, or NULL if there is no memory, if there are too many sites, or if
+ * boost is disabled.
  */
 struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
 				  const struct uhook_lookup *lookup)
@@ -228,14 +228,15 @@ struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
 }
 
 /**
- * uhook_is_known - is a site what will be found at its address?
- * @um: of current's address space
- * @site: it
+ * uhook_is_known - check whether a site is still valid and in the table
+ * @um: state of current's address space
+ * @site: the site
  *
- * Another one may have taken its place since it was hit, which is told of changes.
+ * Another site may have replaced it since the hit, and only that one is updated by
+ * changes.
  *
  * Context: task, with the mmap lock held.
- * Return: whether it is.
+ * Return: whether the site is valid.
  */
 bool uhook_is_known(struct uhook_mm *um, const struct uhook_site *site)
 {
@@ -250,9 +251,9 @@ bool uhook_is_known(struct uhook_mm *um, const struct uhook_site *site)
 }
 
 /**
- * uhook_forget_body - a site has to look for its body again
- * @um: of the address space
- * @vaddr: the site
+ * uhook_forget_body - make a site look for its body again
+ * @um: state of the address space
+ * @vaddr: address of the site
  *
  * Context: task, with the mmap lock held.
  */

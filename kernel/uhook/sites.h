@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: the instructions of a process that have a breakpoint.
+ * uhook: sites, the probed instructions of a process.
  */
 #ifndef _KERNEL_UHOOK_SITES_H
 #define _KERNEL_UHOOK_SITES_H
@@ -15,21 +15,22 @@
 struct uprobe;
 
 /**
- * struct uhook_site - an instruction of a process that has a breakpoint
- * @node: in uhook_mm::sites
- * @vaddr: its address
- * @uprobe: the uprobe there, as long as @gone and @unmapped are those of now
- * @gone: how many uprobes of its hash had gone by then
- * @unmapped: how often probed text had been unmapped in the address space
- * @slot: the address of the slot, or 0; set once
- * @verdict: why it has none; means nothing once it has
- * @body: the address of the body for those who are interested now, or 0; changes
- *	with the mmap lock held
- * @body_verdict: why it has none
- * @again: when it is worth looking for a body again, in jiffies
- * @tries: how often that has been done since something changed
- * @bar: why the breakpoint is still there, if it has one
- * @rcu: freed after a grace period of RCU tasks trace
+ * struct uhook_site - a probed instruction of a process
+ * @node: link in uhook_mm::sites
+ * @vaddr: address of the instruction
+ * @uprobe: uprobe at the address, valid while @gone and @unmapped equal the current
+ *	counts
+ * @gone: number of removed uprobes with the same hash, when the site was made
+ * @unmapped: number of times that probed text had been unmapped from the address space,
+ *	when the site was last checked
+ * @slot: address of the slot, or 0; set once
+ * @verdict: reason why there is no slot; meaningless if there is one
+ * @body: address of the body for the present hooks, or 0; changes with the mmap lock held
+ * @body_verdict: reason why there is no body
+ * @again: time of the next attempt to make a body or jump, in jiffies
+ * @tries: number of attempts since the last change of the hooks
+ * @bar: reason why a site with a body still has a breakpoint, if it has one
+ * @rcu: for freeing after a grace period of RCU tasks trace
  */
 struct uhook_site {
 	struct rhash_head	node;

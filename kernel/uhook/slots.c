@@ -2,11 +2,10 @@
 /*
  * uhook: finding and making the slot or the body of a site.
  *
- * Slots and bodies are written before anybody learns of their address, and never change
- * after that: no task can be parked in one that becomes another one. What a
- * site needs when its instruction or its hooks have changed is another slot or
- * body. What a body is to do ends up in a set, and a counter of the body says
- * how often it has run for all of them.
+ * Slots and bodies are written before their addresses are published, and never change
+ * afterwards, because a task may stay in one for any time. If the instruction or the
+ * hooks of a site change, the site gets another slot or body. The hooks that a body
+ * serves are in its set, and a counter of the body counts its runs for all of them.
  */
 #include <linux/hash.h>
 #include <linux/mm.h>
@@ -31,9 +30,9 @@ static void *slot_text(const struct uhook_area *area, unsigned int nr)
 }
 
 /*
- * A body of other hooks does the same as the one that is wanted: it counts for the
- * new ones from now on. (A task that is on its way into it does so already.) Only
- * one process has it, so that the others are not wanted any more.
+ * Reuse a body of other hooks whose code is the same as the wanted one: from now on it
+ * counts for the new hooks (also for a task that is already on its way into it). Only
+ * this process has the body, so the old hooks do not need it.
  */
 static void adopt(struct uhook_mm *um, struct uhook_area *area, unsigned int nr,
 		  struct uhook_set *set)
@@ -47,7 +46,10 @@ static void adopt(struct uhook_mm *um, struct uhook_area *area, unsigned int nr,
 	uhook_put_set(old);
 }
 
-/* One that holds this already, of an earlier uprobe or, a body, of a parent; or 0. */
+/*
+ * A slot or body with the wanted code, of an earlier uprobe or, for bodies, of the
+ * parent; or 0.
+ */
 static unsigned long find_slot(struct uhook_mm *um, struct uhook_area *area,
 			       const struct uhook_wanted *w)
 {
@@ -65,7 +67,7 @@ static unsigned long find_slot(struct uhook_mm *um, struct uhook_area *area,
 						 w->set);
 		if (!same && refcount_read(&area->ref) > 1)
 			continue;
-		/* It may be that of another instruction, which was there once. */
+		/* The code may be of another instruction that was at the address earlier. */
 		where.nr = i - 1;
 		if (uhook_compose(w, &where, &code) ||
 		    memcmp(slot_text(area, i - 1), code.bytes, code.len))
@@ -78,7 +80,7 @@ static unsigned long find_slot(struct uhook_mm *um, struct uhook_area *area,
 	return 0;
 }
 
-/* What a jump replaces depends on what the file has behind the instruction. */
+/* The length of the jump depends on the bytes of the file after the instruction. */
 static void fill_body(struct uhook_body *body, const struct uhook_wanted *w, u8 insn_len)
 {
 	struct uhook_targets targets;
@@ -105,13 +107,16 @@ static void enter_slot(struct uhook_area *area, const struct uhook_wanted *w, un
 	slot->copy_end = code->copy_end;
 	slot->next = *bucket;
 	*bucket = nr + 1;
-	/* Others may look before anybody can be there: uhook_translate(). */
+	/* Readers may look before a task can be in the slot: uhook_translate(). */
 	smp_store_release(&slot->site, w->site);
-	/* And go through all there are. */
+	/* Readers walk all slots up to this number. */
 	smp_store_release(&area->used, nr + 1);
 }
 
-/* What is in the area already stays, and will do for the next body. */
+/*
+ * Gates and code that were added stay in the area for later bodies, even if a later step
+ * fails.
+ */
 static enum uhook_verdict prepare_handlers(struct uhook_area *area, const struct uhook_set *set)
 {
 	enum uhook_verdict verdict = UHOOK_GRANTED;
@@ -163,8 +168,9 @@ static enum uhook_verdict take_slot(struct uhook_mm *um, struct uhook_area *area
 	enum uhook_verdict verdict;
 
 	/*
-	 * Whom a body counts for changes with it. But a process that waits for memory,
-	 * of which it may have no more, does not let those wait who read its counts.
+	 * @counts protects the set of a body. Drop it before allocating: a process that
+	 *	waits for memory, perhaps at its limit, must not block readers of its
+	 *	counts.
 	 */
 	if (w->set)
 		mutex_lock(&um->counts);
@@ -178,7 +184,7 @@ static enum uhook_verdict take_slot(struct uhook_mm *um, struct uhook_area *area
 	return verdict;
 }
 
-/* Can the first and the last slot of an area be where it is asked for? */
+/* Whether an area at an address could hold the wanted code in its first and in its last slot. */
 static bool fits(unsigned long area, const void *data)
 {
 	const struct uhook_wanted *w = data;
@@ -194,12 +200,12 @@ static bool fits(unsigned long area, const void *data)
 
 /**
  * uhook_take_slot - get a slot or body for an instruction
- * @um: current's
- * @w: what is wanted
- * @addr: receives its address
+ * @um: state of current's address space
+ * @w: requirements for the slot or body
+ * @addr: receives the address
  *
- * Context: task, with @um->lock held, and the mmap lock for writing when a body
- * is wanted, or not held otherwise; sleeps.
+ * Context: task, with @um->lock held; for a body also with the mmap lock held for
+ * writing, for a slot with the mmap lock not held; sleeps.
  * Return: the verdict.
  */
 enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w,
@@ -217,7 +223,7 @@ enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wante
 	lockdep_assert_held(&um->lock);
 	if (w->set)
 		mmap_assert_write_locked(mm);
-	/* No area helps an instruction that does not even run where it is. */
+	/* Give up early if the code could not be generated even next to the instruction. */
 	verdict = uhook_compose(w, &here, &code);
 	if (verdict)
 		return verdict;

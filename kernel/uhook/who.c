@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: which thread has recorded.
+ * uhook: finding the thread of a record.
  *
- * A record tells its thread by what the processor has for thread-local storage. Whose that
- * is has to be looked for, among the threads of the process, and the process among all if
- * it is not known: once in a reading, and at so many that a program which makes threads up
- * does not keep others waiting.
+ * A record identifies its thread by the value of the register for thread-local storage.
+ * The thread is looked for among the threads of the process, and the process among all
+ * processes if it is not known yet. Each reading does this once, and limits the number of
+ * threads examined, so that a program with forged values does not delay others.
  */
 #include <linux/hash.h>
 #include <linux/mm_types.h>
@@ -18,12 +18,12 @@
 #include "rings.h"
 
 /*
- * At how many threads one reading looks: a program can make up any number of them, and
- * others wait for the reading.
+ * Maximum number of threads examined in one reading: a program can forge any number of
+ * values, and others wait for the reading.
  */
 #define MAX_LOOKS	8192
 
-/* Does a thread of a process use the address space? Under RCU. */
+/* Whether a thread of a process uses the address space. Under RCU. */
 static bool uses_mm(struct uhook_mm *um, struct task_struct *leader)
 {
 	struct task_struct *task;
@@ -40,8 +40,8 @@ static bool uses_mm(struct uhook_mm *um, struct task_struct *leader)
 }
 
 /*
- * A process that uses the address space; or 0, and the next reading goes on from where this
- * one has come to: there may be any number of processes.
+ * A process that uses the address space. There may be any number of processes, so this
+ * may return 0, and the next reading continues the search where this one stopped.
  */
 static pid_t any_process_of(struct uhook_mm *um)
 {
@@ -66,7 +66,7 @@ static pid_t any_process_of(struct uhook_mm *um)
 	return tgid;
 }
 
-/* Does the process, which was found some time ago, still use the address space? */
+/* Whether the process that was found earlier still uses the address space. */
 static bool is_process_of(struct uhook_mm *um)
 {
 	struct task_struct *leader;
@@ -81,8 +81,8 @@ static bool is_process_of(struct uhook_mm *um)
 }
 
 /*
- * The process is known to a child only once it is there, and to one that ends; and
- * it may be another one later, when it was a vfork()'s.
+ * The process of a child is known only after the fork, that of an exiting task only to
+ * itself; and after vfork() it may change.
  */
 static void find_process(struct uhook_mm *um)
 {
@@ -90,7 +90,7 @@ static void find_process(struct uhook_mm *um)
 		return;
 
 	um->looked = true;
-	/* It is current that has used it last, and has another one by now, or none. */
+	/* current was the last user, and has another address space by now, or none. */
 	if ((current->flags & PF_EXITING && !current->mm) ||
 	    (current->in_execve && !atomic_read(&um->mm->mm_users))) {
 		um->tgid = task_tgid_nr(current);
@@ -100,7 +100,7 @@ static void find_process(struct uhook_mm *um)
 		um->tgid = any_process_of(um) ?: um->tgid;
 }
 
-/* The thread with that in its register; 0 if there is none, or nobody looks any more. */
+/* The thread with this value in its register; 0 if there is none, or the limit was reached. */
 static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
 {
 	struct task_struct *leader, *task;
@@ -124,8 +124,8 @@ static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
 }
 
 /**
- * uhook_begin_reading - what was found of threads may be old by now
- * @um: of the address space
+ * uhook_begin_reading - start a reading, which invalidates the cache of threads
+ * @um: state of the address space
  *
  * Context: task, with &uhook_mm.counts held.
  */
@@ -139,12 +139,12 @@ void uhook_begin_reading(struct uhook_mm *um)
 
 /**
  * uhook_say_who - find the thread and the process of a record
- * @um: of the address space
- * @thread: what the thread has for thread-local storage, as the program says
- * @record: receives their numbers, or 0
+ * @um: state of the address space
+ * @thread: thread-local storage register of the thread, according to the program
+ * @record: receives their PIDs, or 0
  *
- * What is found is kept for the time of one reading, in which a program that has
- * made it up does not have many guesses.
+ * Results are cached for one reading, in which a program with forged values gets few
+ * guesses.
  *
  * Context: task, with &uhook_mm.counts held.
  */
