@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: leaving slots and bodies, and what others see of them.
+ * uhook: leaving slots and bodies, and hiding them from others.
  *
- * A task is in a slot for one instruction and a jump, but it may be interrupted
- * there. Before its registers become visible they are made those of a program
- * without slots:
- *  - a signal, a tracer's stop or a core dump, all of which pass
- *    get_signal(): once the copy has run the task is after the site. Before,
- *    the hit goes on as a single step, during which uprobes hold signals back:
- *    going back to the site would count it twice. A string instruction that is
- *    not over then comes back to the slot, and is stepped again;
- *  - a fault of the copy is a fault at the site, as it is when it is stepped;
- *  - who only looks (samples, stack traces, rseq, /proc) translates.
+ * A task is in a slot for one instruction and a jump, but it may be interrupted there.
+ * Before its registers become visible, they are changed to those of a program without
+ * slots:
+ * - For a signal, a tracer's stop or a core dump, all of which pass get_signal(): if the copy
+ *   has run, the task moves to the instruction after the site. If not, the copy is
+ *   single-stepped, while uprobes hold signals back, because going back to the site would
+ *   count the hit twice. An unfinished string instruction then returns to the slot, and is
+ *   stepped again.
+ * - A fault of the copy is reported at the site, as it is when it is stepped.
+ * - Code that only reads addresses (samples, stack traces, rseq, /proc) translates them.
  */
 #include <linux/mm_types.h>
 #include <linux/ptrace.h>
@@ -36,11 +36,11 @@ static unsigned long address_in(const struct mm_struct *mm, unsigned long ip)
 }
 
 /**
- * uhook_program_address - where current is, as its program has it
- * @ip: where it is, in user space
+ * uhook_program_address - translate current's instruction pointer
+ * @ip: instruction pointer in user space
  *
- * Context: any, NMI too.
- * Return: the program's address if @ip is in a slot, or @ip.
+ * Context: any, also NMI.
+ * Return: the program's address if @ip is in a slot, otherwise @ip.
  */
 unsigned long uhook_program_address(unsigned long ip)
 {
@@ -50,12 +50,12 @@ unsigned long uhook_program_address(unsigned long ip)
 }
 
 /**
- * uhook_task_address - where another task is, as its program has it
+ * uhook_task_address - translate another task's instruction pointer
  * @task: the task
- * @ip: where it is, in user space
+ * @ip: instruction pointer in user space
  *
  * Context: task; sleeps.
- * Return: the program's address if @ip is in a slot, or @ip.
+ * Return: the program's address if @ip is in a slot, otherwise @ip.
  */
 unsigned long uhook_task_address(struct task_struct *task, unsigned long ip)
 {
@@ -71,11 +71,11 @@ unsigned long uhook_task_address(struct task_struct *task, unsigned long ip)
 }
 
 /**
- * uhook_is_inside - is current in a handler of a body?
- * @ip: where it is, in user space
+ * uhook_is_inside - check whether current is in a handler of a body
+ * @ip: instruction pointer in user space
  *
  * Context: any.
- * Return: true if its registers are not those of its program.
+ * Return: true if current's registers are not those of its program.
  */
 bool uhook_is_inside(unsigned long ip)
 {
@@ -86,14 +86,15 @@ bool uhook_is_inside(unsigned long ip)
 }
 
 /**
- * uhook_sampled_address - the instruction pointer that goes with current's other registers
- * @ip: where it is, in user space
+ * uhook_sampled_address - translate an instruction pointer that is sampled with registers
+ * @ip: instruction pointer in user space
  *
- * In a slot, and around the copy at the end of a body, they are the program's, and so is
- * what this returns. In a handler they are the handler's: its stack pointer would be taken
- * for that of the program at the site.
+ * In a slot, and around the copy at the end of a body, the registers are the program's,
+ * so this returns the program's address. In a handler the registers are the handler's,
+ * and so is the returned address: with the program's address, the handler's stack pointer
+ * would be taken for that of the program at the site.
  *
- * Context: any, NMI too.
+ * Context: any, also NMI.
  * Return: the program's address, or @ip.
  */
 unsigned long uhook_sampled_address(unsigned long ip)
@@ -111,12 +112,12 @@ unsigned long uhook_sampled_address(unsigned long ip)
 }
 
 /**
- * uhook_before_signal - current is going to see signals
+ * uhook_before_signal - leave a slot before signals are delivered to current
  *
- * If it is in a slot it leaves it: to the next instruction if the copy has run;
- * if not, the copy is stepped, and the signals wait for that. When the uprobe
- * has gone the instruction itself is at the site. The same at the end of a body;
- * in its handlers signals are what they are anywhere.
+ * If current is in a slot, move it to the next instruction if the copy has run; if not,
+ * single-step the copy, and delay the signals until then. If the uprobe has been removed,
+ * move current to the site, which has the original instruction again. The same applies at
+ * the end of a body; handlers can take signals anywhere.
  *
  * Context: get_signal(), before uprobe_deny_signal(); sleeps.
  */
@@ -135,20 +136,20 @@ void uhook_before_signal(void)
 		return;
 
 	instruction_pointer_set(regs, addr);
-	/* Who dies does so at the site, whether the hit is finished or not. */
+	/* A killed task dies at the site, whether the hit is finished or not. */
 	if (place == UHOOK_AT_COPY && !fatal_signal_pending(current) && uprobe_step(regs, ip))
 		uhook_count(UHOOK_INTERRUPTED);
 }
 
 /**
- * uhook_before_fault - a task gets a signal for what it just did
- * @task: which
+ * uhook_before_fault - leave a slot before a task gets a signal for a fault
+ * @task: the task
  *
- * If it is current, and in a slot or at the end of a body, the copy's fault
- * becomes the program's. Run again, the site is hit again, as it is when the
- * fault comes from a step. (The few forced signals that are not the instruction's
- * fault, such as that for a page of memory that has failed, make a hit count
- * twice; the end of a debugger's step, which may come before any copy, is left to
+ * If @task is current, and in a slot or at the end of a body, make the fault of the copy
+ * one of the program's instruction. If the instruction is restarted, the site is hit
+ * again, as after a fault of a single step. (A few forced signals are not the
+ * instruction's fault, such as that for a failed page of memory; they make a hit count
+ * twice. The end of a debugger's step, which may come before any copy, is left to
  * uhook_before_signal().)
  *
  * Context: any but NMI.

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: hooks on programs.
+ * uhook: registering hooks on programs.
  *
- * A hook is a consumer of a uprobe at each of its points: uprobes find the
- * processes and put the breakpoints in; what happens after a hit, and whether
- * the breakpoint stays, is decided for each process.
+ * A hook is a consumer of a uprobe at each of its points: uprobes find the processes and
+ * insert the breakpoints. The handling of a hit, and whether the breakpoint stays, is
+ * decided for each process.
  *
- * Registering is a transaction: if one point cannot be had none is. Hooks come
- * and go with uhook_ops_lock held. Tasks that are being hit find them through
- * their consumers, under RCU tasks trace.
+ * Registration is a transaction: if one point is refused, none is hooked. Hooks are added
+ * and removed with uhook_ops_lock held. Tasks that are being hit find them through their
+ * consumers, under RCU tasks trace.
  *
- * Unregistering takes the consumers away at once. Their memory, and the hook itself,
- * may be in use until a grace period has passed; a work item waits for it, and one
- * grace period serves all hooks that have left by the time it begins.
+ * Unregistering removes the consumers at once. Their memory, and the hook itself, may be
+ * in use until a grace period has passed. A work item waits for it, and one grace period
+ * serves all hooks that were unregistered by the time it begins.
  *
- * IPCOM000199350: the user gives the address and both handlers, they are checked,
- * or nothing happens.
+ * IPCOM000199350: the user gives the address and both handlers; they are checked, or
+ * nothing happens.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>
@@ -38,7 +38,7 @@
 
 static DEFINE_MUTEX(uhook_ops_lock);
 
-/* Attachments that wait for a grace period, in the order in which they left */
+/* Attachments that wait for a grace period, in the order of unregistering */
 static LIST_HEAD(leaving);
 
 static void detach(struct uhook_attachment *attachment)
@@ -77,7 +77,7 @@ static void read_hits_of(struct list_head *attachments)
 	uhook_release_counts();
 }
 
-/* No task is in a handler of it, or on the way to one. */
+/* No task is in a handler of the attachment, or on the way to one. */
 static void release_attachment(struct uhook_attachment *attachment)
 {
 	struct uhook_ops *ops = attachment->ops;
@@ -98,8 +98,8 @@ static void release_attachment(struct uhook_attachment *attachment)
 }
 
 /*
- * Hand over what has been recorded, once for all hooks that leave: programs decide how
- * much there is to be read.
+ * Hand over the pending records, once for all hooks that are being unregistered: programs
+ * decide how many records there are.
  */
 static void flush_records(const struct list_head *attachments)
 {
@@ -113,7 +113,7 @@ static void flush_records(const struct list_head *attachments)
 	}
 }
 
-/* Those that leave from here on have the next grace period: the work is queued again. */
+/* Hooks unregistered from here on get the next grace period: the work is queued again. */
 static void release_attachments(struct work_struct *work)
 {
 	struct uhook_attachment *attachment, *next;
@@ -200,7 +200,7 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
 		struct uhook_consumer *c = &attachment->consumers[i];
 		struct uprobe *uprobe;
 
-		/* There may be many. */
+		/* There may be many points. */
 		if (fatal_signal_pending(current)) {
 			uhook_fail(attachment->ops, UHOOK_ERR_KILLED, "the task is being killed");
 			return -EINTR;
@@ -238,20 +238,20 @@ static int check_ops(const struct uhook_ops *ops, unsigned int nr)
 /**
  * uhook_register - hook instructions of programs
  * @ops: the hook
- * @points: the instructions, which are copied
- * @nr: how many
+ * @points: the instructions; the array is copied
+ * @nr: number of points
  *
- * In processes that run, and in those that start later, until the hook is
- * unregistered. If one of the points is refused none is hooked, though handlers
- * may have been called for others meanwhile.
+ * Applies to running processes and to those that start later, until the hook is
+ * unregistered. If one of the points is refused, none is hooked, but handlers may have
+ * been called for others meanwhile.
  *
  * Context: task; sleeps.
- * Return: 0; -EBUSY if it is registered; -EINVAL if there is nothing to do, no
- * point, an offset behind the end of the file, a register that cannot be
- * recorded, stubs where they cannot be, or code that makes no sense; -EOPNOTSUPP if
- * code is not for this processor; -ENOMEM; -EINTR if the task is being killed; or why
- * uprobes refuse a point, -ENOTSUPP above all for an instruction that cannot be probed. A
- * sentence about it is in &uhook_ops.report or in the log.
+ * Return: 0; -EBUSY if the hook is registered; -EINVAL if the hook does nothing, has no
+ * point, an offset after the end of the file, a register that cannot be recorded, an
+ * invalid address for stubs, or invalid code; -EOPNOTSUPP if the code is not for this
+ * processor; -ENOMEM; -EINTR if the task is being killed; or the error with which uprobes
+ * refuse a point, for example -ENOTSUPP for an instruction that cannot be probed. The
+ * reason is in &uhook_ops.report or in the log, as a sentence.
  */
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr)
 {
@@ -286,7 +286,7 @@ int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsi
 	}
 unlock:
 	mutex_unlock(&uhook_ops_lock);
-	/* The first of several may have been hit, and the owner may free the hook. */
+	/* Handlers of the first points may be running, and the owner may free the hook. */
 	if (was_hit)
 		uhook_barrier();
 
@@ -295,14 +295,14 @@ unlock:
 EXPORT_SYMBOL_GPL(uhook_register);
 
 /**
- * uhook_apply - the filter of a hook answers otherwise than it did
- * @ops: it; nothing happens if it is not registered
+ * uhook_apply - apply a changed filter of a hook
+ * @ops: the hook; nothing happens if it is not registered
  *
- * Processes that it takes now get their breakpoints, those that nobody wants
- * any more lose them.
+ * Inserts breakpoints in processes that the filter accepts now, and removes them from
+ * processes to which no hook applies any more.
  *
  * Context: task; sleeps.
- * Return: 0 or why uprobes refuse.
+ * Return: 0, or the error of uprobes.
  */
 int uhook_apply(struct uhook_ops *ops)
 {
@@ -325,13 +325,13 @@ int uhook_apply(struct uhook_ops *ops)
 EXPORT_SYMBOL_GPL(uhook_apply);
 
 /**
- * uhook_unregister - a hook is not wanted any more
+ * uhook_unregister - unregister a hook
  * @ops: the hook; nothing happens if it is not registered
- * @hits: receives the hits that it has counted in all, or NULL
+ * @hits: receives the total hits of the registration, or NULL
  *
- * Afterwards no handler runs in the kernel. A task may still be in the code of a
- * handler that is built in, which needs nothing of @ops. To unregister several hooks,
- * use uhook_unregister_async() for each and then uhook_barrier(), which wait once.
+ * Afterwards no handler runs in the kernel. A task may still be in the code of a built-in
+ * handler, which does not use @ops. To unregister several hooks, call
+ * uhook_unregister_async() for each and then uhook_barrier(), which waits once for all.
  *
  * Context: task; sleeps, and waits for a grace period.
  */
@@ -350,11 +350,11 @@ void uhook_unregister(struct uhook_ops *ops, struct uhook_hits *hits)
 EXPORT_SYMBOL_GPL(uhook_unregister);
 
 /**
- * uhook_unregister_async - unregister a hook, and do not wait for handlers that run
+ * uhook_unregister_async - unregister a hook without waiting for running handlers
  * @ops: the hook; nothing happens if it is not registered
- * @gone: called later, in the order of unregistering, when no handler of this
- *	registration runs any more; or NULL. Called with locks of uhook held, inside
- *	which it may not call uhook; it may free @ops unless @ops is registered again
+ * @gone: callback when no handler of this registration runs any more, or NULL; called in
+ *	the order of unregistering, with locks of uhook held. It must not call uhook; it
+ *	may free @ops unless @ops is registered again
  *
  * Afterwards no handler begins. The hook may be registered again at once. Any number of
  * hooks that are unregistered while a grace period passes share the next one.
@@ -371,12 +371,12 @@ void uhook_unregister_async(struct uhook_ops *ops, uhook_gone_t gone)
 EXPORT_SYMBOL_GPL(uhook_unregister_async);
 
 /**
- * uhook_barrier - wait until all hooks that have been unregistered are gone
+ * uhook_barrier - wait for all unregistered hooks to be released
  *
- * A module calls it after its last uhook_unregister_async(), before its text goes.
+ * A module calls this after its last uhook_unregister_async(), before it is unloaded.
  *
- * Context: task; sleeps, and waits for up to two grace periods, or for none if no
- * hook is on its way out.
+ * Context: task; sleeps, and waits for up to two grace periods, or for none if no hook is
+ * being unregistered.
  */
 void uhook_barrier(void)
 {
@@ -385,12 +385,12 @@ void uhook_barrier(void)
 EXPORT_SYMBOL_GPL(uhook_barrier);
 
 /**
- * uhook_get_words - what the code or function of a hook has counted
- * @ops: it
- * @words: receives the sums of the words of all its sites in all processes, of
- *	those that have ended too; zeros when the hook is not registered
+ * uhook_get_words - read the sums of the words of a hook's code or function
+ * @ops: the hook
+ * @words: receives the sums over all sites and processes, including processes that have
+ *	exited; zeros if the hook is not registered
  *
- * They are what programs have written, and nothing more can be said of them.
+ * Programs write the words, so the sums cannot be trusted.
  *
  * Context: task; sleeps.
  */
@@ -406,12 +406,12 @@ void uhook_get_words(struct uhook_ops *ops, u64 words[UHOOK_DATA_WORDS])
 EXPORT_SYMBOL_GPL(uhook_get_words);
 
 /**
- * uhook_hold_hits - add up what all hooks have counted, and keep it so
+ * uhook_hold_hits - add up the counts of all hooks and keep them stable
  *
- * For who wants to know it of many: all programs are looked at once.
+ * For readers of many hooks: all programs are visited once.
  *
- * Context: task; sleeps. Up to uhook_release_hits() hooks and programs that are
- * hooked neither come nor go.
+ * Context: task; sleeps. Until uhook_release_hits(), hooks are neither registered nor
+ * unregistered.
  */
 void uhook_hold_hits(void)
 {
@@ -442,7 +442,7 @@ static void add_hits_of(const struct uhook_attachment *attachment, struct uhook_
 }
 
 /**
- * uhook_held_hits - how often a hook was hit
+ * uhook_held_hits - read the hits of a hook
  * @ops: the hook
  * @hits: receives the hits of its registration, and of earlier ones whose gone callback
  *	has not been called yet
@@ -463,9 +463,9 @@ void uhook_held_hits(const struct uhook_ops *ops, struct uhook_hits *hits)
 }
 
 /**
- * uhook_get_hits - how often a hook was hit
- * @ops: it
- * @hits: receives it; zeros when the hook is not registered
+ * uhook_get_hits - read the hits of a hook
+ * @ops: the hook
+ * @hits: receives the hits; zeros if the hook is not registered
  *
  * Context: task; sleeps.
  */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: the stacks of handlers, as the kernel sees them.
+ * uhook: stacks of handlers.
  *
- * A handler that is a function runs on a stack of the pool of its area, see
- * uhook_gate.h. For signals and for fork() that stack is in the place of the one that the
- * program has: whether a signal's handler nests on the alternate stack depends on
- * the program's, and a child goes on where its parent was.
+ * A handler that is a function runs on a stack from the pool of its area, see
+ * uhook_gate.h. For signals and fork(), the kernel uses the program's stack pointer
+ * instead of the handler's: it decides whether a signal handler nests on the alternate
+ * stack, and a child continues where its parent was.
  *
- * What the pool says is written by the program, which may make up anything: nothing is
- * done with it but to choose a stack for its own signals, and to give its child what it has.
+ * The program writes the pool, and may write anything. So its contents are only used to
+ * choose a stack for the program's own signals, and to copy stacks for its child.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -22,19 +22,22 @@
 #define POOL_PAGE	(UHOOK_POOL_AT / PAGE_SIZE)
 #define STACK_PAGES	(UHOOK_STACK_SIZE / PAGE_SIZE)
 
-/* As gates have them: who owns a stack, and where its registers are. */
+/*
+ * The first page of a pool, as gates use it: the owner of each stack, and the address of
+ * the saved registers.
+ */
 struct pool {
 	u64 owners[UHOOK_STACKS];
 	u64 frames[UHOOK_STACKS];
 };
 
 /**
- * uhook_program_sp - where the stack pointer of the program is
- * @sp: current's stack pointer
+ * uhook_program_sp - get the stack pointer of the program
+ * @sp: stack pointer of current
  *
  * Context: task.
- * Return: if it is in a handler's stack, an address on the stack that the program has at
- * the site; otherwise @sp.
+ * Return: if @sp is in a stack of the pool, an address on the program's stack at the
+ * site; otherwise @sp.
  */
 unsigned long uhook_program_sp(unsigned long sp)
 {
@@ -50,7 +53,7 @@ unsigned long uhook_program_sp(unsigned long sp)
 	for (i = 0; i < nr; i++) {
 		const struct uhook_area *area = um->areas[i];
 		unsigned long stacks = area->vaddr + UHOOK_CODE_SIZE + UHOOK_POOL_AT + PAGE_SIZE;
-		/* An empty stack's pointer is at its end. */
+		/* The stack pointer of an empty stack is at its end. */
 		unsigned long at = sp - 1 - stacks;
 
 		if (area->kind != UHOOK_LONG_BODIES || at >= UHOOK_STACKS * UHOOK_STACK_SIZE)
@@ -83,14 +86,14 @@ static int copy_pages(const struct uhook_data *from, struct uhook_data *to, unsi
 }
 
 /**
- * uhook_copy_stacks - a child has the stacks of the thread that forks
- * @from: the parent's data of an area with stacks
- * @to: the child's, with nothing in it
+ * uhook_copy_stacks - copy the forking thread's stacks for a child
+ * @from: data of an area with stacks, in the parent
+ * @to: data of the area in the child, empty
  *
- * It may be in a handler, or in that of a signal which has come in between. Other
- * threads' stacks are nobody's there.
+ * The thread may fork in a handler, or in a signal handler that interrupted one. Stacks
+ * of other threads are free in the child.
  *
- * Context: current is the thread; sleeps.
+ * Context: task, in the forking thread; sleeps.
  * Return: 0 or -ENOMEM.
  */
 int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to)

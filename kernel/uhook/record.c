@@ -2,8 +2,8 @@
 /*
  * uhook: hooks that record.
  *
- * A body writes the record to the ring of its area, which rings.c reads. Where there can
- * be no body the record is made in the kernel, at once.
+ * A body writes the record to the ring of its area, which rings.c reads. Where no body is
+ * possible, the kernel makes the record at the hit.
  */
 #include <linux/errno.h>
 #include <linux/mm.h>
@@ -50,7 +50,7 @@ static int check(struct uhook_counter *counter, const struct uhook_ops *ops, uns
 	return 0;
 }
 
-/* Whether there is a block for it to count in what it loses. */
+/* Check that the recorder has a struct uhook_block to count lost records in. */
 static enum uhook_verdict find(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
 			       struct uprobe *uprobe)
 {
@@ -71,7 +71,7 @@ static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
 						    UHOOK_LONG_SIZE - code->len, at, &recorder));
 }
 
-/* The words at the stack pointer, as far as a recorder reads them. */
+/* Copy the words at the stack pointer that a recorder in a body would read. */
 static void copy_stack(struct uhook_record *record)
 {
 	size_t len = min(sizeof(record->stack), PAGE_ALIGN(record->sp) - record->sp);
@@ -82,7 +82,7 @@ static void copy_stack(struct uhook_record *record)
 		memset(record->stack, 0, sizeof(record->stack));
 }
 
-/* Record a hit for which there is no body: sleeps. */
+/* Record a hit in the kernel. Sleeps. */
 static void record_here(struct uhook_ops *ops, struct pt_regs *regs)
 {
 	struct uhook_record record = {

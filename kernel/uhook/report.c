@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: saying why a hook cannot be registered.
+ * uhook: reporting why a hook cannot be registered.
  *
- * A sentence goes to the report of the hook or, if it has none, to the log. Whoever finds
- * the reason says it, once, and returns an error besides.
+ * A sentence goes to the report of the hook or, if it has none, to the log. The function
+ * that finds the reason reports it, once, and also returns an error.
  */
 #define pr_fmt(fmt) "uhook: " fmt
 
@@ -24,10 +24,10 @@ static void say(const struct uhook_ops *ops, const struct uhook_report *said)
 }
 
 /**
- * uhook_fail - say why a hook cannot be registered
+ * uhook_fail - report why a hook cannot be registered
  * @ops: the hook
- * @error: the reason, for a program
- * @format: the sentence for a person, as printf() has it
+ * @error: the reason, for programs
+ * @format: printf() format of the sentence
  *
  * Context: task.
  */
@@ -43,11 +43,11 @@ void uhook_fail(const struct uhook_ops *ops, enum uhook_error error, const char 
 }
 
 /**
- * uhook_fail_point - say that a point of a hook cannot be probed
+ * uhook_fail_point - report that a point of a hook cannot be probed
  * @ops: the hook
- * @nr: the number of the point
+ * @nr: index of the point
  * @point: the point
- * @err: what uprobes say
+ * @err: error of uprobes
  *
  * Context: task.
  */

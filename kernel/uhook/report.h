@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: saying why a hook cannot be registered.
+ * uhook: reporting why a hook cannot be registered.
  */
 #ifndef _KERNEL_UHOOK_REPORT_H
 #define _KERNEL_UHOOK_REPORT_H

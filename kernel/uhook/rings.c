@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: reading what programs have recorded.
+ * uhook: reading the records of programs.
  *
- * A body that records writes to the ring of its area, uhook_ring.h says how. As
- * long as there are hooks that record, a worker reads all rings every 10 ms and
- * hands the records to the hooks; what is left when a process ends is read then,
- * and what is left when a hook is unregistered before that.
+ * A body that records writes to the ring of its area, as uhook_ring.h describes. While
+ * hooks record, a worker reads all rings every 10 ms and hands the records to the hooks.
+ * The rest is read when a process ends, and before a hook is unregistered.
  *
- * A record tells its thread by what the processor has for thread-local storage (who.c),
- * and its time by the processor's counter. Both, and all else, are the program's
- * word: what they lead to is checked, and not what they say.
+ * A record identifies its thread by the register for thread-local storage (who.c), and
+ * its time by the processor's time stamp counter. The program can forge these and all
+ * other values: the kernel checks indices and addresses derived from them, but cannot
+ * check the values.
  *
- * How much is read is not the program's choice: a visit reads READ_IN_VISIT entries of a
- * process, the worker visits all in turn and takes a quarter of one CPU. The rest waits for
- * the next visit, and when the ring is full the program counts what it loses.
+ * A program cannot choose how much is read: a visit reads up to READ_IN_VISIT entries of
+ * a process, and the worker visits all processes in turn and uses up to a quarter of one
+ * CPU. The rest waits for the next visit, and while the ring is full, the program counts
+ * the lost records.
  *
- * Rings are read under uhook_mm::counts, which is a process's own, READ_AT_ONCE entries at
- * a time; records that are made in the kernel need none. A hook is called under
+ * Rings are read under uhook_mm::counts of the process, READ_AT_ONCE entries at a time;
+ * records made in the kernel do not need this lock. The hook is called under
  * uhook_counter::lock.
  */
 #include <linux/irqflags.h>
@@ -33,11 +34,11 @@
 
 #define DRAIN_INTERVAL	msecs_to_jiffies(10)
 
-/* How many entries of a process are read in one visit, and with its lock held. */
+/* Maximum number of entries of a process to read in one visit, and with its lock held. */
 #define READ_IN_VISIT	4096U
 #define READ_AT_ONCE	256U
 
-/* How many when it ends, or when a hook does. */
+/* Maximum number of entries to read when a process or a hook ends. */
 #define READ_AT_END	16384U
 
 static_assert(sizeof(struct uhook_ring_entry) == 128);
@@ -58,10 +59,10 @@ static struct uhook_counter *counter_of(const struct uhook_mm *um, struct uhook_
 	unsigned int nr = UHOOK_RECORDER_BODY(id), i = UHOOK_RECORDER_INDEX(id);
 	const struct uhook_set *set;
 
-	/* Pairs with enter_slot(): a body stays as it is. */
+	/* Pairs with enter_slot(): a body does not change. */
 	if (nr >= smp_load_acquire(&area->used))
 		return NULL;
-	/* It is what the program has written. */
+	/* The program wrote the number. */
 	nr = array_index_nospec(nr, area->used);
 
 	*site = uhook_slot_nr(area, nr)->site;
@@ -70,13 +71,13 @@ static struct uhook_counter *counter_of(const struct uhook_mm *um, struct uhook_
 	return set && i < set->nr ? set->counters[array_index_nospec(i, set->nr)] : NULL;
 }
 
-/* In nanoseconds: two clocks that were read so near to each other need no other try. */
+/* Stop retrying when both clocks were read within this time, in nanoseconds. */
 #define CLOCKS_NEAR	2000
 #define CLOCKS_TRIES	8
 
 /*
- * What comes between the two clocks would be taken for age: an interrupt, an NMI, or
- * whatever else a hypervisor lets run there. So of some tries the shortest one counts.
+ * An interruption between the two readings (an NMI, or a hypervisor) would be taken for
+ * age of the record. So use the shortest of several tries.
  */
 static u64 time_of(u64 stamp)
 {
@@ -101,9 +102,9 @@ static u64 time_of(u64 stamp)
 }
 
 /*
- * Still, a record is not earlier than the one before it in the ring, if one thread made
- * both. A handler of a signal that comes after a thread took its entry, and before it took
- * its stamp, has the next entry and an earlier stamp: it gets the time of that thread's.
+ * Keep records of one thread in the ring in order. A signal handler that runs after a
+ * thread took its entry, and before it took its stamp, has the next entry and an earlier
+ * stamp: it gets the time of the thread's entry.
  */
 static u64 time_in_order(struct uhook_data *data, const struct uhook_ring_entry *entry)
 {
@@ -138,12 +139,12 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 		counter->ops->record(counter->ops, &record);
 }
 
-/* Hand over one entry, if it is complete. */
+/* Read one entry and hand it over, if it is complete. */
 static bool read_entry(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
 {
 	struct uhook_ring_entry *entry = entry_of(data, data->tail), copy;
 
-	/* The program writes it last. */
+	/* The program writes seq last. */
 	if (!entry || smp_load_acquire(&entry->seq) != data->tail + 1)
 		return false;
 
@@ -153,7 +154,7 @@ static bool read_entry(struct uhook_mm *um, struct uhook_area *area, struct uhoo
 	return true;
 }
 
-/* An entry is not complete: is it worth waiting for, until another reading? */
+/* Whether to skip an incomplete entry, instead of waiting for it until the next reading. */
 static bool is_given_up(const struct uhook_mm *um, struct uhook_data *data, u64 ready, bool last)
 {
 	if (last)
@@ -169,7 +170,7 @@ static bool is_given_up(const struct uhook_mm *um, struct uhook_data *data, u64 
 	return false;
 }
 
-/* Who it was is not known: it counts for all who record in the area. */
+/* The hook of a skipped entry is unknown: count it as lost for all recorders of the area. */
 static void add_given_up(const struct uhook_mm *um, struct uhook_area *area, u64 nr_entries)
 {
 	/* Pairs with enter_slot(). */
@@ -186,8 +187,9 @@ static void add_given_up(const struct uhook_mm *um, struct uhook_area *area, u64
 }
 
 /*
- * What there is in a ring, as the program says, but no more than fits. What it says to
- * have overwritten was not lost for want of room, and is nothing that it has recorded.
+ * Number of entries in a ring according to the program, but no more than fit. Entries
+ * that the program claims to have overwritten are ignored: a recorder never overwrites an
+ * unread entry.
  */
 static u64 ready_of(const struct uhook_data *data, const struct uhook_ring *ring)
 {
@@ -195,12 +197,12 @@ static u64 ready_of(const struct uhook_data *data, const struct uhook_ring *ring
 }
 
 /**
- * uhook_drain_ring - read what an area of a process has recorded
- * @um: the process's
+ * uhook_drain_ring - read the records of an area of a process
+ * @um: state of the address space
  * @area: the area
- * @data: its data there
- * @budget: how many entries are looked at, at most; less those that were
- * @last: whether nobody writes there any more
+ * @data: data of the area in the address space
+ * @budget: maximum number of entries to examine; reduced by the number examined
+ * @last: true if no task writes to the ring any more
  *
  * Context: task, with &uhook_mm.counts held; sleeps.
  */
@@ -216,7 +218,7 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	ring = uhook_data_at(data, UHOOK_RING_AT);
 	if (!ring)
 		return;
-	/* A process that ends reads for itself: it knows who it is. */
+	/* An exiting process reads its own records, because it knows its PID. */
 	if (!last && !atomic_read(&um->mm->mm_users))
 		return;
 
@@ -229,14 +231,14 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 		}
 		--*budget;
 	}
-	/* What was read is not needed any more. */
+	/* Let the program reuse the entries. */
 	smp_store_release(&ring->tail, data->tail);
 
 	if (given_up)
 		add_given_up(um, area, given_up);
 }
 
-/* Some entries of the next ring: whoever waits for the lock does not wait for more. */
+/* Read some entries of the next ring; this bounds the time for which the lock is held. */
 static void drain_some(struct uhook_mm *um, unsigned int nr_areas, unsigned int *budget, bool last)
 {
 	unsigned int some = min(*budget, READ_AT_ONCE), rest = some, i;
@@ -249,7 +251,10 @@ static void drain_some(struct uhook_mm *um, unsigned int nr_areas, unsigned int 
 	*budget -= some - rest;
 }
 
-/* All rings, each for some entries at a time, until the budget is used up or all is read. */
+/*
+ * Read all rings, some entries of each at a time, until the budget is used up or all are
+ * empty.
+ */
 static void drain_rings(struct uhook_mm *um, unsigned int budget, bool last)
 {
 	/* Pairs with map_area(). */
@@ -274,7 +279,7 @@ static void drain_all(struct uhook_mm *um)
 	drain_rings(um, READ_AT_END, false);
 }
 
-/* What nobody has read in time. */
+/* Count the entries that are left as lost. */
 static void give_up_rest(const struct uhook_mm *um, struct uhook_area *area,
 			 struct uhook_data *data)
 {
@@ -291,8 +296,8 @@ static void give_up_rest(const struct uhook_mm *um, struct uhook_area *area,
 }
 
 /**
- * uhook_drain_last - read what a process has recorded that is ending
- * @um: its; nobody uses its address space any more
+ * uhook_drain_last - read the last records of an exiting process
+ * @um: state of its address space, which has no users
  *
  * Context: task; sleeps.
  */
@@ -307,7 +312,7 @@ void uhook_drain_last(struct uhook_mm *um)
 }
 
 /**
- * uhook_flush - hand over what has been recorded by now
+ * uhook_flush - hand over all records written so far
  *
  * Context: task; sleeps.
  */
@@ -319,11 +324,11 @@ void uhook_flush(void)
 static void drain_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(drainer, drain_work);
 
-/* How many hooks record. */
+/* Number of hooks that record. */
 static unsigned int recording;
 static DEFINE_MUTEX(recording_lock);
 
-/* Reading is not paid for by those who record: it takes a quarter of one CPU at most. */
+/* The recording programs do not pay for the reading: limit it to a quarter of one CPU. */
 static void drain_work(struct work_struct *work)
 {
 	unsigned long began = jiffies;
@@ -337,7 +342,7 @@ static void drain_work(struct work_struct *work)
 	mutex_unlock(&recording_lock);
 }
 
-/* One more hook records. */
+/* Start reading for another hook that records. */
 void uhook_start_draining(void)
 {
 	guard(mutex)(&recording_lock);
@@ -345,7 +350,7 @@ void uhook_start_draining(void)
 		queue_delayed_work(system_unbound_wq, &drainer, DRAIN_INTERVAL);
 }
 
-/* One less; what it has recorded was handed over with uhook_flush(). */
+/* Stop reading for a hook. uhook_flush() has handed over its records. */
 void uhook_stop_draining(void)
 {
 	guard(mutex)(&recording_lock);

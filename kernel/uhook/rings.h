@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: reading what programs have recorded.
+ * uhook: reading the records of programs.
  */
 #ifndef _KERNEL_UHOOK_RINGS_H
 #define _KERNEL_UHOOK_RINGS_H

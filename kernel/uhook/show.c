@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: the file uhook/slots in tracefs, and its sentences.
+ * uhook: the file uhook/slots in tracefs.
  *
- * The sites that were hit, a line each: process, address, and its slot or body, or why it
- * has none. The listing holds one process at a time, so that it keeps none from ending.
+ * Lists the sites that were hit, one on a line: process, address, and the slot or body,
+ * or the reason why there is none. The listing holds a reference to one process at a
+ * time, and does not prevent it from exiting.
  */
 #include <linux/dcache.h>
 #include <linux/fs.h>
@@ -20,7 +21,7 @@
 #include "sites.h"
 #include "tracefs.h"
 
-/* How many sites are shown before others may run. */
+/* Number of sites to show before cond_resched(). */
 #define SHOWN_AT_ONCE	256
 
 static const char * const verdicts[UHOOK_VERDICTS] = {
@@ -64,7 +65,7 @@ static const char * const bars[UHOOK_BARS] = {
 	[UHOOK_BAR_ERROR]	= "the text could not be written",
 };
 
-/* How it is hit is for whoever looks at the text, and may change any time. */
+/* Whether the text has a jump or a breakpoint may change at any time. */
 static void show_way(struct seq_file *m, const struct uhook_site *site)
 {
 	unsigned long body = READ_ONCE(site->body);
@@ -84,15 +85,15 @@ static void show_way(struct seq_file *m, const struct uhook_site *site)
 }
 
 /*
- * A process goes on in a file that was deleted, or whose name another file has by now.
- * Events that are defined on the new file do not hit it.
+ * A process may keep running a file that was deleted, or replaced under the same name.
+ * Events defined on the new file do not hit such a process.
  */
 static bool has_gone_file(const struct uhook_mm *um, const struct uhook_site *site)
 {
 	struct vm_area_struct *vma;
 	bool gone;
 
-	/* The program decides how long the lock is held, and is not waited for. */
+	/* Do not wait: the program decides how long the lock is held. */
 	if (!mmap_read_trylock(um->mm))
 		return false;
 
@@ -113,7 +114,7 @@ static void show_site(struct seq_file *m, const struct uhook_mm *um,
 	seq_putc(m, '\n');
 }
 
-/* A line for each site of a process, whose address space somebody holds. */
+/* Show the sites of a process, whose address space the caller holds. */
 static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 		       const char *comm)
 {
@@ -126,7 +127,7 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 	rhashtable_walk_enter(&um->sites, &iter);
 	rhashtable_walk_start(&iter);
 	while ((site = rhashtable_walk_next(&iter))) {
-		/* The table has grown: what follows may have been shown already. */
+		/* The table was resized: later sites may have been shown already. */
 		if (IS_ERR(site))
 			continue;
 
@@ -134,7 +135,10 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 		seq_escape(m, comm, "\n\\ ");
 		show_site(m, um, site);
 
-		/* The walk goes on where it was: sites change with um->lock held. */
+		/*
+		 * The walk continues at the same place, because sites change with
+		 * um->lock held.
+		 */
 		if (!(++shown % SHOWN_AT_ONCE)) {
 			rhashtable_walk_stop(&iter);
 			cond_resched();
@@ -146,7 +150,7 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 	mutex_unlock(&um->lock);
 }
 
-/* The first process whose number is POS or more, held. */
+/* The first process whose PID is POS or more, with a reference. */
 static struct task_struct *process_from(loff_t *pos)
 {
 	struct task_struct *task = NULL;

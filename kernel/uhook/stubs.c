@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: stubs, by way of which programs go to be seen there.
+ * uhook: stubs, through which programs pass to be seen by a processor's trace.
  *
- * A processor's trace can be restricted to a range of addresses. Sites that have a stub
- * in such a range go by way of it: a body jumps to its stub, and the stub jumps back
- * behind that. The stubs of a hook are a block, which has the same address in all
- * processes, so that one range will do; site and block may be any distance apart.
+ * A processor's trace can be restricted to a range of addresses. Sites with a stub in
+ * such a range pass through it: a body jumps to its stub, and the stub jumps back to the
+ * code after that jump. The stubs of a hook form a block, which has the same address in
+ * all processes, so that one range suffices; site and block may be any distance apart.
  *
- * A stub belongs to one site of a process and stays its own until nothing is mapped
- * there any more, since a task may be in it for as long as it likes. It may lead
- * to another body of its site: only the address that it jumps to changes then, at once.
- * What cannot have its stub is not seen, and counted.
+ * A stub belongs to one site of a process until nothing is mapped at the site's address,
+ * because a task may stay in the stub for any time. It can be redirected to another body
+ * of its site: this changes only the address that the stub jumps to, by one store. A site
+ * that cannot have its stub is not traced, and its hits are counted.
  *
  * Blocks are sealed special mappings, as areas are, and found in the same way. A child
- * gets copies. They change with uhook_mm::lock and the mmap lock for writing held.
+ * gets copies. Blocks change with uhook_mm::lock and the mmap lock for writing held.
  *
- * The block of jumps that calltrace.h names the source of, for programs that run.
+ * This is the block of jumps whose source calltrace.h names, for running programs.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -31,18 +31,18 @@
 #include "text.h"
 #include "users.h"
 
-/* How many stubs are in a page. */
+/* Number of stubs in a page. */
 #define PAGE_STUBS	(PAGE_SIZE / UHOOK_STUB_SIZE)
 
-/* The address that a stub jumps to is the latter half. */
+/* The target address of a stub is its second half. */
 #define TARGET_AT	(UHOOK_STUB_SIZE - sizeof(u64))
 
 /**
  * struct uhook_stubs - a block of stubs in a process
- * @vaddr: where it is
- * @nr: how many stubs it has
- * @sites: the sites that they belong to; 0 for none
- * @pages: the memory; a page is made when the first stub in it is taken
+ * @vaddr: address of the block
+ * @nr: number of stubs
+ * @sites: site that owns each stub, or 0
+ * @pages: pages of stubs; each is allocated with the first stub in it
  */
 struct uhook_stubs {
 	unsigned long	vaddr;
@@ -118,7 +118,7 @@ static void free_block(struct uhook_stubs *block)
 static void enter_block(struct uhook_mm *um, struct uhook_stubs *block)
 {
 	um->blocks[um->nr_blocks] = block;
-	/* Whoever sees the number sees the block: block_at(). */
+	/* Publish the block before the number: block_at(). */
 	smp_store_release(&um->nr_blocks, um->nr_blocks + 1);
 }
 
@@ -163,7 +163,7 @@ static enum uhook_verdict block_of(struct uhook_mm *um, const struct uhook_count
 	*block = block_at(um, counter->stubs);
 	if (!*block)
 		return make_block(um, counter, block);
-	/* Another hook's, which was here before. */
+	/* The block of an earlier hook. */
 	if ((*block)->vaddr != counter->stubs || (*block)->nr != counter->nr_stubs)
 		return UHOOK_NO_STUB;
 
@@ -185,26 +185,27 @@ static int check(struct uhook_counter *counter, const struct uhook_ops *ops, uns
 }
 
 /*
- * Whatever is mapped where its owner is may still be the owner's text, however it is
- * protected now: the file may be mapped twice, and another hook may have been here.
+ * A stub is taken while anything is mapped at the site of its owner, whatever its
+ * protection: it may be the owner's text, because a file may be mapped twice, and another
+ * hook may have used this block.
  */
 static bool is_taken(unsigned long owner, unsigned long site)
 {
 	return owner && owner != site && vma_lookup(current->mm, owner);
 }
 
-/* The address of the stub that a body goes by way of: that of its point. */
+/* Find the stub of a body: the one of its point. */
 static enum uhook_verdict find(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
 			       struct uprobe *uprobe)
 {
 	const struct uhook_counter *counter = w->set->counters[i];
 	int number;
 
-	/* Addresses that jumps read would not be aligned behind a breakpoint. */
+	/* After a breakpoint, the addresses that jumps read would not be aligned. */
 	if ((w->set->traits & UHOOK_BREAKS) || i >= UHOOK_BODY_BLOCKS)
 		return UHOOK_TOO_LONG;
 	number = uhook_point_number(uprobe, counter);
-	/* The hook has gone meanwhile. */
+	/* The hook has been unregistered meanwhile. */
 	if (number < 0)
 		return UHOOK_UNDECIDED;
 	w->functions[i] = counter->stubs + number * UHOOK_STUB_SIZE;
@@ -212,7 +213,10 @@ static enum uhook_verdict find(struct uhook_mm *um, struct uhook_wanted *w, unsi
 	return UHOOK_GRANTED;
 }
 
-/* First, so that it is aligned; it leads behind the jump to it: finish(). */
+/*
+ * Comes first in a body, for alignment. finish() makes the stub lead to the code after
+ * this jump.
+ */
 static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
 			       const struct uhook_where *p, struct uhook_code *code)
 {
@@ -237,7 +241,7 @@ static enum uhook_verdict write_stub(const struct uhook_stubs *block, unsigned l
 	if (memcmp(text, code, TARGET_AT)) {
 		arch_uprobe_copy_ixol(page, addr, code, sizeof(code));
 	} else if (memcmp(text, code, sizeof(code))) {
-		/* A task in it may come to a new body: its CPU has to know that code. */
+		/* A task in the stub may continue in a new body: its CPU must see that code. */
 		uhook_sync_code();
 		WRITE_ONCE(*(u64 *)(text + TARGET_AT), target);
 	}
@@ -246,9 +250,9 @@ static enum uhook_verdict write_stub(const struct uhook_stubs *block, unsigned l
 }
 
 /*
- * Let the stub lead back to the body: behind the jump to it, which comes after those to the
- * @nr stubs before it. With several of them, a task that is on its way from an earlier body
- * of the site may go by way of one twice, or of none.
+ * Make the stub lead back to the body, to the code after the jump to it, which follows
+ * the jumps to the @nr stubs before. With several stubs, a task that is coming from an
+ * earlier body of the site may pass through a stub twice, or miss it.
  */
 static enum uhook_verdict finish(struct uhook_mm *um, const struct uhook_wanted *w, unsigned int i,
 				 unsigned long addr, unsigned int nr)
@@ -276,11 +280,11 @@ static enum uhook_verdict finish(struct uhook_mm *um, const struct uhook_wanted 
 
 /**
  * uhook_stub_site - the site that a stub belongs to
- * @um: of the address space
+ * @um: state of the address space
  * @ip: any address
  *
- * Context: any, NMI too, while somebody uses the address space.
- * Return: its address, or 0 if there is no stub.
+ * Context: any, also NMI, while the address space is in use.
+ * Return: the address of the site, or 0 if @ip is not in a stub that belongs to one.
  */
 unsigned long uhook_stub_site(const struct uhook_mm *um, unsigned long ip)
 {
@@ -315,9 +319,9 @@ static int copy_pages(const struct uhook_stubs *from, struct uhook_stubs *to)
 }
 
 /**
- * uhook_copy_stubs - give a child what its parent has
- * @from: the parent's
- * @to: the child's, which nobody else knows yet
+ * uhook_copy_stubs - copy the parent's stubs for a child
+ * @from: state of the parent's address space
+ * @to: state of the child's address space, not yet visible to others
  *
  * Context: with the parent's mmap lock held for writing.
  * Return: 0 or -ENOMEM.
@@ -345,8 +349,8 @@ int uhook_copy_stubs(const struct uhook_mm *from, struct uhook_mm *to)
 }
 
 /**
- * uhook_put_stubs - let go of all blocks of an address space that nobody uses
- * @um: its
+ * uhook_put_stubs - drop all stub blocks of an address space without users
+ * @um: state of the address space
  */
 void uhook_put_stubs(struct uhook_mm *um)
 {

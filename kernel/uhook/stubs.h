@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: stubs, by way of which programs go.
+ * uhook: stubs, through which programs pass to be seen by a processor's trace.
  */
 #ifndef _KERNEL_UHOOK_STUBS_H
 #define _KERNEL_UHOOK_STUBS_H

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: adding up what bodies have counted.
+ * uhook: adding up the counts of bodies.
  *
- * What a body has counted is added to the counters of its hooks by whoever looks: as much
- * as has come since the last look, of which the kernel keeps its own copy. Nothing that is
- * read is trusted: it is added up, and a program that writes nonsense to its counters has
- * nonsense counted.
+ * Readers add the counts of bodies to the counters of their hooks: the difference from
+ * the last reading, of which the kernel keeps its own copy. The counts are not trusted.
+ * They are only added up: if a program overwrites its counters, the results are wrong,
+ * but nothing else is affected.
  *
- * Each address space has a lock of its own for this, uhook_mm::counts, which is held for one
- * area at a time. Whoever wants sums has what bodies have counted added first, and is alone
- * with that.
+ * Each address space has its own lock for this, uhook_mm::counts, which is held for one
+ * area at a time. Readers of sums first let all counts be added, and exclude each other.
  */
 #include <linux/atomic.h>
 #include <linux/lockdep.h>
@@ -22,10 +21,10 @@
 #include "rings.h"
 #include "sums.h"
 
-/* Held while the counts of all processes are added up and read. */
+/* Serializes readers while the counts of all processes are added up and read. */
 static DEFINE_MUTEX(sums_lock);
 
-/* How often bodies have run, as far as somebody has looked. */
+/* Number of runs of bodies, as of the last reading. */
 static atomic64_t bodies_run;
 
 /* The counter of a body in a lane. */
@@ -56,7 +55,7 @@ static struct uhook_block *block_at(const struct uhook_data *data, unsigned int 
 			     (nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block));
 }
 
-/* What was seen of a block that is there. */
+/* The counts seen so far of a block that exists. */
 static struct uhook_block *seen_block_at(const struct uhook_data *data, unsigned int nr,
 					 unsigned int i)
 {
@@ -65,7 +64,7 @@ static struct uhook_block *seen_block_at(const struct uhook_data *data, unsigned
 	return page_address(data->seen[1 + (at >> PAGE_SHIFT)]) + offset_in_page(at);
 }
 
-/* What has come since the last look; what cannot have come has not. */
+/* Increase since the last reading. A decrease is impossible, and counts as 0. */
 static u64 come(u64 now, u64 *seen)
 {
 	u64 more = now - *seen;
@@ -85,13 +84,13 @@ static void add_block(struct uhook_counter *counter, const struct uhook_block *b
 	for (i = 0; i < UHOOK_DATA_WORDS; i++) {
 		u64 word = READ_ONCE(block->words[i]);
 
-		/* A handler may count as it likes, and down as well. */
+		/* Words are the handler's own, and may decrease. */
 		atomic64_add(word - seen->words[i], &counter->words[i]);
 		seen->words[i] = word;
 	}
 }
 
-/* What one body of one process has counted since the last look, for whom it counts. */
+/* Add the counts of a body since the last reading to the counters of its set. */
 static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 		     const struct uhook_body *body, unsigned int nr)
 {
@@ -101,7 +100,7 @@ static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 	u64 hits = 0;
 
 	lockdep_assert_held(&um->counts);
-	/* It is there if a lane is. */
+	/* Exists if a lane exists. */
 	if (data->seen[0])
 		hits = come(sum_of(data, nr), (u64 *)page_address(data->seen[0]) + nr);
 	atomic64_add(hits, &bodies_run);
@@ -117,10 +116,10 @@ static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 }
 
 /**
- * uhook_fold_body - keep what a body has counted, which is going to count for others
- * @um: of the one process that has it
+ * uhook_fold_body - add up the counts of a body that will count for other hooks
+ * @um: state of the only address space that has the body
  * @area: the area, with its lock held
- * @nr: the number of the body
+ * @nr: number of the body
  *
  * Context: task, with &uhook_mm.counts held; sleeps.
  */
@@ -137,7 +136,7 @@ void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int 
 	add_body(um, um->data[i], uhook_body_nr(area, nr), nr);
 }
 
-/* Bodies may come meanwhile, but none changes whom it counts for: adopt(). */
+/* Bodies may be added meanwhile, but adopt() needs @counts to change the set of one. */
 static void add_area(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
 {
 	/* Pairs with enter_slot(). */
@@ -155,7 +154,7 @@ static void add_areas(struct uhook_mm *um)
 	unsigned int i, nr = smp_load_acquire(&um->nr_areas);
 
 	for (i = 0; i < nr; i++) {
-		/* Whoever ends waits for one area, and has then counted itself. */
+		/* An exiting process waits for one area at most, and then adds its own counts. */
 		guard(mutex)(&um->counts);
 		if (um->gone)
 			break;
@@ -165,10 +164,10 @@ static void add_areas(struct uhook_mm *um)
 }
 
 /**
- * uhook_fold_data - keep what an address space has counted, which is going
- * @um: its; nobody uses it any more
+ * uhook_fold_data - add up the last counts of an address space, and free its data
+ * @um: state of the address space, which has no users
  *
- * Context: task; sleeps. Before its areas are let go.
+ * Context: task; sleeps. To be called before the areas are dropped.
  */
 void uhook_fold_data(struct uhook_mm *um)
 {
@@ -177,11 +176,11 @@ void uhook_fold_data(struct uhook_mm *um)
 	if (um->counting.born) {
 		uhook_drain_last(um);
 		add_areas(um);
-		/* Whoever has found it on the list does not look at its areas any more. */
+		/* Readers that found it on the list must not access its areas any more. */
 		mutex_lock(&um->counts);
 		um->gone = true;
 		mutex_unlock(&um->counts);
-		/* Last, so that whoever adds up finds it there, or its counts added. */
+		/* Last, so that a reader finds either the address space, or its counts added. */
 		uhook_stop_counting(um);
 	}
 
@@ -192,9 +191,10 @@ void uhook_fold_data(struct uhook_mm *um)
 }
 
 /**
- * uhook_hold_counts - add up what all have counted
+ * uhook_hold_counts - add up the counts of all processes
  *
- * Up to uhook_release_counts() nobody else does, but processes that end add what they had.
+ * Excludes other readers until uhook_release_counts(), but exiting processes still add
+ * their counts.
  *
  * Context: task; sleeps.
  */
@@ -209,7 +209,7 @@ void uhook_release_counts(void)
 	mutex_unlock(&sums_lock);
 }
 
-/* How often bodies have run, as far as uhook_hold_counts() has seen. */
+/* Number of runs of bodies, as of the last uhook_hold_counts(). */
 u64 uhook_bodies_run(void)
 {
 	return atomic64_read(&bodies_run);
@@ -227,30 +227,30 @@ static u64 total_of(const struct uhook_counter *counter, size_t offset)
 }
 
 /**
- * uhook_read_counter - what a hook has counted
- * @counter: the hook's
- * @hits: receives it
+ * uhook_read_counter - read the hits of a hook
+ * @counter: counter of the hook
+ * @hits: receives the hits
  *
- * Context: task, behind uhook_hold_counts().
+ * Context: task, after uhook_hold_counts().
  */
 void uhook_read_counter(const struct uhook_counter *counter, struct uhook_hits *hits)
 {
 	u64 bodies = atomic64_read(&counter->bodies);
 
-	/* A task that the kernel has sent to a body may not have counted yet. */
+	/* A task that the kernel has sent to a body may not have counted yet, so this can lag. */
 	hits->kernel = total_of(counter, offsetof(struct uhook_cpu_hits, kernel));
 	hits->user = total_of(counter, offsetof(struct uhook_cpu_hits, user));
 	hits->jumped = bodies > hits->user ? bodies - hits->user : 0;
 	hits->lost = atomic64_read(&counter->lost);
 	hits->missed = atomic64_read(&counter->missed);
-	/* Nor does the kernel call what is the program's. */
+	/* The kernel cannot call the handler in the program's place. */
 	if (counter->kind->traits & UHOOK_CALLS)
 		hits->missed += hits->kernel;
 }
 
 /**
- * uhook_read_words - what the handlers of a hook have counted
- * @counter: the hook's
+ * uhook_read_words - read the sums of the words of a hook's handlers
+ * @counter: counter of the hook
  * @words: receives the sums
  *
  * Context: task; sleeps.

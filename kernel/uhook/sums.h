@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: adding up what bodies have counted.
+ * uhook: adding up the counts of bodies.
  */
 #ifndef _KERNEL_UHOOK_SUMS_H
 #define _KERNEL_UHOOK_SUMS_H

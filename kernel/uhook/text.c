@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: mappings of code, which the kernel writes and the program executes.
+ * uhook: mappings of code that the kernel writes and the program executes.
  *
- * Areas, hops and stubs are special mappings named [uhook]. The program may read and execute
- * them, and they are sealed: they can neither be moved, unmapped nor changed. The kernel
- * writes them through its own mapping. A page is made when the first code in it is.
+ * Areas, hops and stubs are special mappings named [uhook]. The program may read and
+ * execute them, and they are sealed: they cannot be moved, unmapped or changed. The
+ * kernel writes them through its own mapping. Each page is allocated with the first code
+ * in it.
  */
 #include <linux/container_of.h>
 #include <linux/err.h>
@@ -35,10 +36,10 @@ vm_fault_t uhook_text_fault(const struct vm_special_mapping *sm, struct vm_area_
 /**
  * uhook_map_text - map code
  * @mm: current's address space, whose mmap lock is held for writing
- * @text: the kind of the mapping
- * @start: where it begins
- * @size: how long it is, in bytes
- * @more: flags that it has besides those of all mappings of code
+ * @text: kind of the mapping
+ * @start: address of the mapping
+ * @size: length of the mapping, in bytes
+ * @more: additional flags of the mapping
  *
  * Return: 0 or an error.
  */
@@ -53,10 +54,10 @@ int uhook_map_text(struct mm_struct *mm, const struct uhook_text *text, unsigned
 }
 
 /**
- * uhook_make_text_page - make a page of code
- * @slot: where the page is found, by faults and translations without a lock
+ * uhook_make_text_page - allocate a page of code
+ * @slot: pointer to the page, which faults and translations read without a lock
  *
- * Return: 0, also if there is a page already, or -ENOMEM.
+ * Return: 0, also if the page exists already, or -ENOMEM.
  */
 int uhook_make_text_page(struct page **slot)
 {
@@ -68,7 +69,7 @@ int uhook_make_text_page(struct page **slot)
 	page = alloc_page(GFP_UHOOK | __GFP_ZERO);
 	if (!page)
 		return -ENOMEM;
-	/* Pairs with those who find it, as &uhook_text.page_at. */
+	/* Pairs with the readers of @slot, such as &uhook_text.page_at. */
 	smp_store_release(slot, page);
 
 	return 0;

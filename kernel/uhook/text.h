@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: mappings of code, which the kernel writes and the program executes.
+ * uhook: mappings of code that the kernel writes and the program executes.
  */
 #ifndef _KERNEL_UHOOK_TEXT_H
 #define _KERNEL_UHOOK_TEXT_H
@@ -10,12 +10,13 @@
 #include "mm.h"
 
 /**
- * struct uhook_text - a kind of mappings of code
- * @mapping: how the mappings are made; initialised by UHOOK_TEXT()
- * @page_at: returns the page at an address of such a mapping, or NULL if there is none
- *	yet; called with the mmap lock held
+ * struct uhook_text - a kind of code mappings
+ * @mapping: special mapping; initialised by UHOOK_TEXT()
+ * @page_at: returns the page at an address of such a mapping, or NULL if it does not
+ *	exist yet; called with the mmap lock held
  *
- * For all processes, and never freed: mappings outlast what is known of them.
+ * Shared by all processes and never freed, because mappings outlive uhook's state of an
+ * address space.
  */
 struct uhook_text {
 	struct vm_special_mapping	mapping;
@@ -25,7 +26,7 @@ struct uhook_text {
 vm_fault_t uhook_text_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
 			    struct vm_fault *vmf);
 
-/* The kind of mappings whose pages a function finds. */
+/* Initializer for a kind of mappings, with a function that finds their pages. */
 #define UHOOK_TEXT(find_page) {				\
 	.mapping = {					\
 		.name	= "[uhook]",			\

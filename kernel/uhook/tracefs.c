@@ -3,11 +3,11 @@
  * uhook: the directory uhook/ in tracefs.
  *
  *	boost		1; with 0 every hit is stepped or emulated, as without uhook
- *	profile		how many hits ended how
- *	slots		the sites that were hit, a line each: process, address,
- *			and its slot or why it has none
+ *	profile		numbers of hits by outcome
+ *	slots		the sites that were hit, one on a line: process, address,
+ *			and the slot or the reason why there is none
  *
- * show.c has the latter. uprobe_profile is the counterpart of profile.
+ * slots is in show.c. uprobe_profile is the counterpart of profile.
  */
 #include <linux/fs.h>
 #include <linux/init.h>

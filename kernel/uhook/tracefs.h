@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: what the files in tracefs show.
+ * uhook: contents of the files in tracefs.
  */
 #ifndef _KERNEL_UHOOK_TRACEFS_H
 #define _KERNEL_UHOOK_TRACEFS_H

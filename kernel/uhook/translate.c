@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: where a program is that is in code of uhook.
+ * uhook: translating addresses in uhook's code to addresses of the program.
  *
- * Code is in areas, and the ways to it are in hops and stubs. Wherever a task is there, its
- * program has an address for it: that of the site, or of the instruction after it.
+ * Areas contain code, and hops and stubs lead to it. For every address in them the
+ * program has an address: that of the site, or of the instruction after the site.
  */
 #include <linux/compiler.h>
 #include <linux/mm_types.h>
@@ -26,13 +26,13 @@ static enum uhook_place place_in(const struct uhook_slot *slot, unsigned long at
 }
 
 /**
- * uhook_translate - where a program is that is in code of uhook
- * @um: of the address space
+ * uhook_translate - translate an address in uhook's code to the program's address
+ * @um: state of the address space
  * @ip: an address
- * @addr: receives the program's address, if @ip is in a slot, body or hop
+ * @addr: receives the program's address, if @ip is in a slot, body, hop or stub
  *
- * Context: any, NMI too, while somebody uses the address space.
- * Return: where it is there.
+ * Context: any, also NMI, while the address space is in use.
+ * Return: the place of @ip.
  */
 enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
 				 unsigned long *addr)
@@ -43,7 +43,7 @@ enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
 	unsigned long site;
 
 	if (!area) {
-		/* From there it is as far as from the beginning of the body. */
+		/* A hop is equivalent to the start of its body. */
 		unsigned long body = uhook_hop_body(um, ip);
 
 		area = body ? uhook_area_at(um, body) : NULL;
@@ -68,11 +68,11 @@ enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
 }
 
 /**
- * uhook_breakpoint_site - whose breakpoint was hit?
- * @vaddr: where it is, in current's address space
+ * uhook_breakpoint_site - find the site of a breakpoint
+ * @vaddr: address of the breakpoint in current's address space
  *
  * Context: task.
- * Return: the site, if it is the breakpoint of a body, or @vaddr.
+ * Return: the site, if the breakpoint is in a body; otherwise @vaddr.
  */
 unsigned long uhook_breakpoint_site(unsigned long vaddr)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: where a program is that is in code of uhook.
+ * uhook: translating addresses in uhook's code to addresses of the program.
  */
 #ifndef _KERNEL_UHOOK_TRANSLATE_H
 #define _KERNEL_UHOOK_TRANSLATE_H
@@ -8,12 +8,12 @@
 #include "mm.h"
 
 /**
- * enum uhook_place - where a task is that is in code of uhook
- * @UHOOK_ELSEWHERE: it is not
- * @UHOOK_BEFORE: it came from the site, and nothing has happened yet
- * @UHOOK_INSIDE: in a handler, which nobody else can finish
- * @UHOOK_AT_COPY: the handlers have run, and the instruction has not
- * @UHOOK_BEHIND: the instruction has run
+ * enum uhook_place - place of an address in uhook's code
+ * @UHOOK_ELSEWHERE: not in uhook's code
+ * @UHOOK_BEFORE: before the handlers: nothing of the hit has been done
+ * @UHOOK_INSIDE: in a handler or stub, which only the task itself can finish
+ * @UHOOK_AT_COPY: after the handlers, before the copied instruction
+ * @UHOOK_BEHIND: after the copied instruction
  */
 enum uhook_place {
 	UHOOK_ELSEWHERE,

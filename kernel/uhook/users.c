@@ -2,9 +2,10 @@
 /*
  * uhook: the tasks that run in an address space, and their CPUs.
  *
- * They are current's threads, nearly always: so many as use the address space. When more
- * do, of which some only look, it may be that of processes that share it (vfork(),
- * CLONE_VM): only then are others looked for, a thread or two of each process.
+ * Normally these are current's threads, as many as mm_users says. If there are more
+ * users, some may only be accessing the memory, but there may be other processes that
+ * share the address space (vfork(), CLONE_VM). Only then look for them, examining a
+ * thread or two of each process.
  */
 #include <linux/mm_types.h>
 #include <linux/mmap_lock.h>
@@ -15,7 +16,7 @@
 
 #include "users.h"
 
-/* Of one process; returns how many there are. */
+/* Visit the threads of a process, and return their number. */
 static int visit_threads(struct task_struct *process, struct mm_struct *mm, uhook_user_fn *fn,
 			 void *data)
 {
@@ -25,7 +26,7 @@ static int visit_threads(struct task_struct *process, struct mm_struct *mm, uhoo
 	for_each_thread(process, task) {
 		struct mm_struct *other = READ_ONCE(task->mm);
 
-		/* All that have one have the same; those that end have none. */
+		/* All threads share one address space; exiting threads have none. */
 		if (other && other != mm)
 			break;
 		if (!other)
@@ -39,11 +40,11 @@ static int visit_threads(struct task_struct *process, struct mm_struct *mm, uhoo
 
 /**
  * uhook_visit_users - visit each task that runs in current's address space
- * @fn: called for each of them, under RCU
+ * @fn: called for each task, under RCU
  * @data: passed to @fn
  *
- * A task that comes meanwhile comes from one that is there. Kernel threads that only use
- * the memory are left out.
+ * A task created meanwhile is the child of a visited one. Kernel threads that use the
+ * address space temporarily are left out.
  *
  * Context: task.
  */
@@ -67,31 +68,31 @@ static bool runs_in(int cpu, void *mm)
 	return READ_ONCE(cpu_curr_snapshot(cpu)->mm) == mm;
 }
 
-/* To take the interrupt, and to return from it, is all that is wanted. */
+/* Taking the interrupt and returning from it is sufficient. */
 static void take_interrupt(void *unused)
 {
 }
 
 /**
- * uhook_sync_code - let all CPUs that run current's program fetch its code anew
+ * uhook_sync_code - make all CPUs that run current's program fetch its code again
  *
- * For code that was written where there was other code before, of which a CPU may have
- * fetched something, and before anything leads there.
+ * For code written over other code that a CPU may have fetched. To be called before
+ * anything leads to the new code.
  *
- * As membarrier() does for PRIVATE_EXPEDITED_SYNC_CORE, only CPUs are interrupted that run
- * a thread of the program. Any other thread comes to run by way of the scheduler, and into
- * the program by a return from an exception, which is a context synchronization event
- * (arm64) or serializes (x86). cpu_curr_snapshot() has the barriers: a thread that is not
- * seen there has yet to return to its program, and fetches then what is written now. One
- * that has moved to another CPU by the time of the interrupt has been through the scheduler
- * as well.
+ * Like membarrier() with PRIVATE_EXPEDITED_SYNC_CORE, this interrupts only CPUs that run
+ * a thread of the program. Any other thread passes through the scheduler before it runs,
+ * and enters the program by a return from an exception, which is a context
+ * synchronization event (arm64) or serializing (x86). cpu_curr_snapshot() has the
+ * barriers: a thread that it does not see has yet to return to its program, and then
+ * fetches the new code. A thread that has moved to another CPU by the time of the
+ * interrupt has passed through the scheduler, too.
  *
  * Context: task; sleeps. With the mmap lock held, so that no jump is written meanwhile.
  */
 void uhook_sync_code(void)
 {
 	mmap_assert_locked(current->mm);
-	/* These processors see what was written when they come to it, without more. */
+	/* x86 CPUs execute newly written code without further synchronization. */
 	if (IS_ENABLED(CONFIG_X86))
 		return;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: the slot or body that is looked for.
+ * uhook: requirements for a slot or body.
  */
 #ifndef _KERNEL_UHOOK_WANTED_H
 #define _KERNEL_UHOOK_WANTED_H
@@ -11,13 +11,12 @@
 #include "sets.h"
 
 /**
- * struct uhook_wanted - what a slot or body is looked for
- * @site: the address of the instruction
- * @insn: its bytes, without a breakpoint
- * @size: how many may be read there, in bytes
- * @set: whose handlers run before it; NULL for a slot
- * @functions: where those of them are that are functions of files, and the stubs of
- *	others
+ * struct uhook_wanted - requirements for a slot or body
+ * @site: address of the instruction
+ * @insn: bytes of the instruction, without a breakpoint
+ * @size: number of readable bytes at @insn
+ * @set: set of the hooks whose handlers run before the instruction; NULL for a slot
+ * @functions: address of the function or stub of each handler that has one
  */
 struct uhook_wanted {
 	unsigned long		site;
