@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Moving branches and addresses of a program elsewhere, on arm64
+ * Relocating branches and address computations of a program, on arm64
  *
- * What uhook_relocate() refuses only because its result depends on where it is
- * has a short form with the same result elsewhere.  Each form keeps a rule: until
- * it has left its first copy_len bytes it has changed nothing but registers that
- * the original writes without reading them.  So the original may be run instead at
- * any point.
+ * If uhook_relocate() refuses an instruction only because its result depends on its
+ * address, a short sequence may have the same result elsewhere. Each sequence obeys a
+ * rule: before it has left its first copy_len bytes, it has changed only registers that
+ * the original writes without reading them. So the original may be run instead at any
+ * point.
  *
- * Loads of literals would need a register that the original does not give: those
- * of vectors have none, and others may fault on the way.  They stay where they
- * are, and so do branches that authenticate.
+ * Loads of literals would need a scratch register: loads of vectors have none, and others
+ * may fault on the way. They are not moved, and neither are authenticating branches.
  *
- * A branch to a register leaves in PSTATE.BTYPE how it came.  That of a BLR is
- * accepted by landing pads for calls.  Slots and bodies are no guarded pages, and
- * what a BR leaves there is accepted by each landing pad.
+ * A branch to a register records its type in PSTATE.BTYPE. The type of a BLR is accepted
+ * by landing pads for calls. Slots and bodies are not in guarded pages, and each landing
+ * pad accepts the type that a BR has there.
  *
  * No lock, no state, and no process: the host's tests run this file as it is.
  */
@@ -32,15 +31,15 @@
 #define LINK_REGISTER	30
 #define ZERO_REGISTER	31
 
-/* Where the immediates of conditional branches are. */
+/* Immediate fields of conditional branches. */
 #define IMM19		(0x7ffffU << 5)
 #define IMM14		(0x3fffU << 5)
 
-/* What makes a CBZ a CBNZ, a TBZ a TBNZ, and a condition its opposite. */
+/* Bits that invert CBZ and CBNZ, TBZ and TBNZ, and a condition. */
 #define INVERT_ZERO	BIT(24)
 #define INVERT_COND	1U
 
-/* A branch over the next word. */
+/* Immediate of a branch over the next word. */
 #define OVER_ONE	(2U << 5)
 
 static unsigned int rd_of(u32 insn)
@@ -53,13 +52,13 @@ static unsigned int rn_of(u32 insn)
 	return insn >> 5 & 31;
 }
 
-/* An immediate of @bits bits at @shift, which counts instructions, in bytes. */
+/* Byte offset of an immediate of @bits bits at @shift, which counts instructions. */
 static long branch_offset(u32 insn, unsigned int shift, unsigned int bits)
 {
 	return sign_extend64((u64)insn >> shift << 2, bits + 1);
 }
 
-/* Set a register with as many moves as it takes. */
+/* Set a register with as many moves as needed. */
 static int add_moves(struct uhook_words *words, unsigned int reg, unsigned long value)
 {
 	u32 insn = aarch64_insn_get_movz_value();
@@ -84,7 +83,7 @@ static int add_value(struct uhook_words *words, unsigned int reg, unsigned long 
 	return ret == -ERANGE ? add_moves(words, reg, value) : ret;
 }
 
-/* ADR and ADRP: what they write is known, and the next instruction follows. */
+/* ADR and ADRP: set the register to the known result, and jump to the next instruction. */
 static int move_address(u32 insn, unsigned long from, struct uhook_words *words,
 			u8 *copy_len)
 {
@@ -105,7 +104,7 @@ static int move_address(u32 insn, unsigned long from, struct uhook_words *words,
 	return ret ?: uhook_add_jump(words, from + AARCH64_INSN_SIZE);
 }
 
-/* The opposite condition leads behind a jump to where the branch would lead. */
+/* The opposite condition branches over a jump to the original target. */
 static int move_conditional(u32 insn, u32 immediate, unsigned long target,
 			    unsigned long from, struct uhook_words *words, u8 *copy_len)
 {
@@ -118,7 +117,7 @@ static int move_conditional(u32 insn, u32 immediate, unsigned long target,
 	return ret ?: uhook_add_jump(words, from + AARCH64_INSN_SIZE);
 }
 
-/* What always leads elsewhere: nothing is left for behind it. */
+/* Unconditional branches, which need no jump back. */
 static int move_branch(u32 insn, unsigned long from, struct uhook_words *words)
 {
 	int ret = 0;
@@ -136,14 +135,14 @@ static int move_branch(u32 insn, unsigned long from, struct uhook_words *words)
 
 static bool is_branch(u32 insn)
 {
-	/* Where it leads to, it overwrites. */
+	/* A BLR of the link register would overwrite its own target. */
 	if (aarch64_insn_is_blr(insn))
 		return rn_of(insn) != LINK_REGISTER;
 	return aarch64_insn_is_b(insn) || aarch64_insn_is_bl(insn) ||
 	       aarch64_insn_is_br(insn) || aarch64_insn_is_ret(insn);
 }
 
-/* With a known opposite: neither the condition "always" nor the hinted branch. */
+/* Conditions with an opposite: not "always", and not the hinted branch (BC.cond). */
 static bool is_condition(u32 insn)
 {
 	return aarch64_insn_is_bcond(insn) && !(insn & BIT(4)) && (insn & 0xe) != 0xe;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which functions uhook copies into programs, on arm64
+ * Checking functions that uhook copies into programs, on arm64
  *
- * This is a check of what a compiler made, for mistakes: calls of what is not
- * there, data elsewhere, code of another place. Who may offer code may do worse.
- * Each word is taken for an instruction, and nothing is done about what it
- * computes.
+ * This checks compiled code for mistakes: calls of functions outside of the code, data
+ * elsewhere, code for another location. It is no protection against malicious code,
+ * because its provider could do worse anyway. Each word is decoded as an instruction;
+ * computed values are not checked.
  *
- * What the relocator moves may be in a function, and so may what is bound to its
- * place but moves with it: exclusives, for the processors that have no other atomic
- * instructions, branches, addresses and literals within the function. But for ADRP:
- * what it gives depends on where a page begins.
+ * A function may contain the instructions that the relocator can move, and instructions
+ * that depend on their place, but move together with it: exclusives, for processors
+ * without other atomic instructions, and branches, addresses and literals within the
+ * function. ADRP is refused, because its result depends on page boundaries.
  *
  * No lock, no state, and no process: the host's tests run this file as it is.
  */
@@ -23,19 +23,19 @@
 #include <linux/unaligned.h>
 #include <asm/insn.h>
 
-/* No function is longer, in bytes: a handler has something small to do. */
+/* Maximum length of a function, in bytes: handlers are small. */
 #define FUNCTION_MAX	4096
 
-/* Returns by the link register, the only ones that a call expects. */
+/* A return by the link register, as a caller expects. */
 #define RET_X30		0xd65f03c0
 
-/* Is it a load, or a prefetch, of what is beside the code? One code is none yet. */
+/* Whether it loads or prefetches a literal. One encoding is unallocated. */
 static bool is_literal(u32 insn)
 {
 	return (insn & 0x3b000000) == 0x18000000 && (insn & 0xc4000000) != 0xc4000000;
 }
 
-/* How many bytes a literal has: those of vectors are twice as long. */
+/* Size of a literal, in bytes: literals for vector registers are twice as long. */
 static long literal_size(u32 insn)
 {
 	const unsigned int opc = insn >> 30;
@@ -45,7 +45,7 @@ static long literal_size(u32 insn)
 	return opc == 1 ? 8 : 4;
 }
 
-/* An immediate of @bits bits at @shift, which counts instructions, in bytes. */
+/* Byte offset of an immediate of @bits bits at @shift, which counts instructions. */
 static long offset_of(u32 insn, unsigned int shift, unsigned int bits)
 {
 	return sign_extend64((u64)insn >> shift << 2, bits + 1);
@@ -73,7 +73,7 @@ static bool is_return(u32 insn)
 	return insn == RET_X30 || aarch64_insn_is_ret_auth(insn);
 }
 
-/* Are @size bytes, so far from the instruction at @at, part of the code? */
+/* Check that @size bytes at @offset from the instruction at @at are in the code. */
 static int check_inside(size_t at, size_t len, long offset, long size)
 {
 	const long begin = (long)at + offset;
@@ -97,7 +97,7 @@ static int check_one(const void *code, size_t at, size_t len)
 		return check_inside(at, len, offset_of(insn, 5, 19), literal_size(insn));
 	if (is_return(insn) || aarch64_insn_is_exclusive(insn) || aarch64_insn_is_clrex(insn))
 		return 0;
-	/* To where it is: never too far. */
+	/* The distance is 0, so -ERANGE is not possible. */
 	return uhook_relocate(code + at, AARCH64_INSN_SIZE, 0, 0, &copy);
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The code that uhook puts into a program, on arm64
+ * Jumps, counters and stubs of uhook, on arm64
  *
- * A jump is a B: it replaces exactly one instruction and touches nothing else.
- * Where it does not reach, no other jump would do: each of them needs a register,
- * and the program may use all.
+ * A jump is a B: it replaces exactly one instruction and changes nothing else. If a B
+ * does not reach, no other jump is possible: they all need a register, and the program
+ * may use all registers.
  *
- * A handler runs on the program's stack: Linux protects nothing below the stack
- * pointer, so that first it goes down, then things are stored, and it stays at a
- * multiple of 16.  A signal in between finds everything above it.
+ * A handler runs on the program's stack. Linux does not protect memory below the stack
+ * pointer, so the code first lowers the stack pointer and then stores, and keeps it at a
+ * multiple of 16. A signal in between preserves everything above it.
  *
  * No lock, no state, and no process: the host's tests run this file as it is.
  */
@@ -23,18 +23,18 @@
 #include <asm/insn.h>
 #include "uhook_code.h"
 
-/* No address of a program is higher, with the largest address space there is. */
+/* End of user addresses in the largest address space. */
 #define ADDRESSES_END	BIT(52)
 
-/* ADR and ADRP have 21 bits for how many bytes or pages away something is. */
+/* Reach of the 21-bit immediates of ADR and ADRP, in bytes or pages. */
 #define ADR_REACH	SZ_1M
 
-/* The bit of an instruction that makes its registers those of 64 bits. */
+/* The bit that selects 64-bit registers. */
 #define WIDE		BIT(31)
 
 /*
- * The parts of the handler that counts.  The lane is taken from x0, the counter's
- * address in the first lane from x1.
+ * Parts of the handler that counts. x0 selects the lane, x1 is the address of the counter
+ * in the first lane.
  */
 static const u32 push_two[] = {
 	0xa9bf07e0,	/* stp	x0, x1, [sp, #-16]! */
@@ -46,9 +46,9 @@ static const u32 push_three[] = {
 };
 
 /*
- * The bits above 64 KiB, not those above a page: glibc has 64 KiB of guard below
- * the 8 MiB of a thread's stack, so that the former count the threads and the
- * latter are the same in all.
+ * Use bits 16 to 19, not the bits above the page offset: with glibc's thread stacks of 8
+ * MiB and 64 KiB of guard, the former differ between threads, and the latter are the same
+ * in all.
  */
 static const u32 get_lane[] = {
 	0x910003e0,	/* mov	x0, sp */
@@ -65,7 +65,7 @@ static const u32 count_and_pop_two[] = {
 	0xa8c107e0,	/* ldp	x0, x1, [sp], #16 */
 };
 
-/* Between the exclusives is nothing that may fault or touches memory. */
+/* No instruction between the exclusives may fault or access memory. */
 static const u32 count_and_pop_three[] = {
 	0xc85f7c01,	/* ldxr	x1, [x0] */
 	0x91000421,	/* add	x1, x1, #1 */
@@ -93,7 +93,7 @@ int uhook_add_jump(struct uhook_words *words, unsigned long target)
 	return uhook_add_word(words, aarch64_insn_get_b_value() | (offset / 4 & 0x03ffffff));
 }
 
-/* ADR or ADRP, @by of what it counts in. */
+/* Add ADR or ADRP with an immediate of @by bytes or pages. */
 static int add_relative(struct uhook_words *words, u32 insn, unsigned int reg, long by)
 {
 	return uhook_add_word(words, insn | (by & 3) << 29 | (by >> 2 & 0x7ffff) << 5 | reg);
@@ -187,7 +187,7 @@ int uhook_make_jump(unsigned long site, const u8 *text, u8 insn_len, unsigned lo
 #define IP0	16U
 #define IP1	17U
 
-/* BR, BLR and RET, and those that authenticate, which have another register. */
+/* BR, BLR and RET, and their authenticating forms, which have a second register. */
 static bool branches_by(u32 insn, unsigned int reg)
 {
 	return insn >> 25 == 0x6b && ((insn >> 5 & 0x1f) == reg || (insn & 0x1f) == reg);
@@ -206,13 +206,13 @@ int uhook_stub_code(u8 *code, const void *insn, unsigned long target)
 	return 0;
 }
 
-/* LDXR, STXR and their kin, those without privileges (LSUI) too, but not CASP. */
+/* LDXR, STXR and similar instructions, including unprivileged ones (LSUI), but not CASP. */
 static bool is_exclusive(u32 insn)
 {
 	return (insn & 0x3e800000) == 0x08000000 && (insn & 0x80200000) != 0x00200000;
 }
 
-/* MOVPRFX is one with the instruction behind it, in whose place no branch may be. */
+/* MOVPRFX forms a pair with the next instruction, which must not be replaced by a branch. */
 static bool is_prefix(u32 insn)
 {
 	return (insn & 0xff3ee000) == 0x04102000 || (insn & 0xfffffc00) == 0x0420bc00;
@@ -236,7 +236,7 @@ bool uhook_is_atomic(const void *before, unsigned int len)
 	return false;
 }
 
-/* BTI C, J and JC, and PACIASP and PACIBSP. A BTI without a letter takes none. */
+/* BTI C, J and JC, and PACIASP and PACIBSP. A BTI without a letter accepts no branch. */
 bool uhook_is_landing_pad(const void *insn)
 {
 	u32 word = get_unaligned_le32(insn);

@@ -2,8 +2,8 @@
 /*
  * Writing arm64 instructions for programs
  *
- * What uhook_code.c and uhook_branch.c share.  Words go one behind the other
- * into a buffer, and each knows where it is to run.
+ * Shared by uhook_code.c, uhook_branch.c, uhook_gate.c and uhook_record.c. Words are
+ * appended to a buffer, and the address at which they will run is known.
  */
 #ifndef _ARM64_UHOOK_CODE_H
 #define _ARM64_UHOOK_CODE_H
@@ -12,10 +12,10 @@
 
 /**
  * struct uhook_words - instructions that are being written
- * @bytes: where to
- * @size: how many bytes fit there
- * @len: how many there are
- * @at: where the first is to run
+ * @bytes: the buffer
+ * @size: size of the buffer, in bytes
+ * @len: number of bytes written
+ * @at: address at which the first instruction will run
  */
 struct uhook_words {
 	u8 *bytes;
@@ -25,8 +25,8 @@ struct uhook_words {
 };
 
 /**
- * uhook_add_word - write an instruction
- * @words: what there is
+ * uhook_add_word - append an instruction
+ * @words: the instructions so far
  * @word: the instruction
  *
  * Return: 0 or -ENOSPC.
@@ -34,43 +34,43 @@ struct uhook_words {
 int uhook_add_word(struct uhook_words *words, u32 word);
 
 /**
- * uhook_add_jump - write a B
- * @words: what there is
- * @target: where it leads to
+ * uhook_add_jump - append a B
+ * @words: the instructions so far
+ * @target: target of the B
  *
- * Return: 0, -ENOSPC, or -ERANGE when a B does not get there.
+ * Return: 0, -ENOSPC, or -ERANGE if the target is out of reach.
  */
 int uhook_add_jump(struct uhook_words *words, unsigned long target);
 
 /**
- * uhook_add_address - have a register hold an address that is not far away
- * @words: what there is
+ * uhook_add_address - append instructions that set a register to a nearby address
+ * @words: the instructions so far
  * @reg: the register, not 31
- * @address: what it is to hold
+ * @address: the address
  *
- * One instruction when that is enough, else two.  No other register changes, and
- * that one is not read before it is written.
+ * Appends one instruction if possible, otherwise two. No other register changes, and @reg
+ * is not read before it is written.
  *
- * Return: 0, -ENOSPC, or -ERANGE when the address is 4 GiB away or more.
+ * Return: 0, -ENOSPC, or -ERANGE if the address is 4 GiB away or more.
  */
 int uhook_add_address(struct uhook_words *words, unsigned int reg, unsigned long address);
 
 /**
- * uhook_make_count - the handler that counts, in one of its forms
- * @code: as for uhook_count_code()
- * @size: likewise
- * @at: likewise
- * @cell: likewise
+ * uhook_make_count - generate the handler that counts, with or without LSE atomics
+ * @code: same as for uhook_count_code()
+ * @size: same as for uhook_count_code()
+ * @at: same as for uhook_count_code()
+ * @cell: same as for uhook_count_code()
  * @lse: whether programs may use the atomic instructions of ARMv8.1
  *
- * Return: as uhook_count_code().
+ * Return: same as for uhook_count_code().
  */
 int uhook_make_count(u8 *code, size_t size, unsigned long at, unsigned long cell, bool lse);
 
 /**
- * uhook_has_lse - may programs use the atomic instructions of ARMv8.1?
+ * uhook_has_lse - check whether programs may use the atomic instructions of ARMv8.1
  *
- * Return: whether all processors have them. For the host, that is so.
+ * Return: whether all processors have them; true in the host's tests.
  */
 #ifdef __KERNEL__
 #include <asm/alternative-macros.h>

@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The code with which uhook calls functions in a program, on arm64
+ * The code that calls functions in a program, on arm64
  *
- * A call pushes x29 and x30 and goes to the gate, and behind it are handler, data,
- * counter and site: the gate finds them by its return address.
+ * The code in a body pushes x29 and x30 and calls the gate. The call is followed by the
+ * addresses of handler, data, counter and site, which the gate finds by its return
+ * address.
  *
- * The gate stores the registers as the handler gets them, and below them the mark:
- * the address of the owner word of the stack that it takes.  Behind the owner
- * words are as many frame words: where the registers of the owner are.  A thread
- * that finds its own word there has left a handler with a longjmp(), or is still in
- * it: a signal has a stack of its own, threads share what tells them apart, or a
- * scheduler has put the handler aside.  While a handler can go on, its mark is as it
- * was, and its stack is not taken again.  Registers at the very place of the old
- * ones are proof that the handler was left, whatever the mark.
+ * The gate stores the registers for the handler, and below them the mark: the address of
+ * the owner word of the stack that it takes. The owner words are followed by as many
+ * frame words: the address of the owner's saved registers. A thread that finds its own
+ * word as an owner has left a handler by longjmp(), or is still in it: a signal handler
+ * has a stack of its own, threads may share the word that identifies them, or a
+ * user-space scheduler has suspended the handler. While a handler can continue, its mark
+ * stays unchanged, and its stack is not taken again. If the saved registers of the new
+ * call are at the same address as the old ones, the handler was left, whatever the mark
+ * is.
  *
- * For a stack that is free: the mark, the owner word, and then the frame word; until
- * that is there it is 0, and means that the handler goes on.  Of a stack that was
- * left, only the frame word changes.  At the end the frame word becomes 0 before
- * the owner word, with the stack pointer at the mark: a signal goes below it.  Each
- * of these stores is a release; who reads a frame word has read the owner word
- * before. The mark is written over only behind the frame word.
+ * To take a free stack, the gate writes the mark, the owner word, and then the frame
+ * word. Until then the frame word is 0, which means that the handler is active. To take
+ * an abandoned stack, it changes only the frame word. At the end, the frame word becomes
+ * 0 before the owner word, with the stack pointer at the mark, so that a signal frame
+ * goes below the mark. Each of these stores is a release, and frame words are read after
+ * their owner words. The mark is overwritten only after the frame word.
  *
- * Threads with the same word can come to the same stack, and its handler can have
- * ended and begun again at the same place since its mark was read. So the mark is
- * read again when the frame word is changed: if it is there, that is undone; if not,
- * and the frame word has stayed, nobody was there: who leaves writes 0 first.
+ * Threads with the same word may find the same stack, and its handler may have ended and
+ * begun again at the same address since its mark was read. So the gate reads the mark
+ * again after it has changed the frame word. If the mark is there, the gate undoes the
+ * change. If it is not, and the frame word is unchanged, no other thread has used the
+ * stack, because a thread that leaves writes 0 first.
  *
- * Nothing between exclusives may fault or touches memory.
+ * No instruction between exclusives may fault or access memory.
  *
  * No lock, no state, and no process: the host's tests run this file as it is.
  */
@@ -40,14 +43,14 @@
 #include <asm/insn.h>
 #include "uhook_code.h"
 
-/* What the words below have as numbers: where things are in the registers. */
+/* Offsets of registers that the code below has as numbers. */
 static_assert(offsetof(struct uhook_user_regs, x[29]) == 232);
 static_assert(offsetof(struct uhook_user_regs, sp) == 248);
 static_assert(offsetof(struct uhook_user_regs, pc) == 256);
 static_assert(offsetof(struct uhook_user_regs, nzcv) == 264);
 static_assert(sizeof(struct uhook_user_regs) == 272);
 
-/* Owner words are 8 bytes long, and stacks so much longer. */
+/* Sizes that the code below has as numbers: an owner word has 8 bytes. */
 static_assert(UHOOK_STACKS * sizeof(u64) == 128);
 static_assert(sizeof(u64) << 13 == UHOOK_STACK_SIZE);
 
@@ -60,8 +63,8 @@ static const u32 pop[] = {
 };
 
 /*
- * Here x19 becomes the registers, and x20 the address behind which handler, data,
- * counter and site are, from the fourth byte on.
+ * Store the registers. x19 becomes their address, x20 the return address: the addresses
+ * of handler, data, counter and site start 4 bytes after it.
  */
 static const u32 enter[] = {
 	0xd10483ff,	/* sub	sp, sp, #288 */
@@ -91,7 +94,7 @@ static const u32 enter[] = {
 	0xf9008660,	/* str	x0, [x19, #nzcv] */
 };
 
-/* Where the registers are in the pool, whose address is in x9. */
+/* Offset of the registers from the pool, whose address is in x9. */
 static const u32 locate[] = {
 	0xcb09026a,	/* sub	x10, x19, x9 */
 };
@@ -100,9 +103,9 @@ static const u32 locate[] = {
 #define MOVK_X11_UPPER	0xf2a0000b
 
 /*
- * Take a stack. x12 says who this is, x13 goes over the owner words, down to the
- * first; x16 is the frame word. x21 becomes the owner word of the stack: of a free
- * one while none that was left is found.
+ * Take a stack. x12 is the word of this thread, x13 walks the owner words down to the
+ * first, x16 is the address of the frame word. x21 becomes the owner word of the stack:
+ * that of a free stack, unless an abandoned one is found.
  */
 static const u32 take[] = {
 	0xeb0b015f,	/* cmp	x10, x11 */
@@ -172,15 +175,18 @@ static const u32 take[] = {
 	0x8b0a3529,	/* add	x9, x9, x10, lsl #13 */
 };
 
-#define TAKE_LEAVE	59	/* which word is the branch to the end */
+#define TAKE_LEAVE	59	/* index of the branch to the end */
 
-/* In that, twice: a mark is read, and if it is another one, it goes on behind a b.eq. */
+/*
+ * The instruction in take, twice, that reads a mark. For another mark, execution
+ * continues after the b.eq.
+ */
 #define LOOK		0xf85f01cf	/* ldur	x15, [x14, #mark] */
 #define LOOK_SIZE	(3 * AARCH64_INSN_SIZE)
 
 #define ADD_SP_X9_PAGES	0x9140013f	/* add sp, x9, #0, lsl #12 */
 
-/* Room for the vectors, and what belongs to them. */
+/* Make room for the vectors, and save their control registers. */
 static const u32 save_control[] = {
 	0xd10843ff,	/* sub	sp, sp, #528 */
 	0xd53b4420,	/* mrs	x0, fpsr */
@@ -194,7 +200,7 @@ static const u32 restore_control[] = {
 	0xd51b4401,	/* msr	fpcr, x1 */
 };
 
-/* Two vectors of 16 bytes; the first ones are behind those two. */
+/* Two vectors of 16 bytes; the first two are stored after the control registers. */
 #define STP_Q0_Q1	0xad0087e0	/* stp	q0, q1, [sp, #16] */
 #define LDP_Q0_Q1	0xad4087e0	/* ldp	q0, q1, [sp, #16] */
 #define TWO_ON		(2 << 15 | 2 << 10 | 2)
@@ -206,7 +212,7 @@ static const u32 call_handler[] = {
 	0xd63f0100,	/* blr	x8 */
 };
 
-/* Give the stack back, from outside of it. */
+/* Return the stack, after leaving it. */
 static const u32 give[] = {
 	0xd100427f,	/* sub	sp, x19, #16 */
 	0x910202a0,	/* add	x0, x21, #frames */
@@ -215,7 +221,7 @@ static const u32 give[] = {
 	0xc89ffebf,	/* stlr	xzr, [x21] */
 };
 
-/* x29 and x30 go to where the call has them. */
+/* Restore the registers; x29 and x30 go to the place from which the call pops them. */
 static const u32 leave[] = {
 	0xf9408660,	/* ldr	x0, [x19, #nzcv] */
 	0xd51b4200,	/* msr	nzcv, x0 */
@@ -243,8 +249,8 @@ static const u32 leave[] = {
 
 /**
  * struct writer - code that is being written
- * @words: what there is
- * @error: what was wrong first: nothing is added any more
+ * @words: the code so far
+ * @error: first error, after which nothing is added
  */
 struct writer {
 	struct uhook_words words;
@@ -263,7 +269,7 @@ static void add(struct writer *w, const u32 *word, unsigned int count)
 		add_one(w, *word++);
 }
 
-/* All vectors, by the instruction for the first two. */
+/* Add an instruction for each pair of vectors, derived from the one for the first pair. */
 static void add_vectors(struct writer *w, u32 insn)
 {
 	unsigned int i;
@@ -272,7 +278,7 @@ static void add_vectors(struct writer *w, u32 insn)
 		add_one(w, insn + i * TWO_ON);
 }
 
-/* The B at a place, to what is written next. */
+/* Write a B at an offset, to the current end of the code. */
 static void set_jump(struct writer *w, size_t place)
 {
 	struct uhook_words jump = {
@@ -285,7 +291,10 @@ static void set_jump(struct writer *w, size_t place)
 		w->error = uhook_add_jump(&jump, w->words.at + w->words.len);
 }
 
-/* Up to where the stack pointer is at the end of a stack. Returns where a B to @leave is. */
+/*
+ * Add the code up to setting the stack pointer to the end of a stack. Return the offset
+ * of a branch that is yet to be set to @leave.
+ */
 static size_t add_take(struct writer *w, const struct uhook_gate *gate)
 {
 	const u32 pool_size = gate->page_size + UHOOK_STACKS * UHOOK_STACK_SIZE;
@@ -345,7 +354,7 @@ int uhook_call_code(u8 *code, size_t size, unsigned long at, const struct uhook_
 	w.error = w.error ?: uhook_add_jump(&w.words, call->gate);
 	if (w.error)
 		return w.error;
-	/* A BL is a B with the uppermost bit. */
+	/* A BL is a B with the highest bit set. */
 	bl[3] |= 0x80;
 
 	over = w.words.len;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The code that records hits of uhook in a program, on arm64
+ * The code that records hits in a program, on arm64
  *
- * It uses x9 to x12, in which no function gets arguments: those that are likely to
- * be chosen can be stored as they are. Flags are not touched: what is compared is
- * subtracted. As with the counter, the stack pointer goes down before anything is
- * stored, and stays at a multiple of 16.
+ * It uses x9 to x12, which never hold arguments of functions, so that registers that are
+ * likely to be selected can be stored directly. Flags are not changed: values are
+ * compared by subtraction. As in the counter, the stack pointer is lowered before
+ * anything is stored, and stays at a multiple of 16.
  *
- * What orders memory: the tail is loaded behind the head (LDAR), and so never older
- * than it. A head that is out of date then looks too small, and not like a full
- * ring; it is not replaced, and all begins anew. Stores into the entry depend on
- * branches by the tail and by the head, so that they cannot pass them, and the one
- * that completes it is a release (STLR).
+ * Memory ordering: the tail is loaded after the head (LDAR), and so is never older than
+ * the head. With a stale head the ring looks too empty, but never full; then the head is
+ * not replaced, and the code starts again. Stores into the entry depend on branches on
+ * the tail and the head, so they cannot pass the loads, and the store that completes
+ * the entry is a release (STLR).
  *
  * No lock, no state, and no process: the host's tests run this file as it is.
  */
@@ -26,7 +26,7 @@
 #include "uhook_code.h"
 #include "uhook_record.h"
 
-/* Of the registers, those that the code uses, and the stack pointer. */
+/* Range of registers that the code uses, and number of the stack pointer. */
 #define FIRST_USED	9
 #define LAST_USED	12
 #define SP		31
@@ -34,7 +34,7 @@
 #define RING(field)	offsetof(struct uhook_ring, field)
 #define ENTRY(field)	offsetof(struct uhook_ring_entry, field)
 
-/* The fields of loads and stores that say where from x9, in words of 64 bits. */
+/* Offset fields of loads and stores, in words of 64 bits. */
 #define OFFSET(bytes)	((bytes) / 8 << 10)
 #define PAIR(bytes)	((bytes) / 8 << 15)
 
@@ -49,7 +49,7 @@ static const u32 push[] = {
 	0xa90133eb,			/* stp	x11, x12, [sp, #16] */
 };
 
-/* Here x9 is the ring: x10 becomes the number, if there is room. */
+/* x9 is the ring; x10 becomes the number, if there is room. */
 static const u32 look[] = {
 	0xc8dffd2a,			/* ldar	x10, [x9] */
 	0xf940012b | OFFSET(RING(tail)),	/* ldr	x11, [x9, #tail] */
@@ -59,7 +59,7 @@ static const u32 look[] = {
 
 #define TBZ_SIGN_X11	0xb6f8000b	/* tbz	x11, #63, */
 
-/* There x9 is the counter. */
+/* x9 is the counter. */
 static const u32 lose_lse[] = {
 	0xd280002a,			/* mov	x10, #1 */
 	0xf82a013f,			/* stadd x10, [x9] */
@@ -72,7 +72,7 @@ static const u32 lose_exclusive[] = {
 	0x35ffffab,			/* cbnz	w11, the ldxr */
 };
 
-/* The number plus one goes to x12, and to the head. */
+/* Write the number plus one to x12 and to the head. */
 static const u32 take_lse[] = {
 	0x9100054c,			/* add	x12, x10, #1 */
 	0xaa0a03eb,			/* mov	x11, x10 */
@@ -80,7 +80,7 @@ static const u32 take_lse[] = {
 	0xcb0a016b,			/* sub	x11, x11, x10 */
 };
 
-/* Between the exclusives is nothing that may fault or touches memory. */
+/* No instruction between the exclusives may fault or access memory. */
 static const u32 take_exclusive[] = {
 	0xc85f7d2b,			/* ldxr	x11, [x9] */
 	0xcb0a016b,			/* sub	x11, x11, x10 */
@@ -92,7 +92,7 @@ static const u32 take_exclusive[] = {
 
 #define CBNZ_X11	0xb500000b	/* cbnz	x11, */
 
-/* Here x9 becomes the entry. */
+/* x9 becomes the entry. */
 static const u32 begin[] = {
 	0x92402d4a,			/* and	x10, x10, #ENTRIES - 1 */
 	0x8b0a1d29,			/* add	x9, x9, x10, lsl #7 */
@@ -105,7 +105,7 @@ static const u32 begin[] = {
 #define MOVZ_X10	0xd280000a
 #define MOVK_X10_UPPER	0xf2a0000a
 
-/* The stack pointer goes to x11, and stays there. */
+/* Leaves the program's stack pointer in x11. */
 static const u32 sp_code[] = {
 	0x910083eb,			/* add	x11, sp, #32 */
 	0xa9002d2a | PAIR(ENTRY(id)),	/* stp	x10, x11, [x9, #id] */
@@ -115,9 +115,9 @@ static const u32 sp_code[] = {
 #define STR_X9		0xf9000120	/* str	x?, [x9, #] */
 
 /*
- * The words at the stack pointer, and 0 for what is in another page of 4 KiB than
- * the byte below: the stack may end there. That holds for all four when the stack
- * pointer is at the beginning of a page, for two when it is 16 bytes before.
+ * Store the words at the stack pointer, and 0 for words on another page of 4 KiB than the
+ * byte below, because the stack may end there. These are all four if the stack pointer is
+ * at the start of a page, and two if it is 16 bytes before the end of a page.
  */
 static const u32 stack_code[] = {
 	0xa9007d3f | PAIR(ENTRY(stack)),	/* stp	xzr, xzr, [x9, #stack] */
@@ -146,8 +146,8 @@ static const u32 pop[] = {
 
 /**
  * struct writer - code that is being written
- * @words: what there is
- * @error: what was wrong first: nothing is added any more
+ * @words: the code so far
+ * @error: first error, after which nothing is added
  */
 struct writer {
 	struct uhook_words words;
@@ -172,7 +172,7 @@ static void add_address(struct writer *w, unsigned long address)
 		w->error = uhook_add_address(&w->words, FIRST_USED, address);
 }
 
-/* What has been left out at a place: all places count in bytes. */
+/* Fill in a word that was left out, at an offset in bytes. */
 static void set_word(struct writer *w, size_t place, u32 word)
 {
 	struct uhook_words words = {
@@ -184,7 +184,7 @@ static void set_word(struct writer *w, size_t place, u32 word)
 		w->error = uhook_add_word(&words, word);
 }
 
-/* The B at a place, to what is written next. */
+/* Write a B at an offset, to the current end of the code. */
 static void set_jump(struct writer *w, size_t place)
 {
 	struct uhook_words jump = {
@@ -197,7 +197,7 @@ static void set_jump(struct writer *w, size_t place)
 		w->error = uhook_add_jump(&jump, w->words.at + w->words.len);
 }
 
-/* The field of TBZ and CBNZ that says where to; they reach all of a recorder. */
+/* Offset field of TBZ and CBNZ, which reach all of a recorder. */
 static u32 offset_field(size_t from, size_t to, unsigned int bits)
 {
 	const long words = ((long)to - (long)from) / AARCH64_INSN_SIZE;
@@ -206,8 +206,8 @@ static u32 offset_field(size_t from, size_t to, unsigned int bits)
 }
 
 /*
- * Get a number. Returns where a B is to be, of a ring that is full: to what ends
- * the recorder.
+ * Take a number. Return the offset of a B that is yet to be set to the end of the
+ * recorder, for a full ring.
  */
 static size_t add_take(struct writer *w, unsigned long lost, bool lse)
 {
@@ -242,7 +242,7 @@ static void add_id(struct writer *w, u32 id)
 	add(w, sp_code, ARRAY_SIZE(sp_code));
 }
 
-/* One of the registers to the entry; those that the code uses by way of x10. */
+/* Store a selected register in the entry, through x10 if the code uses the register. */
 static void add_arg(struct writer *w, unsigned int reg, size_t to)
 {
 	if (reg == SP) {

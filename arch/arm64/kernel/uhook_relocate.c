@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Moving one instruction of a program elsewhere, on arm64
+ * Relocating one instruction of a program, on arm64
  *
- * The copy is the instruction itself, and a B leads to the one behind the
- * original.  So an instruction fits when it neither reads nor writes the
- * program counter and does not depend on its neighbours.
+ * The copy is the unchanged instruction, followed by a B to the instruction after the
+ * original. So an instruction can be moved if it neither reads nor writes the program
+ * counter, and does not depend on its neighbours.
  *
- * What mainline's uprobes simulate or refuse is refused here, in mainline's own
- * words, the helpers of asm/insn.h.  What they step has to pass two more tests,
- * because they take whatever they do not know: branches and system instructions
- * must be of a kind that is known to be harmless, and the others must not be
- * listed as bound to their place.  A new extension adds branches and system
- * instructions at any time; elsewhere, one that reads the program counter is
- * rare enough to be listed.
+ * Instructions that mainline's uprobes simulate or refuse are refused here, with the same
+ * helpers from asm/insn.h. Instructions that uprobes step have to pass two more tests,
+ * because uprobes also accept unknown ones: branches and system instructions must be of a
+ * kind that is known to be harmless, and others must not be listed as bound to their
+ * place. New extensions often add branches and system instructions; other instructions
+ * that read the program counter are rare enough to be listed.
  *
  * No lock, no state, and no process: the host's tests run this file as it is.
  */
@@ -24,7 +23,7 @@
 #include <linux/unaligned.h>
 #include <asm/insn.h>
 
-/* MRS of DAIF, without the register that it goes to. */
+/* MRS of DAIF, without the destination register. */
 #define MRS_DAIF	(0xd5300000 | AARCH64_INSN_SPCLREG_DAIF << 5)
 
 /* Encodings that asm/insn.h has no helper for. */
@@ -33,25 +32,22 @@ struct encoding {
 	u32 value;
 };
 
-/*
- * What is bound to its place, or not known well enough, though mainline's
- * uprobes step it.
- */
+/* Instructions that uprobes step, but that are bound to their place or not known well enough. */
 static const struct encoding bound[] = {
 	/*
-	 * No instruction yet, or UDF, whose only work is its exception: that
-	 * can as well come from the original.
+	 * Unallocated, or UDF, which only raises an exception: the original can do that
+	 * as well.
 	 */
 	{ 0x9e000000, 0x00000000 },
 	{ 0x1a000000, 0x02000000 },
 	/* Loads of literals, also those into vector registers. */
 	{ 0x3b000000, 0x18000000 },
-	/* Exclusives without privileges (LSUI). */
+	/* Unprivileged exclusives (LSUI). */
 	{ 0x3f000000, 0x09000000 },
-	/* MOVPRFX is one with the instruction behind it. */
+	/* MOVPRFX forms a pair with the next instruction. */
 	{ 0xff3ee000, 0x04102000 },
 	{ 0xfffffc00, 0x0420bc00 },
-	/* The program counter goes into the signature (PAuth_LR). */
+	/* The signature includes the program counter (PAuth_LR). */
 	{ 0x7f800000, 0x73800000 },
 	{ 0xffff8000, 0xdac18000 },
 };
@@ -69,16 +65,16 @@ static bool is_bound(u32 insn)
 	       aarch64_insn_is_mops(insn);
 }
 
-/* Is it cache maintenance that programs may do, DC ZVA above all? */
+/* Whether it is cache maintenance allowed in user space, mainly DC ZVA. */
 static bool is_cache_op(u32 insn)
 {
 	return (insn & 0xfffff000) == 0xd50b7000;
 }
 
 /*
- * Of the branches and system instructions, those that may run elsewhere.  The
- * pointer authentication among the hints signs with the link register and the
- * stack pointer; a BTI works as a NOP where nothing branches to it.
+ * Branches and system instructions that may be moved. The hints for pointer
+ * authentication sign with the link register and the stack pointer; a BTI acts as a NOP
+ * if no branch leads to it.
  */
 static bool is_harmless(u32 insn)
 {
@@ -86,7 +82,7 @@ static bool is_harmless(u32 insn)
 		return aarch64_insn_is_steppable_hint(insn);
 	if (aarch64_insn_is_mrs(insn))
 		return (insn & ~0x1f) != MRS_DAIF;
-	/* CLREX ends what an exclusive began: it stays with it. */
+	/* CLREX belongs to an exclusive, and is not moved. */
 	if (aarch64_insn_is_barrier(insn))
 		return !aarch64_insn_is_clrex(insn);
 	return is_cache_op(insn);
@@ -102,7 +98,7 @@ static bool can_move(u32 insn)
 int uhook_relocate(const void *insn, size_t size, unsigned long from, unsigned long to,
 		   struct uhook_copy *copy)
 {
-	/* Jump and target are each one instruction further than these. */
+	/* Both the jump and its target are one instruction after these. */
 	long offset = from - to;
 	u32 word;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the recorders of uhook read of an arm64 processor, and what it means
+ * Registers, time stamps and threads of records, on arm64
  *
- * The kernel's side of uhook_record.c. A stamp is what a program wrote, and may
- * be anything.
+ * This is the kernel's counterpart of uhook_record.c. A time stamp is written by a
+ * program, and may have any value.
  */
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
@@ -32,9 +32,9 @@ int uhook_register_number(unsigned int offset)
 }
 
 /*
- * Where the counter is not to be trusted the kernel traps what reads it, and this
- * would be no better than a breakpoint. The processors may differ in that, but
- * then it is slow on some of them and not wrong.
+ * If the counter is unreliable, the kernel traps instructions that read it, and recording
+ * would be no better than a breakpoint. Processors may differ in this; then recording is
+ * slow on some of them, but not wrong.
  */
 static bool is_counter_trapped(void)
 {

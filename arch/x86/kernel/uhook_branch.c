@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Moving the branches of an x86_64 program elsewhere
+ * Relocating branches of an x86_64 program
  *
- * A jump becomes the jump to the same place from elsewhere, with 32 bits, and
- * needs none behind it.  A conditional one is followed by the jump to the next
- * instruction, which runs when the condition is false: the copy has then run
- * as well.
+ * A jump becomes a jump with a 32-bit displacement to the same target, and needs no jump
+ * back. A conditional jump is followed by the jump to the next instruction, which runs if
+ * the condition is false: by then the copy has run.
  *
- * Calls stay where they are: the address that they leave on the stack, and in
- * the shadow stack, is the program's.  loop and jrcxz have no form with 32
- * bits.  With 66, processors disagree about the displacement; with F2, a branch
- * keeps the bounds of MPX.  What a hint says of the branch is left out.
+ * Calls are not moved: the return address that they leave on the stack, and on the shadow
+ * stack, must be the program's. loop and jrcxz have no form with a 32-bit displacement.
+ * With prefix 66, processors disagree about the displacement; with F2, a branch preserves
+ * the MPX bounds registers. The copy omits branch hints.
  *
  * This file holds no state, and is built into the tests on the host as well.
  */
@@ -22,7 +21,7 @@
 
 #define JCC_SIZE	6
 
-/* No prefix but the hints, which are those of CS and DS. */
+/* Only hint prefixes, which are the CS and DS segment prefixes. */
 static bool is_plain(struct insn *insn)
 {
 	unsigned int i;
@@ -54,7 +53,7 @@ static bool is_conditional(const struct insn *insn)
 	return insn->opcode.nbytes == 2 && op[0] == 0x0f && op[1] >= 0x80 && op[1] <= 0x8f;
 }
 
-/* As a jump, but for its opcode, which is a byte longer. */
+/* Like a jump, but with an opcode that is one byte longer. */
 static int make_conditional(u8 condition, unsigned long to, unsigned long target,
 			    unsigned long next, struct uhook_copy *copy)
 {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which functions uhook copies into programs, on x86_64
+ * Checking functions that uhook copies into programs, on x86_64
  *
- * This is a check of what a compiler made, for mistakes: calls of what is not
- * there, data elsewhere, code of another place.  Who may offer code may do worse.
- * It is read from its beginning to its end as one instruction after the other, as
- * an assembler writes it, and nothing is done about what it computes.
+ * This checks compiled code for mistakes: calls of functions outside of the code, data
+ * elsewhere, code for another location. It is no protection against malicious code,
+ * because its provider could do worse anyway. The code is decoded from beginning to end,
+ * one instruction after the other, as an assembler writes it; computed values are not
+ * checked.
  *
- * What the relocator knows well enough to move may be in a function, but for what
- * leads elsewhere.  Relative branches, which it does not move, are known here: with
- * no prefix but hints, of which none changes their length.
+ * A function may contain the instructions that the relocator can move, except those that
+ * lead elsewhere. Relative branches, which the relocator does not move, are decoded here:
+ * without prefixes except hints, none of which changes their length.
  *
  * This file holds no state, and is built into the tests on the host as well.
  */
@@ -19,14 +20,14 @@
 #include <linux/uhook_relocate.h>
 #include <asm/insn.h>
 
-/* No function is longer, in bytes: a handler has something small to do. */
+/* Maximum length of a function, in bytes: handlers are small. */
 #define FUNCTION_MAX	4096
 
 /**
  * struct function - code that is being checked
- * @code: its bytes
- * @len: how many
- * @starts: a bit for each of them: whether an instruction begins there
+ * @code: bytes of the code
+ * @len: number of bytes
+ * @starts: a bit for each byte, set if an instruction starts there
  */
 struct function {
 	const u8 *code;
@@ -79,7 +80,7 @@ static bool is_branch(struct insn *insn)
 	       op == 0xe8 || op == 0xe9 || op == 0xeb;	/* call, jmp */
 }
 
-/* What the relocator moves and does not come back, but for a plain return. */
+/* Instructions that the relocator moves, but that leave the function, except a plain return. */
 static bool is_elsewhere(struct insn *insn)
 {
 	if (insn_is_avx(insn) || insn->opcode.nbytes != 1)
@@ -89,7 +90,7 @@ static bool is_elsewhere(struct insn *insn)
 	return insn->opcode.bytes[0] == 0xff && X86_MODRM_REG(insn->modrm.bytes[0]) == 4;
 }
 
-/* Where a displacement leads: from the end of the instruction at @at. */
+/* Whether a displacement, relative to the end of the instruction at @at, leads into the code. */
 static bool is_inside(const struct function *f, size_t at, const struct insn *insn,
 		      long displacement)
 {
@@ -109,7 +110,7 @@ static int decode(const struct function *f, size_t at, struct insn *insn)
 	return ret ? -EOPNOTSUPP : 0;
 }
 
-/* All but where branches lead. */
+/* Check everything but the targets of branches. */
 static int check_one(const struct function *f, size_t at, struct insn *insn)
 {
 	struct uhook_copy copy;
@@ -119,7 +120,7 @@ static int check_one(const struct function *f, size_t at, struct insn *insn)
 		return ret;
 	if (is_branch(insn))
 		return is_inside(f, at, insn, insn->immediate.value) ? 0 : -EINVAL;
-	/* To where it is: never too far. */
+	/* The distance is 0, so -ERANGE is not possible. */
 	ret = uhook_relocate(f->code + at, f->len - at, 0, 0, &copy);
 	if (ret)
 		return ret;
@@ -130,7 +131,10 @@ static int check_one(const struct function *f, size_t at, struct insn *insn)
 	return 0;
 }
 
-/* Does nothing follow it?  With VEX, other instructions have the same opcodes. */
+/*
+ * Whether the instruction never continues with the next one. With VEX, other instructions
+ * have the same opcodes.
+ */
 static bool is_last(struct insn *insn)
 {
 	const u8 op = insn->opcode.bytes[0];
@@ -139,7 +143,7 @@ static bool is_last(struct insn *insn)
 	       (op == 0xc3 || op == 0xe9 || op == 0xeb);
 }
 
-/* All starts are known now, and all instructions. */
+/* Check the targets of branches; all starts of instructions are known now. */
 static int check_branches(const struct function *f)
 {
 	struct insn insn;

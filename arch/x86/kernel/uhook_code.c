@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The code that uhook puts into a program, on x86_64
+ * Jumps, counters and stubs of uhook, on x86_64
  *
- * A jump over an instruction is five bytes long, and only the instruction's own
- * bytes are written: a task is never between two of them, and nothing leads
- * there.  Of a shorter instruction, the bytes behind it are the upper ones of the
- * displacement, as they are.  They give the sign as well, so that what can be
- * chosen is one range without a gap.
+ * A jump over an instruction is five bytes long, but only the bytes of the instruction
+ * itself are written: no task is ever between two of these bytes, and no branch leads
+ * there. For a shorter instruction, the bytes after it become the upper bytes of the
+ * displacement, unchanged. They include the sign, so the possible targets form one range
+ * without a gap.
  *
- * A near return that is followed by padding takes a plain jump: nothing is run
- * there.  Padding begins where something ends and goes on to a multiple of 16;
- * a no-op at such a multiple may be the beginning of a function.
+ * A near return that is followed by padding takes a plain jump, because padding is never
+ * executed. Padding follows the end of a function, up to a multiple of 16; a no-op at
+ * such a multiple may be the start of a function.
  *
- * The counter needs an address and one register, and flags are saved as a whole:
- * that is the shortest, and keeps those that no other instruction can save.  All
- * that it writes is below the red zone, where signals leave it alone as the stack
- * pointer is already there.
+ * The counter needs an address and one register, and flags are saved as a whole: this is
+ * the shortest code, and the only way to save all flags. Everything that it writes is
+ * below the red zone, after the stack pointer has moved there, so signals do not
+ * overwrite it.
  *
  * This file holds no state, and is built into the tests on the host as well.
  */
@@ -30,17 +30,17 @@
 #define RET_OPCODE	0xc3
 #define RET_IMM_OPCODE	0xc2
 
-/* Programs have half of four levels of page tables, unless they ask for more. */
+/* End of the user half with four levels of page tables; larger addresses are opt-in. */
 #define USER_END	0x800000000000L
 
-/* What the displacement of a jump spans, to either side of its end. */
+/* Reach of a jump's displacement, in both directions from the end of the jump. */
 #define JUMP_REACH	0x80000000L
 
-/* The lower 16 bits of the stack pointer are an address in the lanes. */
+/* The lower 16 bits of the stack pointer are an offset into the lanes. */
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 static_assert(LANES_SIZE == 0x10000 && UHOOK_LANE_SIZE == 0x1000);
 
-/* A displacement that ends an instruction: it counts from there. */
+/* A displacement at the end of an instruction is relative to its own end. */
 static int put_relative(u8 *p, unsigned long at, unsigned long target)
 {
 	const long displacement = target - (at + sizeof(s32));
@@ -52,7 +52,7 @@ static int put_relative(u8 *p, unsigned long at, unsigned long target)
 	return 0;
 }
 
-/* Does a near return, with the padding behind it, have the room of a jump? */
+/* Whether a near return and the padding after it have room for a jump. */
 static bool is_padded_return(const u8 *text, u8 insn_len)
 {
 	size_t at = insn_len;
@@ -62,7 +62,7 @@ static bool is_padded_return(const u8 *text, u8 insn_len)
 	    !(insn_len == 3 && text[0] == RET_IMM_OPCODE))
 		return false;
 
-	/* A no-op there may be the first instruction of something. */
+	/* A no-op there may be the first instruction of a function. */
 	for (; at < UHOOK_JUMP_MAX; at++) {
 		if (text[at] != INT3_OPCODE)
 			return false;
@@ -70,7 +70,7 @@ static bool is_padded_return(const u8 *text, u8 insn_len)
 	return true;
 }
 
-/* How many bytes of the jump are written; the others are what they are. */
+/* Number of bytes of the jump that are written; the others keep their values. */
 static size_t written(const u8 *text, u8 insn_len)
 {
 	if (insn_len >= UHOOK_JUMP_MAX || is_padded_return(text, insn_len))
@@ -78,7 +78,7 @@ static size_t written(const u8 *text, u8 insn_len)
 	return insn_len;
 }
 
-/* The jump whose displacement has this in those bytes that can be chosen. */
+/* Target of the jump if the selectable bytes of the displacement are FILL. */
 static long extreme(unsigned long site, const u8 *text, size_t len, u8 fill)
 {
 	u8 bytes[sizeof(s32)];
@@ -140,8 +140,8 @@ int uhook_make_hop(unsigned long at, unsigned long target, u8 *bytes)
 	return put_relative(bytes + 1, at + 1, target);
 }
 
-#define COUNT_LANES	10	/* where the address of the lanes goes, relative */
-#define COUNT_CELL	28	/* where that of the counter in its lane goes */
+#define COUNT_LANES	10	/* offset of the relative address of the lanes */
+#define COUNT_CELL	28	/* offset of the offset of the counter in its lane */
 
 static const u8 count_code[] = {
 	0x48, 0x8d, 0x64, 0x24, 0x80,			/* lea -0x80(%rsp),%rsp */
@@ -172,7 +172,7 @@ int uhook_count_code(u8 *code, size_t size, unsigned long at, unsigned long cell
 	return sizeof(count_code);
 }
 
-/* jmp *2(%rip), two int3, and what it reads, which is aligned if the code is. */
+/* jmp *2(%rip), two int3, and the target, which is aligned if the code is. */
 int uhook_stub_code(u8 *code, const void *insn, unsigned long target)
 {
 	static const u8 jump[] = { 0xff, 0x25, 2, 0, 0, 0, INT3_OPCODE, INT3_OPCODE };

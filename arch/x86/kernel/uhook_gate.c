@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The code with which uhook calls functions in a program, on x86_64
+ * The code that calls functions in a program, on x86_64
  *
- * A call goes below the red zone and to the gate, and behind it are handler, data,
- * counter and site: the gate finds them by its return address.  Calls and returns
- * are balanced, as a shadow stack wants it.
+ * The code in a body moves the stack pointer below the red zone and calls the gate. The
+ * call is followed by the addresses of handler, data, counter and site, which the gate
+ * finds by its return address. Calls and returns are balanced, as shadow stacks require.
  *
- * The gate pushes the registers as the handler gets them, and below them the mark:
- * the address of the owner word of the stack that it takes.  Behind the owner
- * words are as many frame words: where the registers of the owner are.  A thread
- * that finds its own word there has left a handler with a longjmp(), or is still in
- * it: a signal has a stack of its own, threads share what tells them apart, or a
- * scheduler has put the handler aside.  While a handler can go on, its mark is as it
- * was, and its stack is not taken again.  Registers at the very place of the old
- * ones are proof that the handler was left, whatever the mark.
+ * The gate pushes the registers for the handler, and below them the mark: the address of
+ * the owner word of the stack that it takes. The owner words are followed by as many
+ * frame words: the address of the owner's saved registers. A thread that finds its own
+ * word as an owner has left a handler by longjmp(), or is still in it: a signal handler
+ * has a stack of its own, threads may share the word that identifies them, or a
+ * user-space scheduler has suspended the handler. While a handler can continue, its mark
+ * stays unchanged, and its stack is not taken again. If the saved registers of the new
+ * call are at the same address as the old ones, the handler was left, whatever the mark
+ * is.
  *
- * For a stack that is free: the mark, the owner word, and then the frame word; until
- * that is there it is 0, and means that the handler goes on.  Of a stack that was
- * left, only the frame word changes.  At the end the frame word becomes 0 before
- * the owner word, with the stack pointer still below the mark, but not in the pool.
+ * To take a free stack, the gate writes the mark, the owner word, and then the frame
+ * word. Until then the frame word is 0, which means that the handler is active. To take
+ * an abandoned stack, it changes only the frame word. At the end, the frame word becomes
+ * 0 before the owner word, while the stack pointer is still below the mark, but not in
+ * the pool.
  *
- * Threads with the same word can come to the same stack, and its handler can have
- * ended and begun again at the same place since its mark was read.  So the mark is
- * read again when the frame word is changed: if it is there, that is undone; if not,
- * and the frame word has stayed, nobody was there: who leaves writes 0 first.
+ * Threads with the same word may find the same stack, and its handler may have ended and
+ * begun again at the same address since its mark was read. So the gate reads the mark
+ * again after it has changed the frame word. If the mark is there, the gate undoes the
+ * change. If it is not, and the frame word is unchanged, no other thread has used the
+ * stack, because a thread that leaves writes 0 first.
  *
- * Nothing of the program is aligned but what it aligns itself: with AC, it can only
- * come here if its stack is, and the handler runs without.
+ * Only the program's own alignment can be relied on. If AC is set, the gate is reached
+ * only with an aligned stack; the handler runs with AC clear.
  *
  * This file holds no state, and is built into the tests on the host as well.
  */
@@ -40,12 +43,12 @@
 
 #include "uhook_writer.h"
 
-/* Where things are from the saved registers on. */
+/* Offsets from the saved registers. */
 #define REG_FLAGS	0x78
 #define REG_SP		0x80
 #define REG_IP		0x88
-#define RETURN		0x90	/* where the gate returns to */
-#define PROGRAM		0x118	/* what the stack pointer is at the site */
+#define RETURN		0x90	/* return address of the gate */
+#define PROGRAM		0x118	/* the stack pointer at the site */
 #define MARK		0xf8	/* the mark, by a signed byte: -8 */
 
 static_assert(offsetof(struct uhook_user_regs, flags) == REG_FLAGS);
@@ -53,27 +56,27 @@ static_assert(offsetof(struct uhook_user_regs, sp) == REG_SP);
 static_assert(offsetof(struct uhook_user_regs, ip) == REG_IP);
 static_assert(sizeof(struct uhook_user_regs) == RETURN);
 
-/* Where things are from the return address on: behind a jump of two bytes. */
+/* Offsets from the return address, which points to a jump of two bytes. */
 #define CALL_HANDLER	2
 #define CALL_DATA	10
 #define CALL_MISSED	18
 #define CALL_SITE	26
 
-/* From an owner word to its frame word, and to the end of the owner words. */
+/* Distance from an owner word to its frame word, and size of all owner words. */
 #define FRAMES		0x80
 
-/* Owner words are 8 bytes long: their distances are shifted to those of stacks. */
+/* Shift from the offset of an owner word, which has 8 bytes, to the offset of its stack. */
 #define STACK_SHIFT	13
 
 static_assert(UHOOK_STACKS * sizeof(u64) == FRAMES);
 static_assert(sizeof(u64) << STACK_SHIFT == UHOOK_STACK_SIZE);
 
-/* Where the state of XSAVE may be. */
+/* Alignment of the XSAVE area. */
 #define XSAVE_ALIGN	64
 
-#define CALL_GATE	6	/* where the address of the gate goes, relative */
+#define CALL_GATE	6	/* offset of the relative address of the gate */
 
-/* Below the red zone, and to the gate. */
+/* Move below the red zone, and call the gate. */
 static const u8 call_begin[] = {
 	0x48, 0x8d, 0x64, 0x24, 0x80,			/* lea -0x80(%rsp),%rsp */
 	0xe8, 0, 0, 0, 0,				/* call gate */
@@ -84,10 +87,10 @@ static const u8 call_end[] = {
 	0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0,		/* over: lea 0x80(%rsp),%rsp */
 };
 
-#define ENTER_POOL	86	/* where the address of the pool goes, relative */
-#define ENTER_SIZE	98	/* where its size goes */
+#define ENTER_POOL	86	/* offset of the relative address of the pool */
+#define ENTER_SIZE	98	/* offset of the size of the pool */
 
-/* The registers to the stack, whatever flags are; then the test for recursion. */
+/* Push the registers without changing flags, then test for recursion. */
 static const u8 enter_code[] = {
 	0x48, 0x8d, 0x64, 0x24, 0xf0,			/* lea -0x10(%rsp),%rsp */
 	0x9c,						/* pushfq */
@@ -115,13 +118,13 @@ static const u8 enter_code[] = {
 	0x72, 0x4c,					/* jb missed */
 };
 
-#define TAKE_LEAVE	85	/* where the address of the end goes, relative */
-#define TAKE_TOP	178	/* where the distance of the first stack's top goes */
+#define TAKE_LEAVE	85	/* offset of the relative address of the end */
+#define TAKE_TOP	178	/* offset of the distance to the top of the first stack */
 
 /*
- * Take a stack.  RSI is the pool, RDI says who this is, RDX goes over the owner
- * words, down to the first.  R12 becomes that of the stack: of a free one while
- * none that was left is found.
+ * Take a stack. RSI is the pool, RDI the word of this thread, RDX walks the owner words
+ * down to the first. R12 becomes the owner word of the stack: that of a free stack,
+ * unless an abandoned one is found.
  */
 static const u8 take_code[] = {
 	0x56,						/* push %rsi */
@@ -179,14 +182,17 @@ static const u8 take_code[] = {
 	0x48, 0x8d, 0xa4, 0x06, 0, 0, 0, 0,		/* lea top(%rsi,%rax),%rsp */
 };
 
-/* In that, twice: a mark is read, and if it is another one, it goes on behind a je. */
+/*
+ * The instruction in take_code, twice, that reads a mark. For another mark, execution
+ * continues after the je.
+ */
 static const u8 look_code[] = {
 	0x48, 0x39, 0x50, MARK,				/* cmp %rdx,mark(%rax) */
 };
 
 #define LOOK_SIZE	(sizeof(look_code) + 2)
 
-/* XSAVE does not write all of the header, and XRSTOR wants zeroes in the rest. */
+/* XSAVE does not write the whole header, and XRSTOR requires zeros in the rest. */
 static const u8 clear_code[] = {
 	0x48, 0x8d, 0xbc, 0x24, 0, 0x02, 0, 0,		/* lea 0x200(%rsp),%rdi */
 	0x31, 0xc0,					/* xor %eax,%eax */
@@ -214,9 +220,9 @@ static const u8 xrstor_code[] = {
 	0x48, 0x0f, 0xae, 0x2c, 0x24,			/* xrstor64 (%rsp) */
 };
 
-#define LEAVE_MISSED	18	/* where it begins if no stack was taken */
+#define LEAVE_MISSED	18	/* start offset if no stack was taken */
 
-/* Give the stack back, from outside of it, and restore the registers. */
+/* Return the stack, after leaving it, and restore the registers. */
 static const u8 leave_code[] = {
 	0x48, 0x8d, 0x63, MARK,				/* lea mark(%rbx),%rsp */
 	0x31, 0xc0,					/* xor %eax,%eax */
@@ -234,7 +240,7 @@ static const u8 leave_code[] = {
 	0xc3,						/* ret */
 };
 
-/* Which parts XSAVE and XRSTOR mean. */
+/* Set the component mask of XSAVE and XRSTOR. */
 static void put_mask(struct uhook_writer *w, u64 mask)
 {
 	const u8 code[] = {
@@ -245,7 +251,7 @@ static void put_mask(struct uhook_writer *w, u64 mask)
 	uhook_put(w, code, sizeof(code));
 }
 
-/* A displacement that ends an instruction: it counts from there. */
+/* A displacement at the end of an instruction is relative to its own end. */
 static int put_relative(u8 *p, unsigned long at, unsigned long target)
 {
 	const long displacement = target - (at + sizeof(s32));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The code that records hits of uhook in a program, on x86_64
+ * The code that records hits in a program, on x86_64
  *
- * Three registers are needed, and flags are saved as a whole; all that is pushed
- * lies below the red zone. Where something is then is the same in all recorders:
- * a chosen register is either still in its place, or on the stack.
+ * It needs three registers, and saves the flags as a whole, all below the red zone. The
+ * stack layout is the same in all recorders: a selected register is either still
+ * unchanged, or on the stack.
  *
- * x86 lets other processors see stores in their order, and neither a load of the
- * head nor one of the tail pass the other: the last store completes an entry, and
- * no barrier is needed. The tail is never older than the head that it is compared
- * with, so that a head that is out of date looks too small, and not like a full
- * ring; then it is not replaced, and all begins anew.
+ * x86 makes stores visible to other processors in order, and loads of head and tail are
+ * not reordered. So the last store completes an entry, and no barrier is needed. The tail
+ * is never older than the head that it is compared with: with a stale head the ring looks
+ * too empty, but never full; then the compare-and-exchange of the head fails, and the
+ * code starts again.
  *
  * This file holds no state, and is built into the tests on the host as well.
  */
@@ -24,19 +24,19 @@
 
 #include "uhook_writer.h"
 
-/* Registers as instructions number them. */
+/* Numbers of registers in instructions. */
 enum { RAX, RCX, RDX, RBX, RSP, REGS_COUNT = 16 };
 
-/* Where things are on the stack while an entry is written. */
+/* Offsets on the stack while an entry is written. */
 #define STACK_RDX	8
 #define STACK_RCX	16
 #define STACK_RAX	24
-#define STACK_PROGRAM	(40 + 128)	/* what the program has there */
+#define STACK_PROGRAM	(40 + 128)	/* the program's stack pointer */
 
 #define RING(field)	offsetof(struct uhook_ring, field)
 #define ENTRY(field)	offsetof(struct uhook_ring_entry, field)
 
-/* Displacements of entries have 8 bits, and the others are part of the code. */
+/* Displacements in entries have 8 bits; the other values are constants in the code. */
 static_assert(sizeof(struct uhook_ring_entry) == 128 && RING(head) == 0 && ENTRY(seq) == 0);
 static_assert(UHOOK_RING_ENTRIES == 0x1000 && UHOOK_LANE_SIZE == 0x1000);
 static_assert(ENTRY(unused) == ENTRY(id) + sizeof(u32) && !(ENTRY(id) % sizeof(u64)));
@@ -46,11 +46,11 @@ static void put_long(struct uhook_writer *w, u32 value)
 	uhook_put(w, &value, sizeof(value));
 }
 
-#define ENTER_RING	12	/* where the address of the ring goes, relative */
-#define ENTER_LOST	39	/* where that of the counter goes, of a full ring */
-#define ENTER_RESTORE	44	/* where that of the end goes then */
+#define ENTER_RING	12	/* offset of the relative address of the ring */
+#define ENTER_LOST	39	/* offset of that of the counter for a full ring */
+#define ENTER_RESTORE	44	/* offset of that of the end, for a full ring */
 
-/* To the stack, and get a number: then it is in RAX, and plus one on the stack. */
+/* Save registers and take a number: it is left in RAX, and the number plus one on the stack. */
 static const u8 enter_code[] = {
 	0x48, 0x8d, 0x64, 0x24, 0x80,			/* lea -0x80(%rsp),%rsp */
 	0x9c,						/* pushfq */
@@ -71,7 +71,7 @@ static const u8 enter_code[] = {
 	0x52,						/* push %rdx */
 };
 
-/* What all entries have; RCX becomes the address of this one. */
+/* Members that all entries have; RCX becomes the address of the entry. */
 static const u8 begin_code[] = {
 	0x25, 0xff, 0x0f, 0x00, 0x00,			/* and $ENTRIES-1,%eax */
 	0xc1, 0xe0, 0x07,				/* shl $7,%eax */
@@ -85,21 +85,21 @@ static const u8 begin_code[] = {
 	0xb8,						/* mov $id,%eax */
 };
 
-/* The stack pointer, which RAX has then. */
+/* Store the stack pointer, and leave it in RAX. */
 static const u8 sp_code[] = {
 	0x48, 0x89, 0x41, ENTRY(id),			/* mov %rax,id(%rcx) */
 	0x48, 0x8d, 0x84, 0x24, STACK_PROGRAM, 0, 0, 0,	/* lea program(%rsp),%rax */
 	0x48, 0x89, 0x41, ENTRY(sp),			/* mov %rax,sp(%rcx) */
 };
 
-/* How many bytes are in the page of the one below the stack pointer. */
+/* Number of bytes from the stack pointer to the end of the page of the byte below it. */
 static const u8 room_code[] = {
 	0x48, 0x8b, 0x41, ENTRY(sp),			/* mov sp(%rcx),%rax */
 	0xf7, 0xd8,					/* neg %eax */
 	0x25, 0xff, 0x0f, 0x00, 0x00,			/* and $0xfff,%eax */
 };
 
-/* The entry becomes complete by the first of these. */
+/* The first instruction completes the entry. */
 static const u8 leave_code[] = {
 	0x8f, 0x01,					/* pop (%rcx) */
 	0x5a,						/* restore: pop %rdx */
@@ -111,7 +111,7 @@ static const u8 leave_code[] = {
 
 #define LEAVE_RESTORE	2
 
-/* One of the registers to the entry; those that the code uses by way of RAX. */
+/* Store a selected register in the entry, through RAX if the code uses the register. */
 static void put_arg(struct uhook_writer *w, u8 reg, u8 to)
 {
 	static const u8 saved[] = {
@@ -133,9 +133,9 @@ static void put_arg(struct uhook_writer *w, u8 reg, u8 to)
 }
 
 /*
- * The words at the stack pointer, and 0 for what is in another page than the red
- * zone: the stack may end there. That holds for all four when the stack pointer
- * is at the beginning of a page.
+ * Store the words at the stack pointer, and 0 for words on another page than the red
+ * zone, because the stack may end there. These are all four if the stack pointer is at
+ * the start of a page.
  */
 static void put_stack(struct uhook_writer *w)
 {
@@ -157,7 +157,7 @@ static void put_stack(struct uhook_writer *w)
 	}
 }
 
-/* A displacement that ends an instruction: it counts from there. */
+/* A displacement at the end of an instruction is relative to its own end. */
 static int put_relative(u8 *p, unsigned long at, unsigned long target)
 {
 	const long displacement = target - (at + sizeof(s32));

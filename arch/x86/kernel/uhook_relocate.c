@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Moving one x86_64 instruction of a program elsewhere
+ * Relocating one x86_64 instruction of a program
  *
- * The copy is the instruction as it stands, but for a displacement relative to
- * the instruction pointer, and behind it a jump to the next one.  So it must
- * not use its own address otherwise: a branch relative to it, a call or trap
- * that stores it, a transaction that remembers it.  A near return or an
- * indirect jump may move, the jump behind it never runs.  What changes segments
- * or the trap flag, or belongs to the kernel, stays where it is.
+ * The copy is the unchanged instruction, except for a displacement relative to the
+ * instruction pointer, followed by a jump to the next instruction. So the instruction
+ * must not use its own address in any other way, as relative branches do, calls and traps
+ * that store it, or a transaction that remembers it. A near return or an indirect jump
+ * may move; the jump after it never runs. Instructions that change segments or the trap
+ * flag, or are privileged, are not moved.
  *
- * Everything depends on the length: a copy that ends early runs into its jump.
- * The kernel's decoder is made for code that compilers emit, and guesses at the
- * rest without saying so: for an opcode or prefix that its table does not have,
- * it returns a length that leaves out ModRM and whatever follows that.  One-byte
- * opcodes are therefore accepted only by a list, and all others only when the
- * decoder found what the processor must find there.
+ * The length must be right: a copy that ends early runs into its jump. The kernel's
+ * decoder is made for compiled code, and guesses the rest silently: for an opcode or
+ * prefix that its table lacks, it returns a length without ModRM and the following bytes.
+ * So one-byte opcodes are accepted only from a list, and all others only if the decoder
+ * found the parts that the processor expects.
  *
- * The x87 instruction pointer and what a debugger of hardware sees are those of
- * the copy, as they are when an instruction is stepped out of line.
+ * The x87 instruction pointer, and addresses in hardware debuggers, are those of the
+ * copy, as they are when an instruction is stepped out of line.
  *
  * This file holds no state, and is built into the tests on the host as well.
  */
@@ -30,17 +29,17 @@
 #define JMP_OPCODE	0xe9
 #define JMP_SIZE	5
 
-/* The maps of opcodes by the numbers that VEX and EVEX give them. */
+/* Opcode maps, by their numbers in VEX and EVEX. */
 enum opcode_map { MAP_ONE, MAP_0F, MAP_0F38, MAP_0F3A };
 
 /**
- * struct opcode - what says which instruction it is
- * @map: one of enum opcode_map, or what VEX or EVEX say
- * @byte: the opcode in that map
- * @has_modrm: whether there is a ModRM byte; if not, the rest is zero
- * @modrm: that byte
- * @memory: whether it names an operand in memory
- * @reg: the field of it that extends the opcode
+ * struct opcode - the parts that identify an instruction
+ * @map: opcode map, one of enum opcode_map, or another number from VEX or EVEX
+ * @byte: opcode in the map
+ * @has_modrm: whether there is a ModRM byte; if not, the following members are 0
+ * @modrm: the ModRM byte
+ * @memory: whether ModRM selects an operand in memory
+ * @reg: reg field of ModRM, which extends the opcode
  */
 struct opcode {
 	u8 map;
@@ -57,9 +56,9 @@ static bool has_prefix(const struct insn *insn, u8 prefix)
 }
 
 /*
- * Where a prefix is part of the opcode, the processor takes F2 or F3 before 66,
- * and the decoder takes the last of all prefixes, whatever it is.  But for 0F 78,
- * which is refused, what they may disagree about is equally long.
+ * If a prefix is part of the opcode, the processor prefers F2 or F3 over 66, but the
+ * decoder uses the last of all prefixes. Where the two may disagree, the instructions
+ * have the same length, except for 0F 78, which is refused.
  */
 static int decode(struct insn *insn, const void *bytes, size_t size)
 {
@@ -67,17 +66,17 @@ static int decode(struct insn *insn, const void *bytes, size_t size)
 		size = MAX_INSN_SIZE;
 	if (insn_decode(insn, bytes, size, INSN_MODE_64))
 		return -EOPNOTSUPP;
-	/* The names by which hypervisors ask to have an instruction emulated. */
+	/* Prefixes with which guests of hypervisors request the emulation of an instruction. */
 	if (insn_has_emulate_prefix(insn))
 		return -EOPNOTSUPP;
-	/* Which of the two counts is not defined. */
+	/* It is undefined which of the two applies. */
 	if (has_prefix(insn, 0xf2) && has_prefix(insn, 0xf3))
 		return -EOPNOTSUPP;
-	/* APX: no processor to test it on. */
+	/* APX: untested for lack of a processor. */
 	return insn_is_rex2(insn) ? -EOPNOTSUPP : 0;
 }
 
-/* No prefix that VEX and EVEX replace, nor bits of EVEX that only APX has. */
+/* No prefix that VEX and EVEX replace, and no bits of EVEX that only APX has. */
 static bool vector_is_plain(struct insn *insn)
 {
 	const u8 *evex = insn->vex_prefix.bytes;
@@ -108,7 +107,7 @@ static void get_opcode(struct insn *insn, struct opcode *op)
 		op->map = bytes[1] == 0x38 ? MAP_0F38 : MAP_0F3A;
 }
 
-/* Opcodes of one byte: what is not listed is a branch, a prefix or unknown. */
+/* One-byte opcodes. Those not listed are branches, prefixes or unknown. */
 static bool one_byte_may_move(const struct insn *insn, const struct opcode *op)
 {
 	switch (op->byte) {
@@ -138,7 +137,7 @@ static bool one_byte_may_move(const struct insn *insn, const struct opcode *op)
 	case 0xfe:					/* inc, dec */
 		return op->reg <= 1;
 	case 0xc2 ... 0xc3:				/* near return */
-		/* AMD cuts the address off with 66, Intel does not. */
+		/* AMD truncates the address with 66, Intel does not. */
 		return !has_prefix(insn, 0x66) && !has_prefix(insn, 0x67);
 	case 0xff:					/* inc, dec, jump, push */
 		if (op->reg == 4)
@@ -149,7 +148,7 @@ static bool one_byte_may_move(const struct insn *insn, const struct opcode *op)
 	}
 }
 
-/* Opcodes behind 0F with no ModRM: those that exist, of what may move. */
+/* Valid opcodes after 0F without ModRM that may move. */
 static bool has_no_modrm(const struct insn *insn, const struct opcode *op)
 {
 	switch (op->byte) {
@@ -165,7 +164,7 @@ static bool has_no_modrm(const struct insn *insn, const struct opcode *op)
 	}
 }
 
-/* 0F 01 and 0F C7 hold a bit of everything. */
+/* Opcodes 0F 01 and 0F C7, which have a variety of instructions. */
 static bool system_may_move(const struct insn *insn, const struct opcode *op)
 {
 	if (op->byte == 0xc7) {
@@ -186,7 +185,7 @@ static bool system_may_move(const struct insn *insn, const struct opcode *op)
 	}
 }
 
-/* Opcodes behind 0F. */
+/* Opcodes after 0F. */
 static bool two_bytes_may_move(const struct insn *insn, const struct opcode *op)
 {
 	if (!op->has_modrm)
@@ -216,12 +215,12 @@ static bool two_bytes_may_move(const struct insn *insn, const struct opcode *op)
 	}
 }
 
-/* The same opcodes and more in VEX and EVEX: nothing there branches. */
+/* VEX and EVEX have these opcodes and more, but no branches. */
 static bool vector_may_move(struct insn *insn, const struct opcode *op)
 {
 	if (!vector_is_plain(insn) || op->map < MAP_0F || op->map > MAP_0F3A)
 		return false;
-	/* A table shared with EVEX, and with what has no VEX. */
+	/* The decoder's table also serves EVEX and legacy instructions. */
 	if (op->map == MAP_0F && (op->byte == 0x78 || op->byte == 0x79))
 		return insn_is_evex(insn) && op->has_modrm;
 	if (op->map == MAP_0F && op->byte == 0x77)	/* vzeroupper */
@@ -238,7 +237,7 @@ static bool may_move(struct insn *insn)
 	struct opcode op;
 
 	get_opcode(insn, &op);
-	/* Relative to EIP: the sum is cut off, wherever it is done. */
+	/* Relative to EIP: the sum is truncated to 32 bits. */
 	if (insn_rip_relative(insn) && insn->addr_bytes != 8)
 		return false;
 	if (insn_is_avx(insn))
@@ -249,7 +248,7 @@ static bool may_move(struct insn *insn)
 		return one_byte_may_move(insn, &op);
 	case MAP_0F:
 		return two_bytes_may_move(insn, &op);
-	case MAP_0F38:					/* but invept, invvpid, invpcid */
+	case MAP_0F38:					/* except invept, invvpid, invpcid */
 		return op.has_modrm && (op.byte < 0x80 || op.byte > 0x82);
 	default:
 		return op.has_modrm && insn->immediate.nbytes;
@@ -269,7 +268,7 @@ static void put_s32(u8 *p, s32 value)
 int uhook_relocate(const void *bytes, size_t size, unsigned long from, unsigned long to,
 		   struct uhook_copy *copy)
 {
-	/* The copy is as long as the original, so all distances change by this. */
+	/* The copy is as long as the original, so all distances change by this amount. */
 	const long moved = from - to;
 	struct insn insn;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the recorders of uhook read of an x86_64 processor, and what it means
+ * Registers, time stamps and threads of records, on x86_64
  *
- * The kernel's side of uhook_record.c. A stamp is what a program wrote, and may
- * be anything.
+ * This is the kernel's counterpart of uhook_record.c. A time stamp is written by a
+ * program, and may have any value.
  */
 #include <linux/array_size.h>
 #include <linux/bitops.h>
@@ -17,7 +17,7 @@
 #include <asm/timer.h>
 #include <asm/tsc.h>
 
-/* As instructions number them. */
+/* Offsets of registers, by their number in instructions. */
 static const u8 offsets[] = {
 	offsetof(struct pt_regs, ax), offsetof(struct pt_regs, cx),
 	offsetof(struct pt_regs, dx), offsetof(struct pt_regs, bx),
@@ -47,9 +47,10 @@ bool uhook_can_record(const struct task_struct *task)
 }
 
 /*
- * Mostly the scheduler's clock is this one, and a stamp has its own time of it. That of
- * a hypervisor counts from elsewhere, but as fast. The scale may change in between where
- * the frequency does: then it is not exact, and may go back.
+ * Usually the scheduler's clock is based on the TSC, and converts the stamp, too. A
+ * hypervisor's clock has another offset, but the same rate. If the TSC frequency changes,
+ * the scale may change between the two readings: then the result is inexact, and time may
+ * go back.
  */
 u64 uhook_stamp_age(u64 stamp, u64 now)
 {

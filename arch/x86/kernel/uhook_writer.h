@@ -2,9 +2,8 @@
 /*
  * Writing x86_64 code for programs
  *
- * What uhook_gate.c and uhook_record.c share. Bytes go one behind the other into a
- * buffer; what does not fit is counted and not written, so that the caller has to
- * look only once.
+ * Shared by uhook_gate.c and uhook_record.c. Bytes are appended to a buffer; bytes that
+ * do not fit are counted but not written, so that the caller has to check only once.
  */
 #ifndef _X86_UHOOK_WRITER_H
 #define _X86_UHOOK_WRITER_H
@@ -14,9 +13,9 @@
 
 /**
  * struct uhook_writer - code that is being written
- * @code: where to
- * @size: how many bytes fit there
- * @len: how many there are, or would be
+ * @code: the buffer
+ * @size: size of the buffer, in bytes
+ * @len: number of bytes appended, including those that did not fit
  */
 struct uhook_writer {
 	u8 *code;
@@ -25,10 +24,10 @@ struct uhook_writer {
 };
 
 /**
- * uhook_put - write some bytes
- * @w: what there is
- * @bytes: what is added
- * @len: how many they are
+ * uhook_put - append bytes
+ * @w: the code so far
+ * @bytes: the bytes
+ * @len: number of bytes
  */
 static inline void uhook_put(struct uhook_writer *w, const void *bytes, size_t len)
 {
