@@ -50,7 +50,8 @@ static int check_function(struct uhook_counter *counter, const struct uhook_ops 
 			  unsigned int nr)
 {
 	if (!ops->function.inode) {
-		uhook_fail(ops, UHOOK_ERR_OPS, "it says no file for its function");
+		uhook_fail(ops, UHOOK_ERR_OPS,
+			   "it names no file for its function: set function.inode");
 		return -EINVAL;
 	}
 	counter->function = ops->function;

@@ -164,7 +164,8 @@ static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned 
 	unsigned int i;
 
 	if (!kind) {
-		uhook_fail(ops, UHOOK_ERR_OPS, "there is no such thing as it is to do");
+		uhook_fail(ops, UHOOK_ERR_OPS, "its member user has an unknown value: %u",
+			   ops->user);
 		return ERR_PTR(-EINVAL);
 	}
 
@@ -222,13 +223,13 @@ static int check_ops(const struct uhook_ops *ops, unsigned int nr)
 	const char *wrong = NULL;
 
 	if (!nr)
-		wrong = "it has no point";
+		wrong = "it has no points: give at least one";
 	else if (!ops->handler && !ops->ret_handler && ops->user == UHOOK_USER_NONE)
-		wrong = "it does nothing";
+		wrong = "it does nothing: set handler, ret_handler or user";
 	else if ((ops->flags & UHOOK_FL_IN_BODY) && !ops->handler)
 		wrong = "it has no handler for the breakpoint in the body";
 	else if (ops->flags & ~UHOOK_FL_ALL)
-		wrong = "it has flags that do not exist";
+		wrong = "it has unknown flags: use those of enum uhook_ops_flags";
 	if (wrong)
 		uhook_fail(ops, UHOOK_ERR_OPS, "%s", wrong);
 

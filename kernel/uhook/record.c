@@ -24,7 +24,7 @@ static int check(struct uhook_counter *counter, const struct uhook_ops *ops, uns
 	unsigned int i;
 
 	if (!ops->record) {
-		uhook_fail(ops, UHOOK_ERR_OPS, "nobody takes its records");
+		uhook_fail(ops, UHOOK_ERR_OPS, "it has no callback for its records: set record");
 		return -EINVAL;
 	}
 	if (ops->nr_regs > UHOOK_RECORD_ARGS) {

@@ -26,7 +26,7 @@
 
 static const char * const verdicts[UHOOK_VERDICTS] = {
 	[UHOOK_UNDECIDED]	= "emulated",
-	[UHOOK_BY_TASK]		= "stepped: by a debugger, or it is 32-bit code",
+	[UHOOK_BY_TASK]		= "stepped: a debugger steps the task, or it runs 32-bit code",
 	[UHOOK_IN_PLACE]	= "stepped: the instruction can only run in its place",
 	[UHOOK_NO_GAP]		= "stepped: no gap in the address space is near enough",
 	[UHOOK_FULL]		= "stepped: the process has as many slots as it may have",
@@ -34,7 +34,7 @@ static const char * const verdicts[UHOOK_VERDICTS] = {
 };
 
 static const char * const no_body[UHOOK_VERDICTS] = {
-	[UHOOK_BY_TASK]		= "of a debugger, or of 32-bit code",
+	[UHOOK_BY_TASK]		= "a debugger steps the task, or it runs 32-bit code",
 	[UHOOK_IN_PLACE]	= "the instruction can only run in its place",
 	[UHOOK_NO_GAP]		= "no gap in the address space is near enough",
 	[UHOOK_FULL]		= "the process has as many bodies as it may have",
@@ -42,24 +42,24 @@ static const char * const no_body[UHOOK_VERDICTS] = {
 	[UHOOK_IN_RSEQ]		= "it is in a restartable sequence",
 	[UHOOK_NO_CLOCK]	= "the task may not read the clock or its thread register",
 	[UHOOK_NO_FUNCTION]	= "the file of the handler is not mapped",
-	[UHOOK_NO_VECTORS]	= "the handler may use vector registers, which are not kept here",
+	[UHOOK_NO_VECTORS]	= "cannot save vectors: add vectors=0 if the handler uses none",
 	[UHOOK_TOO_LONG]	= "there are more handlers than there is room for",
-	[UHOOK_NO_STUB]		= "something else is where its stub is to be",
+	[UHOOK_NO_STUB]		= "the address of its stub is in use",
 	[UHOOK_STUBS_FULL]	= "the process has as many blocks of stubs as it may have",
 	[UHOOK_STUB_REGISTER]	= "its stub would change a register that the instruction needs",
 };
 
 static const char * const bars[UHOOK_BARS] = {
 	[UHOOK_BAR_KERNEL]	= "there is a handler in the kernel, too",
-	[UHOOK_BAR_NEIGHBOUR]	= "a probe is on the bytes behind it",
+	[UHOOK_BAR_NEIGHBOUR]	= "a probe is on the bytes after it",
 	[UHOOK_BAR_PAGE]	= "a jump would cross the end of a page",
 	[UHOOK_BAR_WRITABLE]	= "the program can write to its text",
 	[UHOOK_BAR_TRACED]	= "a debugger is attached",
-	[UHOOK_BAR_ATOMIC]	= "it is between a load and a store that belong together",
-	[UHOOK_BAR_LANDING]	= "indirect branches must find it",
-	[UHOOK_BAR_TAKEN]	= "something is where a jump could lead",
+	[UHOOK_BAR_ATOMIC]	= "it is in an atomic sequence of instructions",
+	[UHOOK_BAR_LANDING]	= "it is a landing pad for indirect branches",
+	[UHOOK_BAR_TAKEN]	= "the addresses that a jump can reach are in use",
 	[UHOOK_BAR_FULL]	= "the process has as many pages for hops as it may have",
-	[UHOOK_BAR_SHARED]	= "the page for its hop is another process's, too",
+	[UHOOK_BAR_SHARED]	= "the page for its hop is shared with a parent or child",
 	[UHOOK_BAR_CLOCK]	= "a thread may not read the clock or its thread register",
 	[UHOOK_BAR_RSEQ]	= "a thread may be in a restartable sequence there",
 	[UHOOK_BAR_ERROR]	= "the text could not be written",
