@@ -41,7 +41,7 @@ static_assert(UHOOK_COPY_MAX <= UHOOK_SLOT_SIZE);
 static_assert(UHOOK_CODE_SIZE / UHOOK_SLOT_SIZE <= U16_MAX);
 /* Each body has a counter in each lane. */
 static_assert(UHOOK_CODE_SIZE / UHOOK_BODY_SIZE * sizeof(u64) <= UHOOK_LANE_SIZE);
-/* If the area is aligned to the size of the lanes, the lanes are. */
+/* An area that is aligned to the size of the lanes has aligned lanes. */
 static_assert(UHOOK_CODE_SIZE == UHOOK_LANES_SIZE);
 
 static unsigned long area_size(enum uhook_area_kind kind)

@@ -93,7 +93,7 @@ static bool fits_page(unsigned long site)
 	return offset_in_page(site) <= PAGE_SIZE - UHOOK_JUMP_MAX;
 }
 
-/* Returns an error if the bytes before the site cannot be read now. */
+/* Whether a site is in an atomic sequence; an error if that is unknown now. */
 static int is_in_atomic(struct mm_struct *mm, unsigned long site)
 {
 	unsigned int len = min_t(unsigned int, offset_in_page(site), UHOOK_BYTES_BEFORE);
@@ -105,7 +105,7 @@ static int is_in_atomic(struct mm_struct *mm, unsigned long site)
 	if (!UHOOK_BYTES_BEFORE)
 		return false;
 
-	/* The program itself may not be able to read it: PROT_EXEC alone. */
+	/* The program may be unable to read its own text (PROT_EXEC alone). */
 	ret = uprobe_read_text(mm, site - len, before + more, len);
 	if (ret)
 		return ret;

@@ -23,7 +23,7 @@ static const struct uhook_kind * const kinds[] = {
  * uhook_kind_of - the kind of a hook
  * @user: work of the hook in the program
  *
- * Return: the kind, or NULL if there is no such kind.
+ * Return: the kind, or NULL if @user is unknown.
  */
 const struct uhook_kind *uhook_kind_of(enum uhook_user user)
 {

@@ -30,7 +30,7 @@
  * @words: words of the handler
  * @missed: number of hits at which the handler was not called
  * @lost: number of hits without room for a record
- * @unused: not used
+ * @unused: padding
  */
 struct uhook_block {
 	u64	words[UHOOK_DATA_WORDS];

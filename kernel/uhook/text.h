@@ -26,7 +26,7 @@ struct uhook_text {
 vm_fault_t uhook_text_fault(const struct vm_special_mapping *sm, struct vm_area_struct *vma,
 			    struct vm_fault *vmf);
 
-/* Initializer for a kind of mappings, with a function that finds their pages. */
+/* Initialiser for a kind of mappings, with a function that finds their pages. */
 #define UHOOK_TEXT(find_page) {				\
 	.mapping = {					\
 		.name	= "[uhook]",			\

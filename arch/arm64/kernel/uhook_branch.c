@@ -15,7 +15,7 @@
  * by landing pads for calls. Slots and bodies are not in guarded pages, and each landing
  * pad accepts the type that a BR has there.
  *
- * No lock, no state, and no process: the host's tests run this file as it is.
+ * This file holds no state, and is built into the tests on the host as well.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>

@@ -12,7 +12,7 @@
  * without other atomic instructions, and branches, addresses and literals within the
  * function. ADRP is refused, because its result depends on page boundaries.
  *
- * No lock, no state, and no process: the host's tests run this file as it is.
+ * This file holds no state, and is built into the tests on the host as well.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>

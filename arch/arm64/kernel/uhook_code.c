@@ -10,7 +10,7 @@
  * pointer, so the code first lowers the stack pointer and then stores, and keeps it at a
  * multiple of 16. A signal in between preserves everything above it.
  *
- * No lock, no state, and no process: the host's tests run this file as it is.
+ * This file holds no state, and is built into the tests on the host as well.
  */
 #include <linux/bits.h>
 #include <linux/errno.h>

@@ -31,7 +31,7 @@
  *
  * No instruction between exclusives may fault or access memory.
  *
- * No lock, no state, and no process: the host's tests run this file as it is.
+ * This file holds no state, and is built into the tests on the host as well.
  */
 #include <linux/build_bug.h>
 #include <linux/errno.h>

@@ -13,7 +13,7 @@
  * the tail and the head, so they cannot pass the loads, and the store that completes
  * the entry is a release (STLR).
  *
- * No lock, no state, and no process: the host's tests run this file as it is.
+ * This file holds no state, and is built into the tests on the host as well.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>

@@ -13,7 +13,7 @@
  * place. New extensions often add branches and system instructions; other instructions
  * that read the program counter are rare enough to be listed.
  *
- * No lock, no state, and no process: the host's tests run this file as it is.
+ * This file holds no state, and is built into the tests on the host as well.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

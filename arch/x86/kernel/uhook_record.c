@@ -47,8 +47,8 @@ static void put_long(struct uhook_writer *w, u32 value)
 }
 
 #define ENTER_RING	12	/* offset of the relative address of the ring */
-#define ENTER_LOST	39	/* offset of that of the counter for a full ring */
-#define ENTER_RESTORE	44	/* offset of that of the end, for a full ring */
+#define ENTER_LOST	39	/* offset of the relative address of the lost counter */
+#define ENTER_RESTORE	44	/* offset of the relative address of the end, for a full ring */
 
 /* Save registers and take a number: it is left in RAX, and the number plus one on the stack. */
 static const u8 enter_code[] = {
