@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What fhook's trampoline templates and the code that copies them agree on, in
- * every architecture. The templates are assembly, cut into pieces; a table at
- * their end, in the order of the architecture's enum fhook_piece_id, says where
- * each piece is. Every architecture has the pieces that trampoline.c names; one of
- * which it has no need is empty.
+ * The interface between fhook's trampoline templates and the code that copies them, for
+ * all architectures. The templates are assembly, cut into pieces; the table at their end
+ * has the position of each piece, in the order of the architecture's enum fhook_piece_id.
+ * Every architecture has all pieces that trampoline.c names; those that it does not need
+ * are empty.
  */
 #ifndef _ASM_GENERIC_FHOOK_PIECES_H
 #define _ASM_GENERIC_FHOOK_PIECES_H
 
 /*
- * preempt_count as <linux/preempt.h> lays it out, which assembly cannot read;
- * trampoline.c checks that they are the same.
+ * The layout of preempt_count in <linux/preempt.h>, which assembly cannot include;
+ * trampoline.c checks that the two agree.
  */
 #define FHOOK_SOFTIRQ_SHIFT	8
 #define FHOOK_SOFTIRQ_OFFSET	0x00000100

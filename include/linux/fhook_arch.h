@@ -23,7 +23,7 @@ struct fhook_exits;
  * enum fhook_state - what a slot does
  * @FHOOK_NOP: nothing
  * @FHOOK_CALL: it calls a trampoline
- * @FHOOK_JUMP: it jumps to where the function is to go on instead
+ * @FHOOK_JUMP: it jumps to code that runs instead of the function
  */
 enum fhook_state {
 	FHOOK_NOP,
@@ -99,7 +99,7 @@ struct fhook_asm {
  * @FHOOK_IF_DECLINED: the callback has returned a value other than 0
  * @FHOOK_IF_ACCEPTED: the callback has returned 0
  * @FHOOK_IF_NOBODY: all hooks with an exit have declined it
- * @FHOOK_IF_RESCHED: preemption is enabled again and the task is to be preempted
+ * @FHOOK_IF_RESCHED: preemption is enabled again and the task has to reschedule
  */
 enum fhook_asm_if {
 	FHOOK_IF_BITS,
@@ -168,7 +168,7 @@ void fhook_arch_emit_redirect(struct fhook_asm *as, unsigned long target,
 			      const u32 *gate);
 
 /**
- * fhook_arch_emit_far_jump() - jump to a replacement, as all that a trampoline does
+ * fhook_arch_emit_far_jump() - jump to a replacement, as the whole trampoline
  * @as: the trampoline
  * @target: the replacement
  */
@@ -187,7 +187,7 @@ void fhook_arch_emit_guard_try(struct fhook_asm *as);
 void fhook_arch_emit_args(struct fhook_asm *as);
 
 /**
- * fhook_arch_emit_args_again() - load them for another callback than the first
+ * fhook_arch_emit_args_again() - load these arguments again, for a later callback
  * @as: the trampoline
  */
 void fhook_arch_emit_args_again(struct fhook_asm *as);
@@ -224,7 +224,7 @@ unsigned int fhook_arch_emit_entry(struct fhook_asm *as,
 				   u32 data);
 
 /**
- * fhook_arch_emit_veneer() - lead a call on to a callback that it does not reach
+ * fhook_arch_emit_veneer() - add a veneer to a call that does not reach its callback
  * @as: the trampoline
  * @call: position of the call instruction
  * @function: the callback
@@ -233,7 +233,7 @@ void fhook_arch_emit_veneer(struct fhook_asm *as, unsigned int call,
 			    const void *function);
 
 /**
- * fhook_arch_emit_decline() - note in the frame that a hook declines the exit
+ * fhook_arch_emit_decline() - record in the frame that a hook declines the exit
  * @as: the trampoline
  * @bit: index of the hook among those with exits
  */
@@ -246,7 +246,7 @@ void fhook_arch_emit_decline(struct fhook_asm *as, unsigned int bit);
 void fhook_arch_emit_frame_stack(struct fhook_asm *as);
 
 /**
- * fhook_arch_emit_frame_take() - find the place of a new frame on that stack
+ * fhook_arch_emit_frame_take() - find room for a new frame on that stack
  * @as: the trampoline
  * @size: size of the frame with all data, in bytes
  * @exits: exits of the set
@@ -255,7 +255,7 @@ void fhook_arch_emit_frame_take(struct fhook_asm *as, u32 size,
 				const struct fhook_exits *exits);
 
 /**
- * fhook_arch_emit_frame_fill() - take that place, and fill the frame
+ * fhook_arch_emit_frame_fill() - take that room, and fill the frame
  * @as: the trampoline
  * @size: size of the frame with all data, in bytes
  * @exits: exits of the set
@@ -266,7 +266,7 @@ void fhook_arch_emit_frame_fill(struct fhook_asm *as, u32 size,
 /**
  * fhook_arch_emit_frame_all() - test whether all hooks have declined the exit
  * @as: the trampoline
- * @all: value of &fhook_frame.declined if they have
+ * @all: value of &fhook_frame.declined when all hooks have declined
  */
 void fhook_arch_emit_frame_all(struct fhook_asm *as, u32 all);
 
@@ -274,21 +274,21 @@ void fhook_arch_emit_frame_all(struct fhook_asm *as, u32 all);
  * fhook_arch_emit_frame_enter() - take over the return address
  * @as: the trampoline
  * @pending: counter of the frames that wait for a return
- * @stub: return address instead
+ * @stub: return address that replaces it
  */
 void fhook_arch_emit_frame_enter(struct fhook_asm *as,
 				 const long __percpu *pending,
 				 const void *stub);
 
 /**
- * fhook_arch_emit_call() - call a function that is built in
+ * fhook_arch_emit_call() - call a built-in function
  * @as: the trampoline
  * @function: the function
  */
 void fhook_arch_emit_call(struct fhook_asm *as, const void *function);
 
 /**
- * fhook_arch_resched() - the function that lets another task run
+ * fhook_arch_resched() - get the function that reschedules
  *
  * Return: its address, NULL if tasks in the kernel are not preempted.
  */
@@ -325,18 +325,17 @@ void fhook_arch_call_kill(void *call);
  * enum calltrace_reason - why a function cannot be traced
  * @CALLTRACE_OK: the function can be traced
  * @CALLTRACE_INIT: its code is freed after init
- * @CALLTRACE_NAMELESS: kallsyms does not know where it ends
- * @CALLTRACE_UNKNOWN: it has an instruction that cannot be decoded, or returns in a
- *	way of its own
+ * @CALLTRACE_NAMELESS: kallsyms does not know its end
+ * @CALLTRACE_UNKNOWN: it has an instruction that cannot be decoded, or an unusual return
  * @CALLTRACE_INDIRECT: it jumps through a register or memory
  * @CALLTRACE_TAKEN: it jumps through a register that may hold the address of a label
- * @CALLTRACE_CONDITIONAL: it goes on in another function by a conditional jump
- * @CALLTRACE_NO_ROOM: there is no room for a jump where it is left
- * @CALLTRACE_OWNED: someone else patches the instruction by which it is left
+ * @CALLTRACE_CONDITIONAL: it continues in another function by a conditional jump
+ * @CALLTRACE_NO_ROOM: an instruction that leaves it is too short for a jump to a stub
+ * @CALLTRACE_OWNED: another part of the kernel patches an instruction that leaves it
  * @CALLTRACE_KPROBE: a kprobe is in it
- * @CALLTRACE_ASIDE: a static branch or an exception leads out of it
+ * @CALLTRACE_ASIDE: a static branch or an exception table entry leads out of it
  * @CALLTRACE_SHARED: it is left by code that it shares with another function
- * @CALLTRACE_FAR: a stub does not reach the function in which it goes on
+ * @CALLTRACE_FAR: the function in which it continues is out of reach of a stub
  * @CALLTRACE_REDIRECTED: another function runs in its place
  * @CALLTRACE_REASONS: number of reasons
  */
@@ -378,12 +377,12 @@ enum calltrace_flow {
 
 /**
  * struct calltrace_insn - an instruction
- * @flow: where it leads
- * @target: target of a jump or branch
- * @len: its length in bytes
- * @room: number of bytes that a jump may take in its place
- * @takes: addresses of code or data that are its operands, 0 for none
- * @reason: reason, if it is refused
+ * @flow: target of the instruction
+ * @target: address to which a jump or branch leads
+ * @len: length in bytes
+ * @room: number of bytes that a jump may occupy in place of the instruction
+ * @takes: addresses of code or data that are operands, 0 for none
+ * @reason: why the instruction is refused, if it is
  */
 struct calltrace_insn {
 	enum calltrace_flow	flow;

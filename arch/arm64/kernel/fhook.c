@@ -2,11 +2,11 @@
 /*
  * fhook on arm64: the instructions of trampolines, and their memory.
  *
- * kernel/fhook/trampoline.c assembles a trampoline, from the pieces of fhook_64.S and
- * from what is put between them here. Addresses are loaded from literals that follow
- * the code.
+ * kernel/fhook/trampoline.c assembles a trampoline from the pieces of fhook_64.S and from
+ * instructions that this file generates between the pieces. Addresses are loaded from
+ * literals that follow the code.
  *
- * Callers hold fhook_mutex, and text_mutex too where they change a call.
+ * Callers hold fhook_mutex, and also text_mutex where they change a call.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -37,7 +37,7 @@ static void put_insn(struct fhook_asm *as, u32 insn)
 	fhook_asm_put(as, &word, sizeof(word));
 }
 
-/* Load a literal, whose value is given. */
+/* Load @value from a literal. */
 static void put_load(struct fhook_asm *as, enum aarch64_insn_register reg,
 		     unsigned long value)
 {
@@ -52,7 +52,10 @@ static void put_branch_reg(struct fhook_asm *as,
 	put_insn(as, aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_16, type));
 }
 
-/* From anywhere in the trampoline; while that has no place, everything is far. */
+/*
+ * Is a function out of reach of a branch anywhere in the trampoline? While the address of
+ * the trampoline is unknown, every function is.
+ */
 static bool is_far(const struct fhook_asm *as, const void *dest)
 {
 	return !as->code || !fhook_arch_reaches(as->text, dest) ||
@@ -72,7 +75,7 @@ static void put_far_call(struct fhook_asm *as, const void *function)
 	put_branch_reg(as, AARCH64_INSN_BRANCH_LINK);
 }
 
-/* Count in what x10 says, of this CPU. */
+/* Increment the counter of this CPU whose per-CPU address is in x10. */
 static void put_count(struct fhook_asm *as)
 {
 	fhook_asm_piece(as, cpus_have_cap(ARM64_HAS_LSE_ATOMICS) ?
@@ -91,7 +94,7 @@ static u32 bcond(enum aarch64_insn_condition condition)
 	return aarch64_insn_gen_cond_branch_imm(0, 0, condition);
 }
 
-/* By the frame, the stack or the count of preemption. */
+/* Branch on x11: the frame, the stack or the preemption count. */
 static u32 cb_x11(enum aarch64_insn_branch_type type)
 {
 	return aarch64_insn_gen_comp_branch_imm(0, 0, AARCH64_INSN_REG_11,
@@ -99,7 +102,7 @@ static u32 cb_x11(enum aarch64_insn_branch_type type)
 						type);
 }
 
-/* By what the callback has returned. */
+/* Branch on w0: the return value of the callback. */
 static u32 cb_w0(enum aarch64_insn_branch_type type)
 {
 	return aarch64_insn_gen_comp_branch_imm(0, 0, AARCH64_INSN_REG_0,
@@ -150,7 +153,7 @@ void fhook_arch_emit_restore(struct fhook_asm *as)
 	fhook_asm_piece(as, as->regs ? PIECE_REGS_RESTORE : PIECE_RESTORE);
 }
 
-/* There is no gate without HAVE_RELIABLE_STACKTRACE. */
+/* @gate is always NULL, because arm64 does not select HAVE_RELIABLE_STACKTRACE. */
 void fhook_arch_emit_redirect(struct fhook_asm *as, unsigned long target,
 			      const u32 *gate)
 {
@@ -160,7 +163,7 @@ void fhook_arch_emit_redirect(struct fhook_asm *as, unsigned long target,
 		fhook_asm_piece(as, PIECE_REGS_REDIRECT);
 }
 
-/* The registers stay. */
+/* Changes x16 only. */
 void fhook_arch_emit_far_jump(struct fhook_asm *as, unsigned long target)
 {
 	put_load(as, AARCH64_INSN_REG_16, target);
@@ -225,7 +228,7 @@ unsigned int fhook_arch_emit_entry(struct fhook_asm *as,
 	return call;
 }
 
-/* By x16, as where BTI is on it has to be. */
+/* With BTI, only a branch through x16 or x17 may lead to a function. */
 void fhook_arch_emit_veneer(struct fhook_asm *as, unsigned int call,
 			    const void *function)
 {
@@ -304,20 +307,20 @@ const void *fhook_arch_resched(void)
 #endif
 }
 
-/* It may be further than a branch reaches. */
+/* The function may be out of reach of a direct branch. */
 void fhook_arch_emit_resched(struct fhook_asm *as)
 {
 	put_far_call(as, fhook_arch_resched());
 }
 
 /**
- * fhook_arch_text_alloc() - memory for trampolines
- * @first: address of the first slot that is to reach it
- * @last: address of the last one
- * @size: in bytes, whole pages
+ * fhook_arch_text_alloc() - allocate memory for trampolines
+ * @first: address of the first slot that must reach the memory
+ * @last: address of the last such slot
+ * @size: size in bytes, whole pages
  *
- * Where modules are by default, or in what follows it and belongs to vmalloc():
- * with KASLR that is where the kernel is, and its modules are around it.
+ * Allocates where modules are by default, or in the part of the vmalloc area that follows:
+ * with KASLR, the kernel is there, with its modules around it.
  *
  * Return: memory that may become executable, or NULL.
  */
@@ -328,21 +331,21 @@ void *fhook_arch_text_alloc(unsigned long first, unsigned long last,
 	unsigned long start = max(last - reach, MODULES_VADDR);
 	unsigned long end = min(first + reach, VMALLOC_END);
 
-	/* That there is none is said by who wants it, and may be tried elsewhere. */
+	/* On failure the caller may try another range, and reports the error itself. */
 	void *text = __vmalloc_node_range(size, PAGE_SIZE, start, end,
 					  GFP_KERNEL | __GFP_NOWARN,
 					  PAGE_KERNEL, 0, NUMA_NO_NODE,
 					  __builtin_return_address(0));
 
-	/* Branches go to addresses, not to pointers with tags. */
+	/* Branches take addresses without tags. */
 	return kasan_reset_tag(text);
 }
 
 /**
- * fhook_arch_text_write() - put a trampoline in its place
- * @text: the place, in read-only executable memory
- * @code: what to write
- * @size: its length in bytes
+ * fhook_arch_text_write() - copy a trampoline into executable memory
+ * @text: destination, in read-only executable memory
+ * @code: code of the trampoline
+ * @size: length of the code in bytes
  */
 void fhook_arch_text_write(void *text, const void *code, unsigned int size)
 {
@@ -350,8 +353,8 @@ void fhook_arch_text_write(void *text, const void *code, unsigned int size)
 }
 
 /**
- * fhook_arch_text_clear() - leave nothing to execute
- * @text: a place in read-only executable memory
+ * fhook_arch_text_clear() - overwrite a trampoline with faulting instructions
+ * @text: start of the trampoline, in read-only executable memory
  * @size: its length in bytes
  */
 void fhook_arch_text_clear(void *text, unsigned int size)
@@ -360,8 +363,8 @@ void fhook_arch_text_clear(void *text, unsigned int size)
 }
 
 /**
- * fhook_arch_call_kill() - let a call in a trampoline go nowhere
- * @call: address of the call; a flush has to follow
+ * fhook_arch_call_kill() - replace a call in a trampoline with a no-op
+ * @call: address of the call; the caller has to flush afterwards
  */
 void fhook_arch_call_kill(void *call)
 {
@@ -370,17 +373,17 @@ void fhook_arch_call_kill(void *call)
 }
 
 /**
- * fhook_fill_perf_regs() - the registers that perf can do with
+ * fhook_fill_perf_regs() - fill in the registers that perf needs
  * @fregs: the registers at a site
- * @regs: pc, sp, x29, x30 and pstate are filled, as if the hooked function had
- *	been interrupted behind its slot, so that perf's call chain begins with
- *	it; or its caller when it has returned
+ * @regs: registers for perf, of which pc, sp, x29, x30 and pstate are set, as if the
+ *	hooked function had been interrupted after its slot, so that perf's call chain
+ *	begins with the function; after its return, with the caller
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
 	regs->pc = fhook_stub_goes_on(fhook_regs_get_ip(fregs));
 	regs->sp = fhook_regs_get_sp(fregs);
-	/* Its caller is in no frame record but that of the trampoline. */
+	/* Only the trampoline's frame record has the function's caller. */
 	regs->regs[29] = fhook_regs_at_exit(fregs) ? fregs->fp :
 						     (unsigned long)&fregs->fp;
 	regs->regs[30] = fhook_regs_ret_addr(fregs);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fhook_caller and fhook_regs_caller: what the trampolines of fhook are made
- * of; fhook_return and fhook_regs_return: what functions return to whose exit is
- * hooked.
+ * fhook_caller and fhook_regs_caller: the templates of fhook's trampolines;
+ * fhook_return and fhook_regs_return: the return stubs of functions whose exit
+ * is hooked.
  *
- * Nothing of the former runs here. The pieces are copied, in the order in which they
- * stand, one block of call pieces an ops, and puts in what depends on where
- * the copy is: branches, and loads from the literals behind it. Alternatives
- * have been applied before the first copy is made.
+ * The templates never run. trampoline.c copies their pieces in the order in which
+ * they stand, with one block of call pieces for each ops, and inserts the
+ * instructions that depend on the address of the copy: branches, and loads from
+ * the literals after the code. Alternatives are applied before the first copy is
+ * made.
  *
- * A slot is "mov x9, x30; bl trampoline": x30 says where the hooked function
- * goes on, x9 where it will return to. By the procedure call standard, x9 to
- * x17 are free to use at a function's entry. Everything else is as the caller
- * left it, and so it must be when the function goes on.
+ * A slot is "mov x9, x30; bl trampoline": x30 is the address at which the hooked
+ * function continues, x9 its return address. By the procedure call standard, x9
+ * to x17 may be changed at a function's entry. All other registers must hold the
+ * caller's values when the function continues.
  *
  * The frame, see also struct fhook_regs:
  *
  *	sp + 0		address of the guard of this CPU
- *	   + 8		the bit of it that this call has taken
+ *	   + 8		the bit of the guard that this call has taken
  *	   + 16		arguments of the callbacks, from the second
  *	   + 48		struct fhook_frame of this call, or NULL
  *	   + 64		struct pt_regs
@@ -42,12 +43,12 @@
 #define CALLER		(RECORD + 16)
 #define FRAME		(CALLER + 16)
 
-/* In the u64 that says whether to reschedule, too: in its lower half. */
+/* The lower half of the u64 that also says whether to reschedule. */
 #define PREEMPT_COUNT	TSK_TI_PREEMPT
 
 /*
- * Two frame records, so that a stack trace from here on has the function and
- * its caller. Before, it lacks them, but has nothing false.
+ * Make two frame records, so that a stack trace finds the function and its caller.
+ * Until then a stack trace lacks both, but has no false entry.
  */
 .macro make_frame
 	sub	sp, sp, #FRAME
@@ -73,7 +74,7 @@
 	ldr	x8, REG(X8)
 .endm
 
-/* The rest of a full pt_regs: x30 was \lr, and execution goes on at \pc. */
+/* Complete a full pt_regs: x30 of the function was \lr, its next instruction is at \pc. */
 .macro save_others lr, pc
 	stp	x10, x11, REG(X10)
 	stp	x12, x13, REG(X12)
@@ -88,25 +89,25 @@
 	stp	x28, x10, REG(X28)
 	add	x10, sp, #FRAME
 	stp	\lr, x10, REG(LR)
-	/* The state as an exception taken here would have saved it. */
+	/* The state that an exception taken here would have saved. */
 	mrs	x10, nzcv
 	mrs	x11, daif
 	orr	x10, x10, x11
 	mrs	x11, CurrentEL
 	orr	x10, x10, x11
-	orr	x10, x10, #1			// and its stack pointer
+	orr	x10, x10, #1			// SP_ELx, as in PSR_MODE_EL1h
 	stp	\pc, x10, REG(PC)
 	mov	x10, #0xffffffff		// no system call
 	stp	xzr, x10, [sp, #REGS + S_SYSCALLNO - 8]
 .endm
 
-/* Where interrupts are masked by priority, that says whether they are. */
+/* With interrupt masking by priority, the PMR says whether interrupts are masked. */
 .macro save_pmr
 	mrs_s	x10, SYS_ICC_PMR_EL1
 	str	x10, REG(PMR_SAVE)
 .endm
 
-/* All but x0 to x9, x30 and sp. */
+/* Restore all registers except x0 to x9, x30 and sp. */
 .macro restore_others
 	ldp	x10, x11, REG(X10)
 	ldp	x12, x13, REG(X12)
@@ -129,7 +130,7 @@ SYM_CODE_START(fhook_caller)
 	str	xzr, REG(PSTATE)		// no full pt_regs
 	piece_end save
 
-	/* Go on in a replacement. */
+	/* Continue in a replacement. */
 	// ldr	x10, =target
 	piece redirect
 	str	x10, [sp, #RECORD + 8]
@@ -137,7 +138,7 @@ SYM_CODE_START(fhook_caller)
 	piece regs_redirect
 	str	x10, REG(PC)
 	piece_end regs_redirect
-	/* All that there is when nothing is called before. */
+	/* The whole trampoline of a redirect without hooks. */
 	// ldr	x16, =target
 	piece jump
 	br	x16
@@ -170,7 +171,7 @@ SYM_CODE_START(fhook_caller)
 	tst	w15, w12
 	piece_end guard_try
 	// b.ne	miss
-	/* An NMI here takes another bit, and gives it back. */
+	/* An NMI that arrives here takes and releases its own bit. */
 	piece guard_take
 	orr	w15, w15, w12
 	str	w15, [x13]
@@ -193,8 +194,8 @@ SYM_CODE_START(fhook_caller)
 	piece_end args_again
 
 	/*
-	 * Room for the return address, and for what goes from entry to exit: see
-	 * frame.c. The function is in x1.
+	 * Take room for the return address and for data that the entry callbacks pass
+	 * to the exit callbacks, see frame.c. The address of the function is in x1.
 	 */
 	// ldr	x12, =offset of fhook_stack
 	piece frame_stack
@@ -214,7 +215,10 @@ SYM_CODE_START(fhook_caller)
 	str	xzr, [x12, #FHOOK_FRAME_KEY]
 	str	x13, [x12, #FHOOK_FRAME_SIZE]
 	str	x12, [x11]
-	/* Now it is this call's. */
+	/*
+	 * Until the store above, an interrupt's calls may have written here: write
+	 * the members again.
+	 */
 	str	xzr, [x12, #FHOOK_FRAME_KEY]
 	str	x13, [x12, #FHOOK_FRAME_SIZE]
 	stp	x1, x14, [x12, #FHOOK_FRAME_FUNC]
@@ -236,7 +240,10 @@ SYM_CODE_START(fhook_caller)
 	piece count_missed
 	add	x10, x10, #8
 	piece_end count_missed
-	/* Interrupts count, too; and unguarded, this task may be moved. */
+	/*
+	 * The counter is also incremented by interrupts, and without the guard this
+	 * task may migrate: use atomic instructions.
+	 */
 	piece count
 	get_this_cpu_offset x11
 	add	x10, x10, x11
@@ -268,14 +275,14 @@ SYM_CODE_START(fhook_caller)
 	piece_end decline_store
 	// wanted:
 
-	/* Does nobody want the exit? */
+	/* Have all hooks declined the exit? */
 	// ldr	x12, =all
 	piece frame_all
 	ldr	w10, [x11, #FHOOK_FRAME_DECLINED]
 	cmp	w10, w12
 	piece_end frame_all
 	// b.eq	declined
-	/* In this order: after a tail call, the key alone makes it be found. */
+	/* Store the key last: after a tail call, the key alone identifies the frame. */
 	piece frame_enter
 	ldr	x11, [sp, #EXIT_FRAME]
 	ldp	x10, x12, [sp, #CALLER]
@@ -308,7 +315,7 @@ SYM_CODE_START(fhook_caller)
 #endif
 	piece_end preempt_out
 	// cbz	x11, resched
-	/* An interrupt in between may have asked for it. */
+	/* An interrupt since the load may have requested a reschedule. */
 	piece preempt_again
 	ldr	x11, [x10, #TSK_TI_PREEMPT]
 	piece_end preempt_again
@@ -322,7 +329,7 @@ SYM_CODE_START(fhook_caller)
 	ret	x9
 	piece_end restore
 
-	/* A task with softirqs off, softirq, interrupt or NMI. */
+	/* A task with softirqs disabled, a softirq, an interrupt or an NMI. */
 	piece context
 	ubfx	w12, w11, #FHOOK_SOFTIRQ_SHIFT, #1
 	add	w12, w12, #FHOOK_GUARD_TASK
@@ -347,7 +354,7 @@ SYM_CODE_START(fhook_regs_caller)
 	save_pmr
 	piece_end regs_pmr
 
-	/* A callback may have changed them all but sp, x29 and x30. */
+	/* A callback may have changed all registers but sp, x29 and x30. */
 	piece regs_restore
 	restore_args
 	restore_others
@@ -359,16 +366,16 @@ SYM_CODE_START(fhook_regs_caller)
 SYM_CODE_END(fhook_regs_caller)
 NOKPROBE(fhook_regs_caller)
 
-/* What a skipped function is replaced by. */
+/* Runs instead of a skipped function. */
 SYM_FUNC_START(fhook_just_return)
 	ret
 SYM_FUNC_END(fhook_just_return)
 EXPORT_SYMBOL_GPL(fhook_just_return)
 
 /*
- * A function has returned here. The record says so, too, until
- * fhook_return_handler() has put there where the caller goes on: so a stack trace
- * asks whose return that was.
+ * A function has returned here. Until fhook_return_handler() has found the address at
+ * which the caller continues, the frame record has the address of the stub, so that a
+ * stack trace looks up the return address.
  */
 .macro enter_return stub
 	sub	sp, sp, #FRAME
@@ -380,10 +387,10 @@ EXPORT_SYMBOL_GPL(fhook_just_return)
 .endm
 
 /*
- * The function's own return has used up what the processor had noted of its call,
- * and the return from here would use up what it has noted of the caller's, so that
- * each one from there on would be mispredicted. So there is a call for it. "br" would
- * need no such thing, but where it leads to there is no BTI.
+ * The return of the function has used up the entry that its call pushed on the
+ * processor's return stack. The return below would use up the caller's entry, and each
+ * later return would be mispredicted, so push another entry by a call. "br" would need
+ * no such call, but there is no BTI at its target.
  */
 .macro balance_return
 	bl	.Lbalance_\@

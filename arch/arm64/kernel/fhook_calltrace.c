@@ -2,15 +2,15 @@
 /*
  * calltrace on arm64: instructions that leave a function, and stubs.
  *
- * Each instruction has room for a branch. A return is none of those that the
- * architecture allows to be replaced under execution, so exits are patched, many at a
- * time, while no other CPU runs anything else. A stub has a copy of the return, or a
- * branch to where the function went on; it needs no landing pad, for what leads there
- * is a direct branch. With BTI, compilers leave functions through x16 or x17 and use
- * other registers for jump tables; without it, nobody can tell these apart. A label
- * whose address is taken has a landing pad of its own kind then.
+ * Each instruction has room for a branch. The architecture does not allow a return to be
+ * replaced while other CPUs may execute it, so exits are patched in batches under
+ * stop_machine(). A stub has a copy of the return, or a branch to the address at which the
+ * function continued; it needs no landing pad, because only direct branches lead to it. With
+ * BTI, compilers leave functions through x16 or x17 and use other registers for jump tables;
+ * without BTI, the two cannot be told apart. With BTI, a label whose address is taken has a
+ * landing pad of its own kind.
  *
- * Callers hold fhook_mutex, and text_mutex where they patch.
+ * Callers hold fhook_mutex, and also text_mutex where they patch.
  */
 #include <linux/fhook_arch.h>
 #include <linux/kernel.h>
@@ -47,10 +47,10 @@ static bool is_conditional(u32 word)
 }
 
 /**
- * calltrace_arch_decode() - where does an instruction lead?
- * @addr: its address, in text that is not being written
- * @end: where the code that it belongs to ends
- * @insn: set to the answer
+ * calltrace_arch_decode() - decode an instruction
+ * @addr: address of the instruction, in text that is not being written
+ * @end: end of the code to which the instruction belongs
+ * @insn: result
  */
 void calltrace_arch_decode(unsigned long addr, unsigned long end,
 			   struct calltrace_insn *insn)
@@ -84,10 +84,10 @@ void calltrace_arch_decode(unsigned long addr, unsigned long end,
 }
 
 /**
- * calltrace_arch_is_thunk() - does code jump where a register says?
- * @target: its address, outside of the function that jumps there
+ * calltrace_arch_is_thunk() - is a jump's target a thunk that jumps through a register?
+ * @target: target of the jump, outside of the function that jumps
  *
- * Return: false, for there are no such thunks.
+ * Return: false, because arm64 has no such thunks.
  */
 bool calltrace_arch_is_thunk(unsigned long target)
 {
@@ -102,12 +102,12 @@ static bool in_reach(unsigned long at, unsigned long target)
 }
 
 /**
- * calltrace_arch_stub() - a stub that branches
- * @code: where to write it
- * @at: where it will run
- * @target: where it is to lead
+ * calltrace_arch_stub() - write a stub that branches
+ * @code: buffer for the stub
+ * @at: address at which the stub will run
+ * @target: target of the branch
  *
- * Return: false if that is too far.
+ * Return: false if the target is out of reach.
  */
 bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target)
 {
@@ -124,10 +124,10 @@ bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target)
 }
 
 /**
- * calltrace_arch_return_stub() - a stub that returns
- * @code: where to write it
- * @at: where it will run
- * @original: the return for which it stands
+ * calltrace_arch_return_stub() - write a stub that returns
+ * @code: buffer for the stub
+ * @at: address at which the stub will run
+ * @original: the return that the stub replaces
  */
 void calltrace_arch_return_stub(void *code, unsigned long at, const u8 *original)
 {
@@ -135,9 +135,9 @@ void calltrace_arch_return_stub(void *code, unsigned long at, const u8 *original
 }
 
 /**
- * calltrace_arch_context_stub() - a stub that is called and returns
- * @code: where to write it
- * @at: where it will run
+ * calltrace_arch_context_stub() - write a stub that is called and returns
+ * @code: buffer for the stub
+ * @at: address at which the stub will run
  */
 void calltrace_arch_context_stub(void *code, unsigned long at)
 {
@@ -151,17 +151,17 @@ void calltrace_arch_context_stub(void *code, unsigned long at)
 }
 
 /**
- * calltrace_arch_can_leave() - is the frame of the function gone here?
- * @addr: address of an instruction that leaves it
+ * calltrace_arch_can_leave() - has the function removed its frame?
+ * @addr: address of an instruction that leaves the function
  *
- * Return: true, for x16 and x17 do not point into a function.
+ * Return: true, because x16 and x17 do not point into a function.
  */
 bool calltrace_arch_can_leave(unsigned long addr)
 {
 	return true;
 }
 
-/* Changes that have not been written yet. Static, for switching off needs no memory. */
+/* Queued changes. Static, so that disabling needs no memory. */
 static struct {
 	unsigned int	num;
 	void		*addrs[512];
@@ -169,7 +169,7 @@ static struct {
 } queue;
 
 /**
- * calltrace_arch_flush() - do what has been queued
+ * calltrace_arch_flush() - apply the queued changes
  */
 void calltrace_arch_flush(void)
 {
@@ -181,11 +181,11 @@ void calltrace_arch_flush(void)
 
 /**
  * calltrace_arch_queue() - patch an instruction that leaves a function
- * @addr: its address
- * @code: what to write there
- * @jump: the branch to its stub, which may be @code
+ * @addr: address of the instruction
+ * @code: new instruction
+ * @jump: branch to the stub of the instruction, may be @code
  *
- * It is done at the next calltrace_arch_flush(), at the latest.
+ * The change takes effect at the next calltrace_arch_flush() at the latest.
  */
 void calltrace_arch_queue(unsigned long addr, const u8 *code, const u8 *jump)
 {

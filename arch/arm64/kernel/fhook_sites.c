@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook on arm64: where the slots are, and patching them.
+ * fhook on arm64: the tables of slots, and patching slots.
  *
- * The compiler says in __patchable_function_entries where it has put its
- * no-ops; objtool, which writes the tables on x86, does not know arm64. So the
- * tables are made from these records: that of vmlinux in start_kernel(), on one
- * CPU with interrupts off, that of a module while it is not formed. Until then
- * no slot is anything but two no-ops, and nobody is between the two when the
- * first becomes "mov x9, x30". ftrace does the same with its own two, which
- * stand in front.
+ * The compiler records the addresses of its no-ops in __patchable_function_entries;
+ * objtool, which writes the tables on x86, does not support arm64. So the tables are
+ * made from these records: the table of vmlinux in start_kernel(), on one CPU with
+ * interrupts disabled, the table of a module while it is not formed. Until then every
+ * slot is two no-ops, and no task is between the two when the first becomes
+ * "mov x9, x30". ftrace does the same with its own two no-ops, which precede fhook's.
  *
- * A record is of no use when its function is not in the image under any name,
- * as weak functions are that were overridden.
+ * A record is ignored if its function has no name in the image, as for weak functions
+ * that were overridden.
  *
- * From then on only the second word changes, between a no-op, a branch and a
- * branch with link. These are among the instructions that the architecture
- * allows to be replaced by each other under execution: a CPU does what the old
- * word said or what the new one does, with nothing in between. What a new branch
- * leads to was written, and flush_icache_range() has let all CPUs know, before
- * the branch. aarch64_insn_patch_texts_nosync() cleans the data cache and
- * invalidates the instruction caches, of all CPUs, to the point of unification;
- * a CPU may still have prefetched the old word, which the interrupt of
- * fhook_arch_site_flush() ends.
+ * From then on only the second word changes, between a no-op, a branch and a branch with
+ * link. The architecture allows these instructions to be replaced by each other while
+ * other CPUs execute them: a CPU executes either the old word or the new one. The target
+ * of a new branch has been written, and flush_icache_range() has made it visible to all
+ * CPUs, before the branch is written. aarch64_insn_patch_texts_nosync() cleans the data
+ * cache and invalidates the instruction caches of all CPUs to the point of unification; a
+ * CPU may still have prefetched the old word until it takes the interrupt of
+ * fhook_arch_site_flush().
  *
- * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
- * text_mutex too. A module that is not formed has one user, its loader.
+ * Callers hold fhook_mutex; callers of the fhook_arch_site_*() functions also hold
+ * text_mutex. A module that is not formed has one user, its loader.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -42,8 +40,8 @@
 static s32 *vmlinux_sites;
 
 /*
- * A record says where the first no-op is: with CALL_OPS, that of two in front
- * of the function, else the first that is executed.
+ * A record has the address of the first no-op: with CALL_OPS, of the first of two no-ops
+ * before the function, else of the first no-op that is executed.
  */
 static unsigned long record_site(unsigned long record)
 {
@@ -61,7 +59,7 @@ static unsigned long record_site(unsigned long record)
 	return entry + FHOOK_SLOT_SIZE * (CONFIG_FHOOK_SLOTS_NR - 1);
 }
 
-/* Make a slot of the no-ops at @site, if they are there. */
+/* Turn the no-ops at @site into a slot, if they are there. */
 static bool slot_init(unsigned long site)
 {
 	u32 first, second, nop = aarch64_insn_gen_nop();
@@ -87,11 +85,11 @@ static bool has_function(unsigned long site)
 }
 
 /**
- * fhook_arch_sites() - where the slots of vmlinux are
- * @base: what offsets are to count from
+ * fhook_arch_sites() - make the table of vmlinux' slots
+ * @base: address from which offsets count
  * @num: set to the number of slots
  *
- * Return: their offsets, or NULL if there is no memory for them.
+ * Return: the offsets of the slots, or NULL if memory allocation fails.
  */
 s32 *__init fhook_arch_sites(unsigned long base, unsigned int *num)
 {
@@ -117,11 +115,11 @@ s32 *__init fhook_arch_sites(unsigned long base, unsigned int *num)
 }
 
 /**
- * fhook_arch_module_sites() - where the slots of a module are
+ * fhook_arch_module_sites() - make the table of a module's slots
  * @mod: the module, not formed; its records are overwritten
- * @base: what offsets are to count from
+ * @base: address from which offsets count
  *
- * Return: how many sites mod->fhook_sites has then.
+ * Return: the number of sites in mod->fhook_sites.
  */
 unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base)
 {
@@ -139,7 +137,7 @@ unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base)
 	return num;
 }
 
-/* Page tables can be changed only now. */
+/* When the table is made, page tables cannot be changed yet. */
 static int __init protect_sites(void)
 {
 	if (!vmlinux_sites)
@@ -152,7 +150,7 @@ static int __init protect_sites(void)
 early_initcall(protect_sites);
 
 /**
- * fhook_arch_func_offset() - how far behind the function its slot returns to
+ * fhook_arch_func_offset() - distance from a function to the return address of its slot
  * @site: address of the slot
  *
  * Return: the distance in bytes.
@@ -191,10 +189,12 @@ static u32 slot_insn(unsigned long site, enum fhook_state state,
 }
 
 /**
- * fhook_arch_site_has() - is this what the slot holds?
+ * fhook_arch_site_has() - does a slot have the expected instruction?
  * @site: address of the slot
- * @state: what it should do
- * @dest: where it should branch to, if it should
+ * @state: expected state
+ * @dest: expected target of the branch, if there is one
+ *
+ * Return: true if it does.
  */
 bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
 			 const void *dest)
@@ -209,7 +209,7 @@ bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
 	       second == slot_insn(site, state, dest);
 }
 
-/* Changes of slots that have not been written yet. */
+/* Queued changes of slots. */
 static struct {
 	unsigned int	num;
 	void		*addrs[64];
@@ -226,8 +226,8 @@ static void write_queue(void)
 /**
  * fhook_arch_site_queue() - change a slot, at the next flush at the latest
  * @site: address of the slot
- * @state: what it is to do
- * @dest: where it is to branch to, if it is; fhook_arch_reaches() it
+ * @state: new state
+ * @dest: target of the branch, if there is one, within fhook_arch_reaches() of the slot
  */
 void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 			   const void *dest)
@@ -239,10 +239,10 @@ void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 }
 
 /**
- * fhook_arch_site_flush() - let all CPUs see the queued changes
+ * fhook_arch_site_flush() - make all CPUs see the queued changes
  *
- * An interrupt synchronizes the context of the CPU that takes it: behind it,
- * nothing runs that was fetched before.
+ * Taking an interrupt synchronizes the context of a CPU: after it, the CPU executes
+ * nothing that was fetched before.
  */
 void fhook_arch_site_flush(void)
 {

@@ -2,10 +2,10 @@
 /*
  * fhook on x86_64: the instructions of trampolines, and their memory.
  *
- * kernel/fhook/trampoline.c assembles a trampoline, from the pieces of fhook_64.S and
- * from what is put between them here.
+ * kernel/fhook/trampoline.c assembles a trampoline from the pieces of fhook_64.S and from
+ * instructions that this file generates between the pieces.
  *
- * Callers hold fhook_mutex, and text_mutex too where they change a call.
+ * Callers hold fhook_mutex, and also text_mutex where they change a call.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -27,16 +27,16 @@ static_assert(offsetof(struct fhook_regs, ip) ==
 static_assert(offsetof(struct fhook_regs, parent) ==
 	      sizeof(struct pt_regs) + 2 * sizeof(long));
 
-/* A conditional or plain branch with a 32-bit displacement. */
+/* A conditional branch with a 32-bit displacement. */
 #define JCC32_SIZE	6
 #define JNZ		0x85
 #define JZ		0x84
 #define JBE		0x86
 
-/* The address that movabs loads follows its opcode. */
+/* The offset of the immediate operand of movabs. */
 #define MOVABS_OPCODE_SIZE	2
 
-/* The most that accounting of a call can take, see callthunks.c. */
+/* The maximum size of the accounting of a call, see callthunks.c. */
 #define ACCOUNT_SIZE	32
 
 static void put_byte(struct fhook_asm *as, u8 byte)
@@ -44,7 +44,7 @@ static void put_byte(struct fhook_asm *as, u8 byte)
 	fhook_asm_put(as, &byte, sizeof(byte));
 }
 
-/* Append a piece that ends in a number of 32 bits, which the processor extends. */
+/* Append a piece that ends in a sign-extended 32-bit operand. */
 static void put_number(struct fhook_asm *as, enum fhook_piece_id id, long number)
 {
 	s32 operand = number;
@@ -55,7 +55,7 @@ static void put_number(struct fhook_asm *as, enum fhook_piece_id id, long number
 	fhook_asm_fill(as, as->pos - sizeof(operand), &operand, sizeof(operand));
 }
 
-/* Append a piece that has an address @offset bytes from its begin. */
+/* Append a piece that has an address @offset bytes from its start. */
 static void put_address(struct fhook_asm *as, enum fhook_piece_id id,
 			unsigned int offset, unsigned long address)
 {
@@ -85,7 +85,7 @@ static void put_branch(struct fhook_asm *as, u8 opcode, const void *dest)
 	fhook_asm_put(as, &operand, sizeof(operand));
 }
 
-/* With call depth tracking, each call has to be told to the return thunks. */
+/* With call depth tracking, the return thunks need to know of each call. */
 static void put_accounting(struct fhook_asm *as)
 {
 	u8 code[ACCOUNT_SIZE], *end = code;
@@ -95,7 +95,7 @@ static void put_accounting(struct fhook_asm *as)
 	fhook_asm_put(as, code, end - code);
 }
 
-/* Count in a variable of this CPU. */
+/* Increment a counter of this CPU. */
 static void put_count(struct fhook_asm *as, const void __percpu *counter)
 {
 	unsigned long offset = (__force unsigned long)counter;
@@ -106,7 +106,7 @@ static void put_count(struct fhook_asm *as, const void __percpu *counter)
 		put_address(as, PIECE_COUNT_FAR, MOVABS_OPCODE_SIZE, offset);
 }
 
-/* The address of the function in rsi, and kept if it is needed again. */
+/* Load the address of the function into rsi, and store it if it is needed again. */
 static void put_func(struct fhook_asm *as)
 {
 	fhook_asm_piece(as, PIECE_FUNC_FIRST);
@@ -165,7 +165,7 @@ static void put_return(struct fhook_asm *as)
 {
 	void *at = (void *)(as->text + as->pos);
 
-	/* The longer one while the address is not known. */
+	/* Take the longer form while the address is unknown. */
 	if (!as->code || cpu_wants_rethunk_at(at)) {
 		put_branch(as, JMP32_INSN_OPCODE, x86_return_thunk);
 	} else {
@@ -183,7 +183,7 @@ void fhook_arch_emit_restore(struct fhook_asm *as)
 	as->layout->slow = as->pos;
 }
 
-/* From here on the address of the function is only where put_func() keeps it. */
+/* Afterwards, the address of the function is only where put_func() has stored it. */
 void fhook_arch_emit_redirect(struct fhook_asm *as, unsigned long target,
 			      const u32 *gate)
 {
@@ -221,7 +221,7 @@ void fhook_arch_emit_args(struct fhook_asm *as)
 		put_func(as);
 }
 
-/* The arguments change while a call is counted: fhook_arch_emit_entry() loads them. */
+/* Counting a call clobbers the arguments, so fhook_arch_emit_entry() loads them. */
 void fhook_arch_emit_args_again(struct fhook_asm *as)
 {
 }
@@ -254,7 +254,7 @@ unsigned int fhook_arch_emit_entry(struct fhook_asm *as,
 	return call;
 }
 
-/* Each call reaches its function. */
+/* Not needed: each call reaches its function. */
 void fhook_arch_emit_veneer(struct fhook_asm *as, unsigned int call,
 			    const void *function)
 {
@@ -328,10 +328,10 @@ void fhook_arch_emit_resched(struct fhook_asm *as)
 }
 
 /**
- * fhook_arch_text_alloc() - memory for trampolines
- * @first: address of the first slot that is to reach it: all do
- * @last: address of the last one
- * @size: in bytes, whole pages
+ * fhook_arch_text_alloc() - allocate memory for trampolines
+ * @first: address of the first slot that must reach the memory: all slots do
+ * @last: address of the last such slot
+ * @size: size in bytes, whole pages
  *
  * Return: memory that may become executable, or NULL.
  */
@@ -342,10 +342,10 @@ void *fhook_arch_text_alloc(unsigned long first, unsigned long last,
 }
 
 /**
- * fhook_arch_text_write() - put a trampoline in its place
- * @text: the place, in read-only executable memory
- * @code: what to write
- * @size: its length in bytes
+ * fhook_arch_text_write() - copy a trampoline into executable memory
+ * @text: destination, in read-only executable memory
+ * @code: code of the trampoline
+ * @size: length of the code in bytes
  */
 void fhook_arch_text_write(void *text, const void *code, unsigned int size)
 {
@@ -353,8 +353,8 @@ void fhook_arch_text_write(void *text, const void *code, unsigned int size)
 }
 
 /**
- * fhook_arch_text_clear() - leave nothing to execute
- * @text: a place in read-only executable memory
+ * fhook_arch_text_clear() - overwrite a trampoline with breakpoints
+ * @text: start of the trampoline, in read-only executable memory
  * @size: its length in bytes
  */
 void fhook_arch_text_clear(void *text, unsigned int size)
@@ -363,10 +363,10 @@ void fhook_arch_text_clear(void *text, unsigned int size)
 }
 
 /**
- * fhook_arch_call_kill() - let a call in a trampoline go nowhere
- * @call: address of the call; a flush has to follow
+ * fhook_arch_call_kill() - make a call in a trampoline call an empty function
+ * @call: address of the call; the caller has to flush afterwards
  *
- * It still calls something, for call depth tracking has counted it.
+ * There must still be a call, because call depth tracking has counted it.
  */
 void fhook_arch_call_kill(void *call)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fhook_caller and fhook_regs_caller: what the trampolines of fhook are made
- * of; fhook_return and fhook_regs_return: what functions return to whose exit is
- * hooked.
+ * fhook_caller and fhook_regs_caller: the templates of fhook's trampolines;
+ * fhook_return and fhook_regs_return: the return stubs of functions whose exit
+ * is hooked.
  *
- * Nothing of the former runs here. The pieces are copied, in the order in which they
- * stand, one block of call pieces an ops, and puts in addresses and branches.
- * That the two are complete functions lets objtool check them and write the
- * unwind information that the copies then borrow: a trampoline address maps to
- * the address of the same instruction here (fhook_template_ip()). So between
- * the save and the restore pieces the stack must not move.
+ * The templates never run. trampoline.c copies their pieces in the order in which
+ * they stand, with one block of call pieces for each ops, and fills in addresses
+ * and branches. The templates are complete functions, so that objtool can check
+ * them and generate their unwind information, which the copies borrow: an address
+ * in a trampoline maps to the address of the same instruction here
+ * (fhook_template_ip()). So between the save and the restore pieces the stack
+ * pointer must not change.
  *
  * The frame, see also struct fhook_regs:
  *
  *	rsp + 0		the bit of the guard that this call has taken
  *	    + 8		address of the hooked function
  *	    + 16	struct fhook_frame of this call, or NULL
- *	    + 24	what of the registers is valid
+ *	    + 24	the valid registers
  *	    + 32	struct pt_regs
  *	    + 200	return address into the hooked function
  *	    + 208	return address into its caller
@@ -47,7 +48,7 @@
 #define EXIT_FRAME	16(%rsp)
 #define KIND		KIND_AT(%rsp)
 
-/* Copied code must not address relative to itself. */
+/* Copied code must not use RIP-relative addresses. */
 #ifdef CONFIG_SMP
 #define PCPU(x)		%gs:x
 #else
@@ -55,7 +56,7 @@
 #endif
 #define PREEMPT_COUNT	PCPU(pcpu_hot + X86_preempt_count)
 
-/* To be replaced; it takes 32 bits. */
+/* A placeholder that takes 32 bits. */
 #define NUMBER		0x7fffffff
 
 .macro save_caller_saved
@@ -69,7 +70,7 @@
 	movq	%rbp, REG(RBP)
 .endm
 
-/* The rest of a full pt_regs, RIP apart; where the stack pointer was is at \sp. */
+/* Complete a full pt_regs except RIP; \sp is the operand at which the stack pointer was. */
 .macro save_others sp
 	movq	%rbx, REG(RBX)
 	movq	%r10, REG(R10)
@@ -87,7 +88,7 @@
 	movq	%rax, REG(RSP)
 .endm
 
-/* All but the caller-saved, and rip. */
+/* Restore all registers except the caller-saved ones and rip. */
 .macro restore_others
 	pushq	REG(EFLAGS)
 	popfq
@@ -121,7 +122,7 @@ SYM_FUNC_START(fhook_caller)
 	movq	$0, KIND
 	piece_end save
 
-	/* Go on in a replacement, perhaps only if it is time. */
+	/* Continue in a replacement, if there is a gate only while it is open. */
 	piece gate
 	movabsq	$0, %rax
 	cmpl	$0, (%rax)
@@ -151,13 +152,13 @@ SYM_FUNC_START(fhook_caller)
 	testl	%eax, PCPU(fhook_guard)
 	piece_end guard_try
 	jnz	.Lmiss
-	/* An NMI here takes another bit, and gives it back. */
+	/* An NMI that arrives here takes and releases its own bit. */
 	piece guard_take
 	orl	%eax, PCPU(fhook_guard)
 	movl	%eax, GUARD_BIT
 	piece_end guard_take
 
-	/* The address of the function, from where the slot returns to. */
+	/* Compute the address of the function from the return address of the slot. */
 	piece func_first
 	movq	RET_IP, %rsi
 	subq	$1, %rsi
@@ -170,8 +171,8 @@ SYM_FUNC_START(fhook_caller)
 	piece_end func_again
 
 	/*
-	 * Room for the return address, and for what goes from entry to exit: see
-	 * frame.c. Numbers are put in where the copy is made.
+	 * Take room for the return address and for data that the entry callbacks pass
+	 * to the exit callbacks, see frame.c. Numbers are filled in in the copy.
 	 */
 	piece frame_stack
 	movq	PCPU(pcpu_hot + X86_current_task), %rax
@@ -196,7 +197,10 @@ SYM_FUNC_START(fhook_caller)
 	piece frame_top
 	movq	%rax, (%rcx)
 	piece_end frame_top
-	/* Again frame_size, and then it is this call's. */
+	/*
+	 * frame_size is copied again here: until frame_top, an interrupt's calls may
+	 * have written to the frame.
+	 */
 	piece frame_exits
 	movq	%rsi, FHOOK_FRAME_FUNC(%rax)
 	movabsq	$0, %rdx
@@ -247,13 +251,13 @@ SYM_FUNC_START(fhook_caller)
 	btsl	$0, FHOOK_FRAME_DECLINED(%rax)
 	piece_end decline
 1:
-	/* Does nobody want the exit? */
+	/* Have all hooks declined the exit? */
 	piece frame_all
 	movq	EXIT_FRAME, %rax
 	cmpl	$NUMBER, FHOOK_FRAME_DECLINED(%rax)
 	piece_end frame_all
 	jz	.Lmiss
-	/* In this order: after a tail call, the key alone makes it be found. */
+	/* Store the key last: after a tail call, the key alone identifies the frame. */
 	piece frame_enter
 	movq	EXIT_FRAME, %rax
 	movq	PARENT, %rdx
@@ -279,7 +283,7 @@ SYM_FUNC_START(fhook_caller)
 	decl	PREEMPT_COUNT
 #endif
 	piece_end preempt_out
-	/* The count and the wish to preempt are one word, which that has tested. */
+	/* Empty: preempt_out tests the count and the request to preempt in one word. */
 	piece preempt_again
 	piece_end preempt_again
 
@@ -287,11 +291,11 @@ SYM_FUNC_START(fhook_caller)
 	restore_caller_saved
 	addq	$FRAME, %rsp
 	piece_end restore
-	/* bp was saved for callbacks to read; it still holds what it did. */
+	/* bp was saved only for callbacks to read; the register is unchanged. */
 	UNWIND_HINT_FUNC
 	RET
 
-	/* Softirq, interrupt or NMI: the guard has a bit for each. */
+	/* Softirq, interrupt or NMI: each has its own bit of the guard. */
 	piece context
 	addl	%eax, %eax
 	testl	$(FHOOK_HARDIRQ_MASK | FHOOK_NMI_MASK), PREEMPT_COUNT
@@ -331,8 +335,8 @@ SYM_FUNC_END(fhook_regs_caller)
 _ASM_NOKPROBE(fhook_regs_caller)
 
 /*
- * Stands for the callbacks above, for those that are out of use, and for functions
- * that are skipped.
+ * Stands for the callbacks in the templates, for callbacks that are no longer in use, and
+ * for functions that are skipped.
  */
 SYM_FUNC_START(fhook_just_return)
 	ANNOTATE_NOENDBR
@@ -341,9 +345,9 @@ SYM_FUNC_END(fhook_just_return)
 EXPORT_SYMBOL_GPL(fhook_just_return)
 
 /*
- * A function has returned here: by the stack pointer, where its return address
- * was. Put that back for the unwinder, which knows whose it is, and for where the
- * caller goes on, which fhook_return_handler() puts in its place.
+ * A function has returned here; its return address was just below the stack pointer. Push
+ * the address of the stub there, so that the unwinder looks up the return address.
+ * fhook_return_handler() replaces it with the address at which the caller continues.
  */
 .macro enter_return stub
 	UNWIND_HINT_UNDEFINED
@@ -353,11 +357,10 @@ EXPORT_SYMBOL_GPL(fhook_just_return)
 .endm
 
 /*
- * Go on at the caller. The function's own return has used up what the processor
- * had noted of its call, and a second return would use up what it has noted of the
- * caller's, so that each return from there on would be mispredicted: so there is a
- * call for it, as in return_to_handler, whose return address is dropped. No register
- * and no flag is touched.
+ * Continue in the caller. The return of the function has used up the entry that its call
+ * pushed on the processor's return stack. A second return would use up the caller's
+ * entry, and each later return would be mispredicted, so push another entry by a call and
+ * drop its return address, as return_to_handler does. No register and no flag changes.
  */
 .macro leave_return
 	ANNOTATE_INTRA_FUNCTION_CALL

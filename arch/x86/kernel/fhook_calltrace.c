@@ -2,17 +2,17 @@
 /*
  * calltrace on x86_64: instructions that leave a function, and stubs.
  *
- * With MITIGATION_RETHUNK the compiler makes each return a jump of 5 bytes to a
- * thunk, and the kernel at boot lets it be that or writes a return and four int3.
- * Nothing runs into these, and nothing leads there, so that a jump to a stub fits in
- * both cases; the same holds for jumps through a register, which retpolines are made
- * of. The compiler makes no jump tables then, so that such a jump leaves the function, or
- * goes to a label whose address is taken.
- * A stub has what was there before, as its own place demands it: which returns need a
- * thunk depends on their address.
+ * With MITIGATION_RETHUNK the compiler makes each return a jump of 5 bytes to a thunk, and
+ * at boot the kernel keeps that jump or replaces it with a return and four int3. No other
+ * code falls through or jumps into these bytes, so that a jump to a stub fits in both cases;
+ * the same holds for jumps through a register, which are retpolines. With retpolines the
+ * compiler makes no jump tables, so that such a jump leaves the function, or goes to a label
+ * whose address is taken.
+ * A stub has the original instruction in the form that the stub's own address requires:
+ * whether a return needs a thunk depends on its address.
  *
- * text_poke_queue() lets other CPUs see one or the other. Callers hold fhook_mutex,
- * and text_mutex where they patch.
+ * text_poke_queue() lets other CPUs see either the old or the new instruction. Callers hold
+ * fhook_mutex, and also text_mutex where they patch.
  */
 #include <linux/cpufeature.h>
 #include <linux/fhook_arch.h>
@@ -45,8 +45,8 @@ static bool is_return_thunk(unsigned long target)
 }
 
 /*
- * Including what is behind it, which nothing runs into: int3 behind a return, and
- * behind a jump through a register an int3 and no-ops, in the place of a longer jump.
+ * Includes the bytes after the instruction that are never executed: int3 after a return, and
+ * an int3 and no-ops after a jump through a register that has replaced a longer jump.
  */
 static unsigned int room_of(unsigned long addr, unsigned long end,
 			    unsigned int len)
@@ -84,7 +84,7 @@ static void refuse(struct calltrace_insn *insn, enum calltrace_reason reason)
 	insn->reason = reason;
 }
 
-/* A jump through a register can be copied, one through memory may be anything. */
+/* A jump through a register can be copied; a jump through memory may use a jump table. */
 static void decode_group5(const struct insn *in, struct calltrace_insn *insn)
 {
 	unsigned int reg = X86_MODRM_REG(in->modrm.value);
@@ -125,7 +125,7 @@ static void decode_one_byte(const struct insn *in, unsigned long addr,
 	}
 }
 
-/* Addresses as compilers load and store them: from the next instruction on, or as numbers. */
+/* Addresses as compilers load and store them: relative to RIP, or as immediate operands. */
 static void set_takes(struct insn *in, unsigned long addr, struct calltrace_insn *insn)
 {
 	if (insn->flow != CALLTRACE_ON || in->opcode.bytes[0] == CALL_INSN_OPCODE)
@@ -140,10 +140,10 @@ static void set_takes(struct insn *in, unsigned long addr, struct calltrace_insn
 }
 
 /**
- * calltrace_arch_decode() - where does an instruction lead?
- * @addr: its address, in text that is not being written
- * @end: where the code that it belongs to ends
- * @insn: set to the answer
+ * calltrace_arch_decode() - decode an instruction
+ * @addr: address of the instruction, in text that is not being written
+ * @end: end of the code to which the instruction belongs
+ * @insn: result
  */
 void calltrace_arch_decode(unsigned long addr, unsigned long end,
 			   struct calltrace_insn *insn)
@@ -152,9 +152,9 @@ void calltrace_arch_decode(unsigned long addr, unsigned long end,
 	struct insn in;
 
 	*insn = (struct calltrace_insn){ .len = 1 };
-	/* Behind the end there may be no memory. */
+	/* There may be no memory after the end. */
 	if (insn_decode(&in, (void *)addr, min(left, MAX_INSN_SIZE), INSN_MODE_KERN)) {
-		/* A module's last function has the rest of its page, of zeros. */
+		/* A module's last function seems to extend over the zeros up to the page's end. */
 		if (left > 1 || *(u8 *)addr)
 			refuse(insn, CALLTRACE_UNKNOWN);
 		return;
@@ -173,12 +173,12 @@ void calltrace_arch_decode(unsigned long addr, unsigned long end,
 }
 
 /**
- * calltrace_arch_is_thunk() - does code jump where a register says?
- * @target: its address, outside of the function that jumps there
+ * calltrace_arch_is_thunk() - is a jump's target a thunk that jumps through a register?
+ * @target: target of the jump, outside of the function that jumps
  *
- * Thunks against ITS have no names in modules.
+ * In modules, thunks of the ITS mitigation have no names.
  *
- * Return: true if it does.
+ * Return: true if it is.
  */
 bool calltrace_arch_is_thunk(unsigned long target)
 {
@@ -188,12 +188,12 @@ bool calltrace_arch_is_thunk(unsigned long target)
 }
 
 /**
- * calltrace_arch_stub() - a stub that jumps
- * @code: where to write it
- * @at: where it will run
- * @target: where it is to lead
+ * calltrace_arch_stub() - write a stub that jumps
+ * @code: buffer for the stub
+ * @at: address at which the stub will run
+ * @target: target of the jump
  *
- * Return: true, for all of the kernel is in reach.
+ * Return: true, because all of the kernel is in reach.
  */
 bool calltrace_arch_stub(void *code, unsigned long at, unsigned long target)
 {
@@ -212,10 +212,10 @@ static void write_return(u8 *code, unsigned long at)
 }
 
 /**
- * calltrace_arch_return_stub() - a stub that returns
- * @code: where to write it
- * @at: where it will run
- * @original: the return for which it stands, which may look different there
+ * calltrace_arch_return_stub() - write a stub that returns
+ * @code: buffer for the stub
+ * @at: address at which the stub will run
+ * @original: the return that the stub replaces, whose form may differ from the stub's
  */
 void calltrace_arch_return_stub(void *code, unsigned long at, const u8 *original)
 {
@@ -223,9 +223,9 @@ void calltrace_arch_return_stub(void *code, unsigned long at, const u8 *original
 }
 
 /**
- * calltrace_arch_context_stub() - a stub that is called and returns
- * @code: where to write it
- * @at: where it will run
+ * calltrace_arch_context_stub() - write a stub that is called and returns
+ * @code: buffer for the stub
+ * @at: address at which the stub will run
  */
 void calltrace_arch_context_stub(void *code, unsigned long at)
 {
@@ -237,13 +237,13 @@ void calltrace_arch_context_stub(void *code, unsigned long at)
 }
 
 /**
- * calltrace_arch_can_leave() - is the frame of the function gone here?
- * @addr: address of an instruction that seems to leave it
+ * calltrace_arch_can_leave() - has the function removed its frame?
+ * @addr: address of an instruction that seems to leave the function
  *
- * A jump through a register may also be a computed goto. But where a function is left,
- * nothing of it is on the stack, which unwinding tells.
+ * A jump through a register may also be a computed goto. But where a function is left, its
+ * frame is gone from the stack, and the unwind information says so.
  *
- * Return: true if it is.
+ * Return: true if it has.
  */
 bool calltrace_arch_can_leave(unsigned long addr)
 {
@@ -252,13 +252,13 @@ bool calltrace_arch_can_leave(unsigned long addr)
 
 /**
  * calltrace_arch_queue() - patch an instruction that leaves a function
- * @addr: its address
- * @code: what to write there
- * @jump: the jump to its stub, which may be @code
+ * @addr: address of the instruction
+ * @code: new instruction
+ * @jump: jump to the stub of the instruction, may be @code
  *
- * It is done at the next calltrace_arch_flush(), at the latest. What was there need
- * not be among the instructions that text_poke_queue() lets other CPUs do in the
- * meantime, so they jump to the stub, which has it.
+ * The change takes effect at the next calltrace_arch_flush() at the latest. While it is
+ * written, text_poke_queue() can emulate only some instructions on other CPUs, and the old
+ * one need not be among them, so other CPUs jump to the stub, which has a copy of it.
  */
 void calltrace_arch_queue(unsigned long addr, const u8 *code, const u8 *jump)
 {
@@ -266,7 +266,7 @@ void calltrace_arch_queue(unsigned long addr, const u8 *code, const u8 *jump)
 }
 
 /**
- * calltrace_arch_flush() - do what has been queued
+ * calltrace_arch_flush() - apply the queued changes
  */
 void calltrace_arch_flush(void)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook on x86_64: where the slots are, and patching them.
+ * fhook on x86_64: the tables of slots, and patching slots.
  *
- * objtool has written where they are, see tools/objtool/slots.c, and sorttable
- * has sorted the table of vmlinux; that of a module is not sorted.
- * A slot holds a 5-byte no-op, a call of a trampoline or a jump, and is changed
- * by text_poke_queue(), which lets other CPUs see one or the other.
+ * objtool writes the tables, see tools/objtool/slots.c, and sorttable sorts the table of
+ * vmlinux; the table of a module is not sorted. A slot holds a 5-byte no-op, a call of a
+ * trampoline or a jump. text_poke_queue() changes it, and lets other CPUs see either the
+ * old or the new instruction.
  *
- * Callers hold fhook_mutex; those of the fhook_arch_site_*() functions hold
- * text_mutex too. A module that is not formed has one user, its loader.
+ * Callers hold fhook_mutex; callers of the fhook_arch_site_*() functions also hold
+ * text_mutex. A module that is not formed has one user, its loader.
  */
 #include <linux/fhook_arch.h>
 #include <linux/init.h>
@@ -22,7 +22,7 @@
 #include <asm/text-patching.h>
 
 /**
- * fhook_arch_func_offset() - how far behind the function its slot returns to
+ * fhook_arch_func_offset() - distance from a function to the return address of its slot
  * @site: address of the slot
  *
  * Return: the distance in bytes.
@@ -36,7 +36,7 @@ unsigned int fhook_arch_func_offset(unsigned long site)
 	if (!IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return offset;
 
-	/* ENDBR, or what replaced it when nothing took the address */
+	/* ENDBR, or its replacement in functions whose address is not taken */
 	if (!copy_from_kernel_nofault(&before, (void *)entry - ENDBR_INSN_SIZE,
 				      sizeof(before)) && is_endbr(before))
 		offset += ENDBR_INSN_SIZE;
@@ -45,17 +45,17 @@ unsigned int fhook_arch_func_offset(unsigned long site)
 }
 
 /**
- * fhook_arch_sites() - where the slots of vmlinux are
- * @base: what offsets are to count from: _text, as in the linker's table
+ * fhook_arch_sites() - get the table of vmlinux' slots
+ * @base: address from which offsets count: _text, as in the linker's table
  * @num: set to the number of slots
  *
- * Return: their offsets.
+ * Return: the offsets of the slots.
  */
 s32 *__init fhook_arch_sites(unsigned long base, unsigned int *num)
 {
 	unsigned int end = __stop_fhook_sites - __start_fhook_sites;
 
-	/* sorttable moved those of overridden weak functions to the end. */
+	/* sorttable moved the slots of overridden weak functions to the end. */
 	while (end && __start_fhook_sites[end - 1] == S32_MAX)
 		end--;
 	*num = end;
@@ -64,11 +64,11 @@ s32 *__init fhook_arch_sites(unsigned long base, unsigned int *num)
 }
 
 /**
- * fhook_arch_module_sites() - where the slots of a module are
- * @mod: the module, not formed, with offsets relative to themselves
- * @base: what offsets are to count from
+ * fhook_arch_module_sites() - make the table of a module's slots
+ * @mod: the module, not formed, in whose table each offset is relative to itself
+ * @base: address from which offsets count
  *
- * Return: how many sites mod->fhook_sites has then.
+ * Return: the number of sites in mod->fhook_sites.
  */
 unsigned int fhook_arch_module_sites(struct module *mod, unsigned long base)
 {
@@ -97,10 +97,12 @@ static const void *slot_code(unsigned long site, enum fhook_state state,
 }
 
 /**
- * fhook_arch_site_has() - is this what the slot holds?
+ * fhook_arch_site_has() - does a slot have the expected instruction?
  * @site: address of the slot
- * @state: what it should do
- * @dest: where it should branch to, if it should
+ * @state: expected state
+ * @dest: expected target of the branch, if there is one
+ *
+ * Return: true if it does.
  */
 bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
 			 const void *dest)
@@ -116,8 +118,8 @@ bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
 /**
  * fhook_arch_site_queue() - change a slot, at the next flush at the latest
  * @site: address of the slot; ascending from call to call is fastest
- * @state: what it is to do
- * @dest: where it is to branch to, if it is
+ * @state: new state
+ * @dest: target of the branch, if there is one
  */
 void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 			   const void *dest)
@@ -127,7 +129,7 @@ void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 }
 
 /**
- * fhook_arch_site_flush() - let all CPUs see the queued changes
+ * fhook_arch_site_flush() - make all CPUs see the queued changes
  */
 void fhook_arch_site_flush(void)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook on x86_64: what unwinders and perf see of trampolines and stubs.
+ * fhook on x86_64: trampolines and stubs as unwinders and perf see them.
  *
- * The templates of trampolines have ORC data, and a trampoline that was assembled of them
- * is unwound like them. All of it may be called from any context, NMI included.
+ * The templates of trampolines have ORC data, and a trampoline that was assembled from them
+ * is unwound like them. Everything here may be called from any context, NMI included.
  */
 #include <linux/fhook_arch.h>
 #include <linux/minmax.h>
@@ -18,7 +18,7 @@ static unsigned long piece_start(enum fhook_piece_id id)
 }
 
 /**
- * fhook_template_ip() - an instruction with the stack of one that was generated
+ * fhook_template_ip() - find the instruction of a template with the same stack layout
  * @ip: any address
  *
  * For the ORC unwinder, which knows the templates. May be called from any
@@ -34,7 +34,7 @@ unsigned long fhook_template_ip(unsigned long ip)
 
 	guard(preempt_notrace)();
 	layout = fhook_tramp_layout(ip, &offset);
-	/* In a stub, nothing is on the stack but the return address. */
+	/* In a stub, only the return address is on the stack. */
 	if (!layout)
 		return fhook_is_stub(ip) ?
 		       (unsigned long)fhook_just_return : 0;
@@ -44,7 +44,7 @@ unsigned long fhook_template_ip(unsigned long ip)
 						  PIECE_REGS_SAVE :
 						  PIECE_SAVE) + offset;
 
-	/* The return behind the restore piece may be longer than the template's. */
+	/* The return after the restore piece may be longer than that of the template. */
 	if (offset >= layout->restore && offset < layout->slow) {
 		offset = min_t(unsigned long, offset - layout->restore,
 			       layout->restore_len);
@@ -57,17 +57,17 @@ unsigned long fhook_template_ip(unsigned long ip)
 }
 
 /**
- * fhook_fill_perf_regs() - the registers that perf can do with
+ * fhook_fill_perf_regs() - fill in the registers that perf needs
  * @fregs: the registers at a site
- * @regs: ip, sp, bp, cs and flags are filled, as if the hooked function had been
- *	interrupted behind its slot, so that perf's call chain begins with it; or
- *	its caller when it has returned
+ * @regs: registers for perf, of which ip, sp, bp, cs and flags are set, as if the hooked
+ *	function had been interrupted after its slot, so that perf's call chain begins
+ *	with the function; after its return, with the caller
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
 	regs->ip = fhook_stub_goes_on(fhook_regs_get_ip(fregs));
 	regs->sp = fhook_regs_get_sp(fregs);
-	/* There the return address is, until it has been used. */
+	/* At the exit, the slot of the return address has it until it has been used. */
 	if (fhook_regs_at_exit(fregs))
 		regs->sp += sizeof(long);
 	regs->bp = fhook_regs_get_fp(fregs);

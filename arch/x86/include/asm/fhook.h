@@ -11,8 +11,8 @@
  *			      ip	address at which the hooked function continues
  *	sp of the function -> parent	its return address
  *
- * fhook_return and fhook_regs_return lay out the same when it has returned: then
- * ip is where its caller goes on.
+ * fhook_return and fhook_regs_return use the same layout after the function has returned:
+ * then ip is the address at which its caller continues.
  */
 #ifndef _ASM_X86_FHOOK_H
 #define _ASM_X86_FHOOK_H

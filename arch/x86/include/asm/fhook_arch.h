@@ -33,8 +33,8 @@ extern s32 __stop_fhook_sites[];
  *	trampoline
  * @restore: offset of the piece that removes the frame, up to the return
  * @restore_len: length of that piece
- * @slow: what is behind the return, where the frame is there again
- * @regs: these pieces are of fhook_regs_caller
+ * @slow: offset of the code after the return, which runs with the frame in place
+ * @regs: whether the pieces are those of fhook_regs_caller
  */
 struct fhook_arch_tramp {
 	u16	save;
