@@ -429,7 +429,7 @@ static void test_bad_ops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_register(&probe->ops,
 						      "fhook_target_a", NULL));
 	KUNIT_EXPECT_STREQ(test, probe->report.text,
-			   "the ops wants data for an exit callback that it has not");
+			   "the ops has data_size but no exit callback: set exit, or data_size to 0");
 
 	probe->ops.entry = NULL;
 	probe->ops.data_size = 0;

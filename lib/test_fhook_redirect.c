@@ -323,9 +323,9 @@ static const struct bad_redirect bad_redirects[] = {
 	{ "fhook_target_no", fhook_target_b, -ENOENT, FHOOK_ERR_NO_FUNCTION,
 	  "no function is named 'fhook_target_no'" },
 	{ "fhook_target_a,", fhook_target_b, -EINVAL, FHOOK_ERR_PATTERN,
-	  "behind the comma" },
+	  "after the comma" },
 	{ "fhook_target_a,0", fhook_target_b, -EINVAL, FHOOK_ERR_PATTERN,
-	  "behind the comma" },
+	  "after the comma" },
 	{ "fhook_target_a,2", fhook_target_b, -ENOENT, FHOOK_ERR_NO_FUNCTION,
 	  "1 have that name" },
 	{ "fhook_target_notrace", fhook_target_b, -EOPNOTSUPP,
@@ -744,7 +744,7 @@ static void try_overwritten(struct kunit *test, unsigned int flags)
 	expect_restored(r);
 	KUNIT_EXPECT_EQ(test, FHOOK_C(1), fhook_target_lost4(1));
 	KUNIT_EXPECT_EQ(test, FHOOK_A(1), fhook_target_a(1));
-	expect_refused(r, -EFAULT, FHOOK_ERR_BYTES, "not what fhook left there");
+	expect_refused(r, -EFAULT, FHOOK_ERR_BYTES, "remove the foreign patch");
 	KUNIT_EXPECT_EQ(test, FHOOK_C(1), fhook_target_lost4(1));
 
 	KUNIT_ASSERT_TRUE(test, fhook_test_jump(slot, NULL));

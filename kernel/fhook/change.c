@@ -251,7 +251,7 @@ static int verify(const struct fhook_change *c, struct fhook_report *report)
 		return 0;
 
 	return fhook_fail(report, FHOOK_ERR_BYTES, -EFAULT, addr,
-			  "the slot of %ps (at %pS) holds %*phN, not what fhook left there",
+			  "the slot of %ps (at %pS) holds %*phN: remove the foreign patch",
 			  (void *)addr, (void *)addr, FHOOK_SLOT_SIZE,
 			  (void *)addr);
 }
@@ -277,7 +277,7 @@ static int verify_all(struct fhook_txn *txn)
 			return err;
 
 		if (!is_foreign(c))
-			pr_err("%s; it stays as it is\n", txn->report->text);
+			pr_err("%s; fhook leaves it unchanged\n", txn->report->text);
 		xa_set_mark(&c->table->used, c->site, FHOOK_SITE_FOREIGN);
 		txn->foreign = true;
 	}

@@ -78,7 +78,7 @@ static int parse_name(const char *func, struct finder *finder,
 
 	if (kstrtouint(comma + 1, 10, &finder->pos) || !finder->pos)
 		return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
-				  "'%s': behind the comma goes a number from 1, which of the functions of that name",
+				  "'%s': after the comma, give the number of one of the functions with that name, from 1",
 				  func);
 
 	return 0;

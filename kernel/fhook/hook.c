@@ -57,7 +57,7 @@ static int check_ops(const struct fhook_ops *ops, struct fhook_report *report)
 				  ops->data_size, FHOOK_MAX_DATA);
 	if (ops->data_size && !ops->exit)
 		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,
-				  "the ops wants data for an exit callback that it has not");
+				  "the ops has data_size but no exit callback: set exit, or data_size to 0");
 	if (ops->entry && ops->exit &&
 	    fhook_module_of(ops->entry) != fhook_module_of(ops->exit))
 		return fhook_fail(report, FHOOK_ERR_OPS, -EINVAL, 0,

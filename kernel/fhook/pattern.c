@@ -78,7 +78,7 @@ static int parse_pattern(struct fhook_pattern *p, char *word,
 		p->mod = mod + strlen(MOD_MARK);
 		if (!*p->mod || strpbrk(p->mod, ":*?["))
 			return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
-					  "':mod:' wants the name of one module behind it");
+					  "':mod:' must be followed by the name of one module");
 	} else if (strchr(word, ':')) {
 		return fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
 				  "'%s' has a ':' that does not begin ':mod:'",

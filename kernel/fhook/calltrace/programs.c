@@ -149,7 +149,7 @@ static int add_point(struct program *p, const char *word)
 		return -EINVAL;
 	}
 	if (offset >= i_size_read(inode)) {
-		pr_err("0x%lx is behind the end of '%s'\n", offset, p->name);
+		pr_err("0x%lx is beyond the end of '%s'\n", offset, p->name);
 		return -EINVAL;
 	}
 	if (p->nr == UHOOK_STUBS_MAX) {
@@ -313,7 +313,7 @@ static int give_block(struct program *p)
 
 	other = program_at(p->ops.stubs, block_size(p));
 	if (other)
-		pr_err("the block of '%s' is there\n", other->name);
+		pr_err("the block of '%s' is at this address: give another one, or none\n", other->name);
 
 	return other ? -EBUSY : 0;
 }
@@ -509,7 +509,7 @@ static ssize_t programs_write(struct file *file, const char __user *buf, size_t 
 	if (has_whole_lines(text, count)) {
 		err = add_text(text);
 	} else {
-		pr_err("what is written at once has to be whole lines\n");
+		pr_err("each write must consist of complete lines of text\n");
 		err = -EINVAL;
 	}
 	kvfree(text);
