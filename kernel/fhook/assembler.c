@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: assembling code into a buffer, which need not be there.
+ * fhook: assembling code into a buffer, or measuring code without one.
  *
- * The generic way through a trampoline (trampoline.c) and the instructions of the
- * architecture both append here. Nothing is written outside the buffer, or while there
- * is none, but the positions advance: that is how a trampoline is measured. No locks;
- * a buffer belongs to its maker.
+ * The generic sequence of a trampoline (trampoline.c) and the instructions of the
+ * architecture are both appended here. Nothing is written outside the buffer, or without a
+ * buffer, but the positions advance: that is how a trampoline is measured. No locks; a
+ * buffer belongs to the function that allocated it.
  */
 #include <linux/fhook_arch.h>
 #include <linux/string.h>
 
-/* Write to the buffer, if there is one and if that is inside. */
+/* Write to the buffer, if there is one and if the code is inside. */
 static void write_code(struct fhook_asm *as, unsigned int pos,
 		       const void *bytes, unsigned int len)
 {
@@ -34,7 +34,7 @@ void fhook_asm_put(struct fhook_asm *as, const void *bytes, unsigned int len)
  * fhook_asm_fill() - set an operand in code that has been appended
  * @as: the trampoline
  * @pos: position of the operand in bytes
- * @bytes: its value as it is in memory
+ * @bytes: value of the operand, as it is in memory
  * @len: its length in bytes
  */
 void fhook_asm_fill(struct fhook_asm *as, unsigned int pos, const void *bytes,

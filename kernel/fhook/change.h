@@ -13,11 +13,11 @@
 #include "sites.h"
 
 /**
- * struct fhook_change - one site from one set to another
- * @table: the table of the site
- * @site: its index
- * @old: the set it has, NULL for none
- * @new: the set it is to have, NULL for none
+ * struct fhook_change - change of one site from one set to another
+ * @table: table of the site
+ * @site: index of the site in @table
+ * @old: current set of the site, NULL for none
+ * @new: new set of the site, NULL for none
  */
 struct fhook_change {
 	struct fhook_table	*table;
@@ -28,14 +28,14 @@ struct fhook_change {
 
 /**
  * struct fhook_txn - changes that happen together or not at all
- * @changes: the sites
- * @detach: it only takes hooks away, and must not fail for a site that somebody
- *	else has written to
- * @skip_foreign: leave out such a site, rather than fail
- * @foreign: set when a site could not be detached
- * @num: how many are in use
- * @max: how many there is room for
- * @report: what went wrong
+ * @changes: changes of sites
+ * @detach: whether hooks are only removed; then a site that someone else has overwritten
+ *	must not make the transaction fail
+ * @skip_foreign: whether to skip overwritten sites instead of failing
+ * @foreign: whether an overwritten site could not be detached
+ * @num: number of changes
+ * @max: number of changes for which @changes has room
+ * @report: report of the error
  */
 struct fhook_txn {
 	struct fhook_change	*changes;

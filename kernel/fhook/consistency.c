@@ -165,7 +165,7 @@ static bool nobody_left(struct fhook_looks *looks, struct fhook_report *report)
 {
 	struct attempt attempt = { .ranges = looks->ranges };
 
-	/* The try was a look, too. */
+	/* The failed try counts as the first look. */
 	while (++looks->num < TRIES) {
 		msleep(WAIT_MS);
 		if (!stop_machine(stopped, &attempt, NULL))

@@ -35,7 +35,7 @@ struct module *fhook_module_of(const void *addr)
 }
 
 /**
- * fhook_hook_put() - a set with this hook is gone, or its registration is
+ * fhook_hook_put() - drop the reference of a set or of the registration to a hook
  * @hook: hook without filters and spans, freed with its last set
  */
 void fhook_hook_put(struct fhook_hook *hook)

@@ -2,12 +2,12 @@
 /*
  * fhook: the lock, the list of hooks, and the life of a hook.
  *
- * The files of this directory, each of which calls only those before it:
+ * The files of this directory, each of which calls only the files before it:
  *
  *	report.c	errors, each with a sentence
  *	core.c		the lock, the list of hooks, the life of a hook
- *	extension.c	parts that let slots lead to stubs of their own
- *	sites.c		tables of sites, and which set each site in use has
+ *	extension.c	other parts of the kernel that let slots lead to their own stubs
+ *	sites.c		tables of sites, with the set of each site in use
  *	retire.c	freeing memory that a CPU may still be executing
  *	text.c		memory of trampolines, and their names
  *	assembler.c	assembling code into a buffer
@@ -17,17 +17,17 @@
  *	exits.c		exit callbacks of the hooks of a set
  *	set.c		sets of hooks, each with its trampoline
  *	change.c	transactions: many sites from one set to another
- *	pattern.c	filters: which functions a user means
- *	span.c		which sites a hook has
+ *	pattern.c	filters, which select functions
+ *	span.c		the sites of a hook
  *	hook.c		registration: the API
  *	function.c	functions by name, and their code
  *	consistency.c	switching a whole patch while no task is inside its functions
  *	replacers.c	modules with replacements
  *	redirect.c	replacing functions: the API
- *	switch.c	everything off, and on again
- *	module.c	modules and init memory that come and go
+ *	switch.c	switching fhook off and on
+ *	module.c	loading and unloading modules, freeing init memory
  *	tracefs.c	the files in tracefs' fhook/
- *	calltrace/	an extension: the sequence of calls, by a block of jumps
+ *	calltrace/	an extension: the sequence of calls, recorded by a block of jumps
  *
  * Trampolines run without fhook_mutex and read only what was written into them;
  * frame.c belongs to the task that runs; look-ups of addresses use RCU.
@@ -49,22 +49,21 @@ struct fhook_filter;
 struct module;
 
 /**
- * struct fhook_hook - what fhook keeps of a registered ops
- * @list: in fhook_hooks, in the order of their registration
+ * struct fhook_hook - state of a registered ops
+ * @list: link in fhook_hooks, in the order of registration
  * @ops: the ops
- * @stat: its counters
- * @spans: its sites
- * @filter: which functions, for modules to come; NULL if given by address
- * @notfilter: which of them not, or NULL
- * @owner: module that the callback is in, pinned while @retired is queued
- * @pinned: @owner is
- * @exit: its exit callback while that may be called, else NULL; read without
- *	the mutex
- * @seq: when it was registered, for the order on a site
- * @sets: sets and exits that it is in, retired ones too, and one while it is
- *	registered; freed with the last
- * @retired: for the grace period after unregistering
- * @done: the user's callback after that
+ * @stat: counters of the ops
+ * @spans: sites of the hook
+ * @filter: functions to hook, also in modules loaded later; NULL if given by address
+ * @notfilter: functions among them not to hook, or NULL
+ * @owner: module that contains the callbacks, pinned while @retired is queued
+ * @pinned: whether @owner is pinned
+ * @exit: exit callback while it may be called, else NULL; read without the mutex
+ * @seq: number of the registration, for the order of hooks on a site
+ * @sets: number of sets and exits with this hook, including retired ones, plus one while
+ *	the hook is registered; the hook is freed with the last
+ * @retired: queue entry for the grace period after unregistering
+ * @done: callback of the user after that grace period
  */
 struct fhook_hook {
 	struct list_head	list;

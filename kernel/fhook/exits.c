@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: the exits of a set, which describe the calls when its functions return.
+ * fhook: the exits of a set, which describe calls until their functions return.
  *
- * Frames refer to the exits of their set, and through them to its hooks. They
- * stay as long as the function does not return, which may be forever, and nothing
- * may wait for that. So the exits of a set outlive it: they count their frames,
- * on the CPU that pushes or pops a frame. When the set is freed, the exits are
- * retired, and busy until the sum is zero. Hooks stay as long as exits refer to
- * them. Only the ops may go earlier: unregistering removes its exit callback from
- * the hook, and after a grace period no CPU is in the callback.
+ * Frames refer to the exits of their set, and through them to its hooks. A frame
+ * stays until its function returns, which may be never, and nothing may wait for
+ * that. So the exits of a set outlive it: they count their frames, on the CPU that
+ * pushes or pops a frame. When the set is freed, the exits are retired, and are
+ * busy until the sum is zero. Hooks stay as long as exits refer to them. Only the
+ * ops may be freed earlier: unregistering removes its exit callback from the hook,
+ * and after a grace period no CPU is in the callback.
  *
- * After the grace period that a set waits for, its trampoline pushes no frame any
- * more. From then on the sum only falls: a sum of zero is final, in whichever
- * order the CPUs' counts were read. The CPU that made it zero may still read the
+ * After the grace period that a set waits for, its trampoline pushes no more
+ * frames. From then on the sum only falls: a sum of zero is final, in whichever
+ * order the CPUs' counts are read. The CPU that made it zero may still read the
  * exits, for another grace period.
  *
  * All under fhook_mutex, except the accesses by frame.c.
@@ -125,7 +125,7 @@ int fhook_exits_make(struct fhook_set *set, struct fhook_report *report)
 	return 0;
 }
 
-/* Some frames may be in another CPU's count: only the sum is meaningful. */
+/* A frame may be popped on another CPU than pushed, so only the sum is meaningful. */
 static bool has_frames(struct fhook_retired *retired)
 {
 	const struct fhook_exits *exits = container_of(retired, struct fhook_exits,
@@ -147,9 +147,9 @@ static void free_retired(struct fhook_retired *retired)
 }
 
 /**
- * fhook_exits_put() - a set is being freed
- * @exits: its exits, or NULL
- * @used: whether a site ever had the set
+ * fhook_exits_put() - release the exits of a set that is being freed
+ * @exits: exits of the set, or NULL
+ * @used: whether any site ever had the set
  */
 void fhook_exits_put(struct fhook_exits *exits, bool used)
 {

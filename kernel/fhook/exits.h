@@ -17,8 +17,9 @@ struct fhook_set;
 /**
  * struct fhook_exit - a hook of a set that has an exit callback
  * @hook: the hook
- * @data: where its data are in a frame, in bytes; 0 if it wants none
- * @dead: as in &struct fhook_member; read without the mutex
+ * @data: offset of the hook's data in a frame, in bytes; 0 if it has none
+ * @dead: whether the hook was unregistered, as in &struct fhook_member; read without the
+ *	mutex
  */
 struct fhook_exit {
 	struct fhook_hook	*hook;
@@ -27,12 +28,12 @@ struct fhook_exit {
 };
 
 /**
- * struct fhook_exits - what a set does when its functions return
- * @pending: how many frames wait for that; only the sum means something
- * @stub: what functions return to instead
- * @size: of a frame with all data, in bytes
- * @all: &fhook_frame.declined if nobody wants the exit
- * @retired: once the set is gone
+ * struct fhook_exits - exits of a set, to which its frames refer
+ * @pending: number of frames that wait for a return; only the sum of all CPUs is meaningful
+ * @stub: return address that the functions get
+ * @size: size of a frame with all data, in bytes
+ * @all: value of &fhook_frame.declined if no hook wants the exit
+ * @retired: queue entry after the set has been freed
  * @num: number of hooks
  * @exits: the hooks with exit callbacks, in the order of the set
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: extensions, which let slots lead to stubs of their own.
+ * fhook: extensions, parts of the kernel that let slots lead to their own stubs.
  *
- * Call tracing is one. The rest of fhook asks here about text that is neither a slot
- * nor a trampoline, and does not know whose it is. Extensions are added during boot
- * and stay, so that the list is read without a lock, from any context.
+ * Call tracing is the only one. The rest of fhook looks up text here that is neither a slot
+ * nor a trampoline, and does not know its owner. Extensions are added during boot and
+ * stay, so that the list is read without a lock, from any context.
  */
 #include <linux/rculist.h>
 
@@ -18,7 +18,7 @@ static LIST_HEAD(extensions);
 	list_for_each_entry_lockless(extension, &extensions, list)
 
 /**
- * fhook_extension_add() - add an extension, for ever
+ * fhook_extension_add() - add an extension permanently
  * @extension: the extension, all of whose functions are set
  */
 void fhook_extension_add(struct fhook_extension *extension)
@@ -46,7 +46,7 @@ bool fhook_is_stub(unsigned long addr)
 }
 
 /**
- * fhook_stub_goes_on() - where in its function does the stub of an entry lead?
+ * fhook_stub_goes_on() - find the address to which the stub of an entry leads
  * @addr: any address
  *
  * Any context.
@@ -71,7 +71,7 @@ unsigned long fhook_stub_goes_on(unsigned long addr)
  * fhook_stub_lookup() - name an address in a stub
  * @addr: any address
  * @size: set to the length of the stub in bytes
- * @offset: set to the distance of @addr from the beginning of the stub
+ * @offset: set to the offset of @addr in the stub
  * @name: set to its name, buffer of KSYM_NAME_LEN bytes
  *
  * Any context, with preemption disabled.
@@ -94,7 +94,7 @@ int fhook_stub_lookup(unsigned long addr, unsigned long *size,
 }
 
 /**
- * fhook_stub_symbol() - the symbols of extensions, one after the other
+ * fhook_stub_symbol() - get a symbol of the extensions
  * @num: number of the symbol, from 0
  * @value: set to its address
  * @name: set to its name, buffer of KSYM_NAME_LEN bytes
@@ -135,9 +135,9 @@ bool fhook_extension_reserved(unsigned long start, unsigned long end)
 }
 
 /**
- * fhook_extensions_off() - end all that extensions do
+ * fhook_extensions_off() - stop all extensions
  *
- * Their slots are no-ops. Needs no memory.
+ * Called when their slots are no-ops. Needs no memory.
  */
 void fhook_extensions_off(void)
 {
@@ -149,8 +149,8 @@ void fhook_extensions_off(void)
 }
 
 /**
- * fhook_extensions_forget() - the code of a module goes
- * @table: its table, whose slots are no-ops
+ * fhook_extensions_forget() - forget the sites of a module that is being freed
+ * @table: table of the module, whose slots are no-ops
  */
 void fhook_extensions_forget(const struct fhook_table *table)
 {

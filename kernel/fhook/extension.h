@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fhook: extensions, which let slots lead to stubs of their own.
+ * fhook: extensions, parts of the kernel that let slots lead to their own stubs.
  */
 #ifndef _FHOOK_EXTENSION_H
 #define _FHOOK_EXTENSION_H
@@ -12,20 +12,20 @@
 struct fhook_table;
 
 /**
- * struct fhook_extension - a part of fhook that the rest of it does not know
+ * struct fhook_extension - an extension, as the rest of fhook sees it
  * @list: link in the list of extensions
- * @is_stub: whether an address is in a stub; any context
- * @goes_on: the address in a function to which the stub at an address leads, or the
- *	address itself; any context
+ * @is_stub: tells whether an address is in a stub; any context
+ * @goes_on: returns the address in a function to which the stub at an address leads, or
+ *	the address itself if there is no such stub; any context
  * @lookup: names the stub at an address as fhook_address_lookup() does, or
  *	returns 0; any context, with preemption disabled
- * @symbol: the symbol of a number, which is counted down otherwise; with RCU
- *	read-locked
- * @reserved: whether a range, up to its last byte, touches text that the extension
+ * @symbol: gets the symbol of a number; if the extension has fewer symbols, reduces the
+ *	number by their count; with RCU read-locked
+ * @reserved: tells whether a range, up to its last byte, touches text that the extension
  *	patches, other than slots; any context, with preemption disabled
- * @off: ends all patching without memory, after the slots have become no-ops; under
- *	fhook_mutex
- * @forget: forgets the sites of a module that goes; under fhook_mutex
+ * @off: stops all patching without allocating memory, after the slots have become no-ops;
+ *	under fhook_mutex
+ * @forget: forgets the sites of a module that is being freed; under fhook_mutex
  */
 struct fhook_extension {
 	struct list_head	list;

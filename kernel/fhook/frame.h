@@ -14,12 +14,12 @@ struct fhook_exits;
 
 /**
  * struct fhook_frame - a call whose return is, or may be, hooked
- * @ret: where the function was to return to
- * @key: what unwinders find it by, 0 until the return is hooked
- * @func: the function
- * @exits: of its set
- * @size: with the data that follow, in bytes: there the next older one begins
- * @declined: a bit for each of @exits that does not want this call
+ * @ret: original return address
+ * @key: value by which unwinders find the frame, 0 until the return is hooked
+ * @func: address of the hooked function
+ * @exits: exits of the set of the call
+ * @size: size of the frame with its data, in bytes: the next older frame follows
+ * @declined: bit mask of those in @exits that declined the exit of this call
  */
 struct fhook_frame {
 	unsigned long		ret;
@@ -31,8 +31,8 @@ struct fhook_frame {
 };
 
 /**
- * struct fhook_stack - the calls of a task whose returns are hooked
- * @top: the youngest; it grows downwards
+ * struct fhook_stack - shadow stack of a task
+ * @top: youngest frame; the stack grows downwards
  */
 struct fhook_stack {
 	void			*top;
@@ -40,7 +40,7 @@ struct fhook_stack {
 
 #define FHOOK_STACK_SIZE	SZ_4K
 
-/* There is a frame that belongs to no call, so that there is always one. */
+/* The key of the frame at the bottom, which belongs to no call. */
 #define FHOOK_NO_KEY		ULONG_MAX
 
 static inline void *fhook_stack_end(struct fhook_stack *stack)

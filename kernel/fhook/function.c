@@ -191,8 +191,8 @@ struct parts {
 };
 
 /*
- * Is a symbol the label of another function, or inside the one before it? Compilers align
- * functions, except their cold parts.
+ * Is a symbol the start of a function, rather than a label of another function? Compilers
+ * align functions, except their cold parts.
  */
 static bool begins_function(unsigned long addr)
 {
@@ -204,8 +204,8 @@ static bool begins_function(unsigned long addr)
 }
 
 /*
- * The kernel's own symbols have no sizes. Labels that are aligned like functions are not
- * recognized.
+ * The kernel's own symbols have no sizes. A label that is aligned like a function is taken
+ * for one.
  */
 static unsigned long kernel_function_end(unsigned long addr, unsigned long end)
 {
@@ -225,7 +225,7 @@ static unsigned long kernel_function_end(unsigned long addr, unsigned long end)
 	return end;
 }
 
-/* A module's symbol table has sizes, if not for each label. */
+/* A module's symbol table has sizes, though not for each label. */
 static unsigned long module_function_end(const struct module *mod,
 					 unsigned long addr, unsigned long end)
 {

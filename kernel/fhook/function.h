@@ -22,7 +22,7 @@ struct fhook_range {
 };
 
 /**
- * struct fhook_ranges - functions that no task is to be in
+ * struct fhook_ranges - code of functions in which no task may be
  * @num: number of ranges
  * @range: the ranges
  */

@@ -108,7 +108,7 @@ static struct fhook_hook *hook_alloc(struct fhook_ops *ops,
 	return hook;
 }
 
-/* What a hook has only while it is registered. */
+/* Free the filters and spans, which a hook has only while it is registered. */
 static void release_functions(struct fhook_hook *hook)
 {
 	fhook_filter_free(hook->notfilter);
@@ -141,7 +141,7 @@ static int parse_filters(const char *filter, const char *notfilter,
 	return 0;
 }
 
-/* Resolve the filters of a hook again, for an ops. */
+/* Resolve the filters of a hook again, as an ops requires. */
 static int select_spans(struct fhook_hook *hook, const struct fhook_ops *ops,
 			struct list_head *spans, struct fhook_report *report)
 {
@@ -604,8 +604,8 @@ EXPORT_SYMBOL_GPL(fhook_is_registered);
  * fhook_count() - count the hits of a hook
  * @ops: the hook; both counts are 0 if it is not registered
  * @hits: set to the number of calls of the callback
- * @missed: set to the number of calls that the recursion guard refused, or for which the return
- *	address found no room
+ * @missed: set to the number of calls that the recursion guard refused, or for which there was no
+ *	room to save the return address
  */
 void fhook_count(const struct fhook_ops *ops, u64 *hits, u64 *missed)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fhook: hooks of modules that go.
+ * fhook: detaching the hooks of modules that are being unloaded.
  */
 #ifndef _FHOOK_HOOK_H
 #define _FHOOK_HOOK_H

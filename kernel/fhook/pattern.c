@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: filters, by which users select functions.
+ * fhook: filters, which select functions.
  *
  * A filter is a list of patterns, separated by white space: NAME or a glob, either
  * of them optionally followed by ":mod:MODULE" or, as in listings, by " [MODULE]";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fhook: filters: which functions a user means.
+ * fhook: filters, which select functions.
  */
 #ifndef _FHOOK_PATTERN_H
 #define _FHOOK_PATTERN_H
@@ -13,12 +13,12 @@
 /**
  * struct fhook_pattern - one pattern of a filter
  * @func: name or glob, NULL for every function
- * @len: of @func without its final '*', for a prefix
- * @mod: module, NULL for any and for none
- * @offset: where it stands in what the user wrote
- * @kind: how @func is to be matched
- * @functions: while resolving: functions found
- * @found: while resolving: sites found
+ * @len: length of @func without its final '*', for a prefix
+ * @mod: name of the module; NULL for functions of the kernel and of all modules
+ * @offset: position in the text that the user wrote, in bytes
+ * @kind: how to match @func
+ * @functions: number of functions found, while the filter is resolved
+ * @found: number of sites found, while the filter is resolved
  */
 struct fhook_pattern {
 	char		*func;
@@ -37,9 +37,9 @@ struct fhook_pattern {
 
 /**
  * struct fhook_filter - a list of patterns
- * @text: copy of what the user wrote, cut into pieces
- * @names: how many patterns are plain names; they come first, sorted
- * @num: how many patterns
+ * @text: copy of the text that the user wrote, cut into words
+ * @names: number of patterns that are plain names; they come first, sorted
+ * @num: number of patterns
  * @patterns: the patterns, plain names first
  */
 struct fhook_filter {

@@ -343,8 +343,8 @@ static int plan_consistent(struct consistent *c, struct fhook_patch *patch,
 }
 
 /*
- * The gate has the value that is valid until the switch. On the way back, a task that is in
- * a trampoline, and so in the function, may have been sent to the replacement already.
+ * Until the switch the gate has its previous value. When a patch is restored, a task that is
+ * in a trampoline, and so in the function, may already be on the way to the replacement.
  */
 static int switch_planned(struct consistent *c, const struct fhook_ranges *ranges,
 			  u32 *gate, bool redirect, struct fhook_report *report)

@@ -2,13 +2,13 @@
 /*
  * fhook: modules with replacements, whose text may be freed only when no task is in it.
  *
- * A module is noted when a patch with functions of it is enabled, and until it goes:
- * then its whole text is looked at, because a replacement may have called, or ended
- * in, any function of it. Without reliable stack traces nothing tells whether a task
- * sleeps there, and the module stays loaded.
+ * A module is recorded when a patch with functions of it is enabled. When it is unloaded,
+ * its whole text is checked, because a replacement may have called, or ended in, any
+ * function of it. Without reliable stack traces fhook cannot tell whether a task sleeps
+ * there, and the module stays loaded.
  *
- * The notes are under fhook_mutex. klp_force_transition() and the references that it
- * keeps are the counterpart in mainline.
+ * fhook_mutex protects the records. The counterpart in mainline is klp_force_transition()
+ * with the references that it keeps.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -128,11 +128,11 @@ void fhook_replacers_pin(const struct fhook_patch *patch)
 }
 
 /**
- * fhook_replacer_forget() - a module is about to be freed
- * @mod: the module, no function of which replaces another any more
+ * fhook_replacer_forget() - wait until no task is in a module that is about to be freed
+ * @mod: the module, none of whose functions is a replacement any more
  *
  * A task may still be in a function that a replacement has called, or ended in: wait
- * until none is in the module's text. Without fhook_mutex. May sleep.
+ * until none is in the module's text. Called without fhook_mutex. May sleep.
  */
 void fhook_replacer_forget(struct module *mod)
 {
@@ -147,7 +147,7 @@ void fhook_replacer_forget(struct module *mod)
 	}
 	kfree(replacer);
 
-	/* Forced, or its init has failed. */
+	/* The module was removed by force, or its init has failed. */
 	if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
 		pr_err("module %s is removed, but a task may be in its functions\n",
 		       mod->name);

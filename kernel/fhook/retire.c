@@ -122,7 +122,7 @@ unsigned int fhook_retired_busy(void)
 }
 
 /**
- * fhook_barrier() - wait until all that was unregistered is out of use
+ * fhook_barrier() - wait until everything that was unregistered is out of use
  *
  * When it returns, the callbacks of every fhook_unregister_async() that was
  * called before have run, and their trampolines are free. A module that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fhook: freeing memory that a CPU may still be running in.
+ * fhook: freeing memory that a CPU may still be executing.
  */
 #ifndef _FHOOK_RETIRE_H
 #define _FHOOK_RETIRE_H
@@ -9,10 +9,10 @@
 #include <linux/types.h>
 
 /**
- * struct fhook_retired - something to free after a grace period
- * @list: in a list of retire.c
- * @busy: whether something else still needs it, or NULL
- * @free: called from a work item once nothing can be running in it
+ * struct fhook_retired - queue entry of an object that is freed after a grace period
+ * @list: link in a list of retire.c
+ * @busy: tells whether the object is still needed for another reason, or NULL
+ * @free: frees the object; called from a work item when nothing can be running in it
  */
 struct fhook_retired {
 	struct list_head	list;

@@ -146,7 +146,7 @@ static struct fhook_set *set_find(const struct spec *spec, u32 key)
 	return NULL;
 }
 
-/* Full registers if any hook wants them; no guard if none wants it. */
+/* Full registers if any hook needs them; no guard if no hook needs it. */
 static unsigned int set_flags(struct fhook_hook *const *hooks, unsigned int num)
 {
 	unsigned int i, flags = FHOOK_FL_UNGUARDED;
@@ -324,7 +324,7 @@ static struct fhook_set *set_variant(struct spec *spec, struct fhook_set *old,
 	unsigned int i, old_num = old ? old->num : 0;
 	struct fhook_set *set;
 
-	/* Leaving a site for good must not depend on memory. */
+	/* Removing a site's last hook must not depend on memory. */
 	if (!spec->target && (!old_num || (old_num == 1 && without)))
 		return NULL;
 

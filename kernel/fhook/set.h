@@ -19,11 +19,10 @@
 /**
  * struct fhook_member - a hook in a set
  * @hook: the hook
- * @exit: if it has an exit callback, that, else NULL
- * @call: where in the trampoline the call of its entry callback is, in bytes; 0
- *	if it has none
- * @dead: it was unregistered and the call goes nowhere, see
- *	fhook_set_kill()
+ * @exit: entry in the exits of the set if the hook has an exit callback, else NULL
+ * @call: offset of the call of the entry callback in the trampoline, in bytes; 0 if the
+ *	hook has no entry callback
+ * @dead: whether the hook was unregistered and the call replaced, see fhook_set_kill()
  */
 struct fhook_member {
 	struct fhook_hook	*hook;
@@ -33,25 +32,26 @@ struct fhook_member {
 };
 
 /**
- * struct fhook_set - what a site does: its hooks, and where it goes on
- * @node: in the hash of sets
+ * struct fhook_set - hooks and redirect of sites, with their trampoline
+ * @node: link in the hash of sets
  * @key: hash of the hooks, of @func_offset, @target and @gate
- * @users: sites that have this set; it is retired when there are none
- * @func_offset: from the function to where the slot's call returns to, bytes
- * @target: the function that runs instead, 0 for none
- * @gate: it does so only while this is not 0; NULL for always
- * @dest: what the slot branches to: the trampoline, or with no hooks @target
- * @flags: of &enum fhook_ops_flags, what the trampoline has
- * @exits: what is done when a function returns, NULL if nothing
- * @text: the trampoline, NULL if there is none
- * @size: of the place that it has, in bytes
- * @id: names the trampoline
- * @announced: perf has been told of it
- * @arch: what unwinding needs
- * @retired: for the grace period
+ * @users: number of sites with this set; the set is retired when it falls to 0
+ * @func_offset: distance from the function to the return address of the slot's call, in
+ *	bytes
+ * @target: address of the function that runs instead, 0 for none
+ * @gate: word that enables @target while it is not 0, NULL if @target is always enabled
+ * @dest: target of the branch in the slot: the trampoline, or @target if there is none
+ * @flags: values of &enum fhook_ops_flags that the trampoline provides
+ * @exits: exits of the hooks, NULL if no hook has an exit callback
+ * @text: address of the trampoline, NULL if there is none
+ * @size: size of the memory at @text, in bytes
+ * @id: number in the name of the trampoline
+ * @announced: whether perf has been notified of the trampoline
+ * @arch: description of the trampoline for unwinding
+ * @retired: queue entry for the grace period
  * @rcu: for look-ups by address
- * @num: how many hooks, 0 for a function that is only redirected
- * @members: the hooks, in the order in which they run
+ * @num: number of hooks, 0 for a function that is only redirected
+ * @members: hooks in the order in which they run
  */
 struct fhook_set {
 	struct hlist_node	node;
@@ -82,13 +82,13 @@ static inline enum fhook_state fhook_set_state(const struct fhook_set *set)
 	return set->num || set->gate ? FHOOK_CALL : FHOOK_JUMP;
 }
 
-/* Does the only hook want exits? Then a trampoline has less to find out. */
+/* Is the only hook one with an exit callback? Then the trampoline needs fewer checks. */
 static inline bool fhook_set_one_exit(const struct fhook_set *set)
 {
 	return set->exits && set->num == 1;
 }
 
-/* Do its sites lead to a stub of an extension? */
+/* Do the sites with this set lead to a stub of an extension? */
 static inline bool fhook_set_is_stub(const struct fhook_set *set)
 {
 	return set && set->target && fhook_is_stub(set->target);

@@ -33,9 +33,9 @@ static struct fhook_table fhook_vmlinux = {
 LIST_HEAD(fhook_tables);
 
 /**
- * fhook_site_addr() - the address of a slot
+ * fhook_site_addr() - get the address of a slot
  * @table: the table
- * @site: index in it
+ * @site: index of the site in the table
  */
 unsigned long fhook_site_addr(const struct fhook_table *table, u32 site)
 {
@@ -43,9 +43,9 @@ unsigned long fhook_site_addr(const struct fhook_table *table, u32 site)
 }
 
 /**
- * fhook_site_func() - the address of the function that a slot is in
+ * fhook_site_func() - get the address of the function that contains a slot
  * @table: the table
- * @site: index in it
+ * @site: index of the site in the table
  */
 unsigned long fhook_site_func(const struct fhook_table *table, u32 site)
 {
@@ -57,7 +57,7 @@ unsigned long fhook_site_func(const struct fhook_table *table, u32 site)
 /**
  * fhook_site_gone() - check whether a site was in init text that has been freed
  * @table: the table
- * @site: index in it
+ * @site: index of the site in the table
  */
 bool fhook_site_gone(const struct fhook_table *table, u32 site)
 {
@@ -70,16 +70,16 @@ bool fhook_site_gone(const struct fhook_table *table, u32 site)
 /**
  * fhook_site_stale() - check whether a site has kept a stale redirect
  * @table: the table
- * @site: index in it
+ * @site: index of the site in the table
  *
- * Such a redirect remains if someone else has overwritten the slot, because they
- * may restore the previous bytes.
+ * Such a redirect remains if someone else has overwritten the slot, because the previous
+ * bytes may be restored later.
  */
 bool fhook_site_stale(const struct fhook_table *table, u32 site)
 {
 	struct xarray *used = (struct xarray *)&table->used;
 
-	/* Mostly there is none, and callers may check all functions. */
+	/* Mostly no site is stale, and callers may check all functions. */
 	return xa_marked(used, FHOOK_SITE_STALE) &&
 	       xa_get_mark(used, site, FHOOK_SITE_STALE);
 }

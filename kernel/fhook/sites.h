@@ -15,20 +15,18 @@ struct module;
 
 /**
  * struct fhook_table - the sites of vmlinux or of a module
- * @list: in fhook_tables, vmlinux first
+ * @list: link in fhook_tables, vmlinux first
  * @mod: the module, NULL for vmlinux
- * @base: what the offsets count from
+ * @base: address from which the offsets count
  * @sites: sorted offsets of the slots in bytes
- * @num: how many there are
- * @used: index of a site to the &struct fhook_set that it has; sites that are
- *	not there have none
- * @init_start: begin of text that is freed after init; sites in it are gone
- *	once @init_gone
- * @init_end: end of it
- * @init_gone: init text has been freed
+ * @num: number of sites
+ * @used: &struct fhook_set of each site in use, by the index of the site
+ * @init_start: start of text that is freed after init
+ * @init_end: end of that text
+ * @init_gone: whether that text has been freed, and with it the sites in it
  * @rcu: for fhook_text_reserved()
  *
- * A site is named by its table and its index there. All under fhook_mutex.
+ * A table and an index into it identify a site. All under fhook_mutex.
  */
 struct fhook_table {
 	struct list_head	list;
@@ -43,9 +41,9 @@ struct fhook_table {
 	struct rcu_head		rcu;
 };
 
-/* This site is not to be touched any more: somebody else changed its bytes. */
+/* Someone else has overwritten the slot of this site, so fhook does not write to it. */
 #define FHOOK_SITE_FOREIGN	XA_MARK_0
-/* So it has kept a set that goes on where nobody redirects it to any more. */
+/* Such a site has kept a set with a redirect that is no longer valid. */
 #define FHOOK_SITE_STALE	XA_MARK_1
 
 extern struct list_head fhook_tables;

@@ -189,7 +189,7 @@ void fhook_spans_free(struct list_head *spans)
 }
 
 /**
- * fhook_span_find() - the span of a table
+ * fhook_span_find() - find the span of a table
  * @spans: list of spans
  * @table: the table
  *

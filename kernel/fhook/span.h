@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fhook: which sites a hook has.
+ * fhook: the sites of a hook.
  */
 #ifndef _FHOOK_SPAN_H
 #define _FHOOK_SPAN_H
@@ -14,10 +14,10 @@
 
 /**
  * struct fhook_span - the sites of one hook in one table
- * @list: in &fhook_hook.spans
+ * @list: link in &fhook_hook.spans
  * @table: the table
- * @num: how many
- * @sites: their indices, ascending
+ * @num: number of sites
+ * @sites: indices of the sites, ascending
  */
 struct fhook_span {
 	struct list_head	list;

@@ -23,7 +23,7 @@
 
 /* Written under fhook_mutex, before the list of tasks is walked. */
 static bool stacks_wanted;
-/* A task was forked and got no stack for lack of memory. */
+/* Whether a forked task got no stack for lack of memory. */
 static bool stacks_short;
 
 /* Allocated in advance, because the walk over the tasks must not sleep. */

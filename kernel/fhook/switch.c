@@ -57,7 +57,7 @@ static void switch_off(void)
 	list_for_each_entry(table, &fhook_tables, list) {
 		xa_for_each(&table->used, site, set) {
 			if (xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN)) {
-				/* No one else will remove it from there. */
+				/* No other code removes an extension's set from the site. */
 				if (fhook_set_is_stub(set))
 					xa_set_mark(&table->used, site, FHOOK_SITE_STALE);
 				continue;
@@ -100,7 +100,7 @@ static int switch_on(struct fhook_report *report)
 	int err = 0;
 
 	list_for_each_entry(hook, &fhook_hooks, list) {
-		/* First, or there would be entries without exits. */
+		/* Set the exit callback first, else there would be entries without exits. */
 		WRITE_ONCE(hook->exit, hook->ops->exit);
 		err = renew(hook, report);
 		if (err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fhook: its switch, and the directory in tracefs where that is.
+ * fhook: the off switch, and the directory in tracefs that contains it.
  */
 #ifndef _FHOOK_SWITCH_H
 #define _FHOOK_SWITCH_H
@@ -10,7 +10,7 @@
 
 int fhook_switch(bool on);
 
-/* NULL if there is none. */
+/* NULL if tracefs has no such directory. */
 extern struct dentry *fhook_tracefs_dir;
 
 #endif /* _FHOOK_SWITCH_H */

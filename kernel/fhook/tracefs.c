@@ -8,9 +8,9 @@
  *	stat			hits and misses, one hook per line
  *	enabled			1; writing 0 detaches everything at once
  *
- * Each read walks under fhook_mutex, a table position at a time, so that a
- * long listing does not keep others from registering. ftrace's
- * available_filter_functions and enabled_functions are the counterparts.
+ * Each read takes fhook_mutex for one position at a time, so that a long listing does
+ * not block registrations. ftrace's available_filter_functions and enabled_functions are
+ * the counterparts.
  */
 #include <linux/fs.h>
 #include <linux/init.h>
@@ -30,7 +30,7 @@
 #include "span.h"
 #include "switch.h"
 
-/* The table of a position, which counts all sites of all tables. */
+/* Find the table of a position; positions count the sites of all tables. */
 static struct fhook_table *table_at(loff_t pos, u32 *site)
 {
 	struct fhook_table *table;
@@ -47,9 +47,9 @@ static struct fhook_table *table_at(loff_t pos, u32 *site)
 }
 
 /**
- * struct walk - the position of a listing
+ * struct walk - position of a listing
  * @table: the table
- * @site: index in it
+ * @site: index of the site in the table
  */
 struct walk {
 	struct fhook_table	*table;
@@ -145,7 +145,7 @@ static void *enabled_next(struct seq_file *m, void *v, loff_t *pos)
 
 /*
  * Calls of a live-patched function leave through ftrace's slot, and never reach
- * ours.
+ * fhook's slot.
  */
 static void *bypassed_by(const struct fhook_table *table, u32 site)
 {
@@ -473,7 +473,7 @@ static const struct file_operations switch_fops = {
 	.write	= switch_write,
 };
 
-/* For extensions; NULL if there is none. */
+/* The directory, for extensions; NULL if there is none. */
 struct dentry *fhook_tracefs_dir;
 
 static int __init fhook_tracefs_init(void)

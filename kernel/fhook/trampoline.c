@@ -2,13 +2,12 @@
 /*
  * fhook: assembling trampolines.
  *
- * The way through a trampoline is the same on every architecture and stands here; the
- * instructions are the architecture's, see <linux/fhook_arch.h>. assemble() runs twice.
- * The first pass writes nothing and measures, so that the trampoline gets a place of
- * that size. The second pass knows the place and writes to a buffer. Only a trampoline
- * that has kept to its measure is copied to its place, from where it is only executed,
- * but for its calls, each of which may be made to go nowhere when the hook is gone
- * before the trampoline.
+ * The sequence of a trampoline is the same on every architecture and is generated here; the
+ * architecture provides the instructions, see <linux/fhook_arch.h>. assemble() runs twice.
+ * The first pass measures without writing, so that memory of that size can be allocated.
+ * The second pass knows the address and writes to a buffer. Only a trampoline that is no
+ * larger than measured is copied to its memory. Afterwards only its calls may change: each
+ * can be replaced if its hook is unregistered before the trampoline is freed.
  *
  * All under fhook_mutex, except fhook_tramp_layout().
  */
@@ -29,28 +28,28 @@
 #include "text.h"
 #include "trampoline.h"
 
-/* The pieces have these as numbers, for assembly cannot read <linux/preempt.h>. */
+/* fhook_64.S has these values as numbers, because it cannot include <linux/preempt.h>. */
 static_assert(BIT(FHOOK_SOFTIRQ_SHIFT) == FHOOK_SOFTIRQ_OFFSET);
 static_assert(FHOOK_SOFTIRQ_OFFSET == SOFTIRQ_OFFSET);
 static_assert(FHOOK_SOFTIRQ_MASK == SOFTIRQ_MASK);
 static_assert(FHOOK_HARDIRQ_MASK == HARDIRQ_MASK);
 static_assert(FHOOK_NMI_MASK == NMI_MASK);
 
-/* Limit of the offsets in a trampoline, and of an event that perf is sent. */
+/* The limit of offsets in a trampoline, and of an event sent to perf. */
 #define MAX_TRAMPOLINE	SZ_32K
 
 /**
  * struct route - positions in a trampoline, in bytes; 0 for none
  * @guard_try: target of the jump from @context
- * @framed: where this call has a frame, or is known to have none
- * @entered: end of all that is done for exits
+ * @framed: position at which EXIT_FRAME has been set, to a frame or to NULL
+ * @entered: end of all code for exits
  * @preempt_out: end of the guard
- * @restore: begin of the piece that takes the stack frame down
- * @context: end of the branch that is taken in other contexts than a task
+ * @restore: start of the piece that removes the stack frame
+ * @context: end of the branch that is taken in contexts other than a task
  * @miss: end of the branch that is taken if the guard is held
  * @no_frame: ends of the branches that are taken if there is no room for a frame
  * @declined: end of the branch that is taken if no hook wants the exit
- * @resched: ends of the branches that are taken to let another task run
+ * @resched: ends of the branches that are taken to reschedule
  */
 struct route {
 	unsigned int	guard_try;
@@ -75,7 +74,7 @@ static bool has_guard(const struct fhook_set *set)
 	return !(set->flags & FHOOK_FL_UNGUARDED);
 }
 
-/* Callbacks must not sleep: let a debug build notice, guarded or not. */
+/* Callbacks must not sleep: let a debug build detect it even without the guard. */
 static bool has_preempt(const struct fhook_set *set)
 {
 	return has_guard(set) || IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP);
@@ -103,7 +102,7 @@ static void emit_frame(struct fhook_asm *as, const struct fhook_exits *exits,
 	route->framed = as->pos;
 }
 
-/* Take the return address, if a hook wants the exit. */
+/* Take over the return address, if a hook wants the exit. */
 static void emit_frame_enter(struct fhook_asm *as, const struct fhook_set *set,
 			     struct route *route)
 {
@@ -123,8 +122,8 @@ static void emit_frame_enter(struct fhook_asm *as, const struct fhook_set *set,
 }
 
 /*
- * Without room for the exit there is no entry either: go on after the hook, by a
- * jump that is returned.
+ * Without room for the exit, the entry callback is not called either: count the call as
+ * missed and jump over the hook. Returns the position at which that jump ends.
  */
 static unsigned int emit_missed(struct fhook_asm *as,
 				const struct fhook_hook *hook)
@@ -140,7 +139,7 @@ static unsigned int emit_missed(struct fhook_asm *as,
 	return next;
 }
 
-/* Note in the frame that a hook declines the exit. */
+/* Record in the frame that a hook declines the exit. */
 static void emit_decline(struct fhook_asm *as, unsigned int bit)
 {
 	unsigned int accepted = fhook_arch_emit_if(as, FHOOK_IF_ACCEPTED);
@@ -205,7 +204,7 @@ static void emit_preempt_out(struct fhook_asm *as, struct route *route)
 	route->resched[1] = fhook_arch_emit_if(as, FHOOK_IF_RESCHED);
 }
 
-/* The guard says no: count that, and go on. */
+/* The guard is held: count the call as missed, and continue. */
 static void emit_guard_paths(struct fhook_asm *as, const struct fhook_set *set,
 			     const struct route *route)
 {
@@ -243,7 +242,7 @@ static void emit_exit_paths(struct fhook_asm *as, const struct fhook_set *set,
 	emit_jump(as, route->entered);
 }
 
-/* After the return: the ways that are rarely taken. */
+/* Paths that are rarely taken, placed after the return. */
 static void emit_slow_paths(struct fhook_asm *as, const struct fhook_set *set,
 			    const struct route *route)
 {
@@ -271,12 +270,12 @@ static void emit_slow_paths(struct fhook_asm *as, const struct fhook_set *set,
 	}
 }
 
-/* Once to measure, and once to write. */
+/* Runs once to measure, and once to write. */
 static void assemble(struct fhook_asm *as, struct fhook_set *set)
 {
 	struct route route = {};
 
-	/* Only because a branch in the slot does not reach the replacement. */
+	/* The trampoline is needed only because a branch in the slot does not reach the target. */
 	if (!set->num && !set->gate) {
 		fhook_arch_emit_far_jump(as, set->target);
 		return;
@@ -303,16 +302,16 @@ static void assemble(struct fhook_asm *as, struct fhook_set *set)
 	emit_slow_paths(as, set, &route);
 }
 
-/* The length of a trampoline that has been measured, with its literals. */
+/* The length of a trampoline as measured, including literals. */
 static unsigned int asm_size(const struct fhook_asm *as)
 {
 	return as->room + as->max_literals * sizeof(long);
 }
 
 /**
- * fhook_tramp_measure() - find out how long a trampoline is at most
+ * fhook_tramp_measure() - measure the maximum length of a trampoline
  * @set: the set, with its hooks and flags
- * @as: gets the lengths of code and literals, which suffice at any address
+ * @as: set to the lengths of code and literals, which suffice at any address
  */
 void fhook_tramp_measure(struct fhook_set *set, struct fhook_asm *as)
 {
@@ -332,11 +331,11 @@ void fhook_tramp_measure(struct fhook_set *set, struct fhook_asm *as)
 /**
  * fhook_tramp_write() - write a trampoline to a buffer
  * @set: the set; the address at which the trampoline will run is in its text
- * @as: as fhook_tramp_measure() has set it
+ * @as: lengths from fhook_tramp_measure()
  * @code: the buffer
  *
- * Also writes to the set where in the trampoline its calls are, and what unwinding
- * needs.
+ * Also stores in the set the positions of calls in the trampoline, and the description for
+ * unwinding.
  *
  * Return: true if the trampoline is complete, false if it does not fit.
  */
@@ -355,11 +354,11 @@ bool fhook_tramp_write(struct fhook_set *set, struct fhook_asm *as, void *code)
 }
 
 /**
- * fhook_tramp_place() - put a trampoline in its place, if it is as it was measured
+ * fhook_tramp_place() - copy a trampoline to executable memory
  * @set: the set
- * @as: as fhook_tramp_measure() has set it
- * @site: address of a slot that is to reach the trampoline
- * @report: says what went wrong
+ * @as: lengths from fhook_tramp_measure()
+ * @site: address of a slot that must reach the trampoline
+ * @report: report of the error
  *
  * Return: 0 or an error, with no part of the trampoline in executable memory.
  */
@@ -398,10 +397,10 @@ int fhook_tramp_place(struct fhook_set *set, struct fhook_asm *as,
 }
 
 /**
- * fhook_tramp_make() - give a set its trampoline
+ * fhook_tramp_make() - generate the trampoline of a set
  * @set: the set, with its hooks and flags
- * @site: address of a slot that is to reach the trampoline
- * @report: says what went wrong
+ * @site: address of a slot that must reach the trampoline
+ * @report: report of the error
  *
  * Return: 0 or an error.
  */
@@ -420,13 +419,13 @@ int fhook_tramp_make(struct fhook_set *set, unsigned long site,
 }
 
 /**
- * fhook_tramp_layout() - the trampoline that an address is in
+ * fhook_tramp_layout() - get the description of the trampoline at an address
  * @addr: any address
- * @offset: set to where in the trampoline it is, in bytes
+ * @offset: set to the offset of @addr in the trampoline, in bytes
  *
  * For unwinders, from any context with preemption disabled.
  *
- * Return: the positions that the architecture has noted, NULL if the address is in no
+ * Return: the description for the architecture's unwinder, NULL if the address is in no
  * trampoline.
  */
 const struct fhook_arch_tramp *fhook_tramp_layout(unsigned long addr,

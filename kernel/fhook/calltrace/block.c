@@ -27,12 +27,12 @@
 
 #define BLOCK_NAME	"calltrace_block"
 
-/* The largest piece that perf accepts. */
+/* The maximum size of the code in one event of perf. */
 #define TEXT_POKE_SIZE	SZ_32K
 
 LIST_HEAD(calltrace_choices);
 
-/* The size of a function's stubs: one for its entry, one for each exit. */
+/* The size of a function's stubs: one stub for the entry, one for each exit. */
 static u32 stubs_size(const struct calltrace_function *f)
 {
 	return (1 + f->exits) * CALLTRACE_STUB_SIZE;
@@ -195,7 +195,7 @@ static void own(const struct calltrace_stub *stub, u32 owner)
 	stub->block->owners[stub->offset / CALLTRACE_STUB_SIZE] = owner;
 }
 
-/* A stub that leaves a function as it was left before; false if that is too far. */
+/* Write a stub that leaves a function like the original exit; false if out of reach. */
 static bool write_exit(const struct calltrace_exit *exit)
 {
 	unsigned long at = calltrace_stub_addr(&exit->stub);
@@ -274,8 +274,8 @@ static int finish(struct calltrace_block *block, struct fhook_report *report)
  * @choice: the functions and their exits
  * @report: report of the error
  *
- * If a stub would not reach its function or target, the function gets that as its
- * reason.
+ * If a stub would not reach its function or target, the function is not traced, with
+ * %CALLTRACE_FAR as the reason.
  *
  * Return: 0 or an error; the caller frees the blocks made so far.
  */
@@ -303,7 +303,7 @@ int calltrace_blocks_make(struct calltrace_choice *choice,
 	return 0;
 }
 
-/* Announce the code in pieces, as a change from nothing, or to nothing. */
+/* Announce the code in parts, as a change from nothing, or to nothing. */
 static void announce_code(const struct calltrace_block *block, bool gone)
 {
 	unsigned int offset, len;

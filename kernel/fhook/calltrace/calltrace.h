@@ -66,16 +66,16 @@ struct calltrace_stub {
 
 /**
  * struct calltrace_function - a chosen function
- * @table: table of its site, NULL after its module has been unloaded
- * @site: index of its site
- * @func: its address
- * @object: index of its object in &calltrace_choice.objects
- * @name: its name if it is in a module, which it may outlive; else NULL
- * @stub: stub of its entry
- * @exits: number of its exits
- * @placed: number of its exits that have a stub
- * @reason: reason why it is not traced
- * @where: offset of the reason from its entry, in bytes
+ * @table: table of the site, NULL after its module has been unloaded
+ * @site: index of the site
+ * @func: address of the function
+ * @object: index of the object in &calltrace_choice.objects
+ * @name: name of the function if it is in a module, which may be unloaded; else NULL
+ * @stub: stub of the entry
+ * @exits: number of exits
+ * @placed: number of exits that have a stub
+ * @reason: reason why the function is not traced
+ * @where: offset from the entry to the code that caused @reason, in bytes
  */
 struct calltrace_function {
 	struct fhook_table	*table;
@@ -92,14 +92,14 @@ struct calltrace_function {
 
 /**
  * struct calltrace_exit - an instruction that leaves a function
- * @addr: its address
+ * @addr: address of the instruction
  * @target: address to which it leads, 0 for the caller or an address in a register
- * @function: index of its function
- * @kind: kind of its stub
- * @leaves: it leads to an address in a register
+ * @function: index of the function
+ * @kind: kind of the stub
+ * @leaves: whether the instruction leads to an address in a register
  * @name: name of @target if that is in a module, which may be unloaded; else NULL
- * @stub: its stub
- * @original: the original bytes
+ * @stub: stub that replaces the instruction
+ * @original: original bytes
  */
 struct calltrace_exit {
 	unsigned long		addr;
@@ -137,8 +137,8 @@ struct calltrace_block {
 
 /**
  * struct calltrace_object - vmlinux, or a module
- * @name: its name
- * @build_id: identifier of its build
+ * @name: name of the object
+ * @build_id: build ID
  * @build_id_size: length of @build_id in bytes
  */
 struct calltrace_object {
@@ -159,7 +159,7 @@ struct calltrace_object {
  * @num_exits: number of exits
  * @max_exits: allocated size of @exits
  * @blocks: list of the blocks with their stubs
- * @pinned: a slot or exit that could not be restored still leads to a stub
+ * @pinned: whether a slot or exit that could not be restored still leads to a stub
  * @retired: queue entry for the grace periods
  */
 struct calltrace_choice {

@@ -74,7 +74,7 @@ static void free_choice(struct fhook_retired *retired)
 	kfree(choice);
 }
 
-/* No CPU is in the choice's stubs; free it when no look-up refers to it any more. */
+/* No CPU is in the choice's stubs: free the choice after look-ups have finished. */
 static void hide_choice(struct fhook_retired *retired)
 {
 	struct calltrace_choice *choice =

@@ -10,9 +10,10 @@
  * belong to their CPU. Turns of a task are counted since tracing was enabled, so that
  * its first piece is known.
  *
- * The scheduler calls the stubs with interrupts off. The choice cannot be freed in
- * the meantime: the tracepoint is unregistered and waited for first. The counter of a
- * task is written by the CPU that switches to it, or runs it, with interrupts off.
+ * The scheduler calls the stubs with interrupts disabled. The choice cannot be freed in
+ * the meantime, because the tracepoint is unregistered first, and its callbacks are waited
+ * for. The counter of a task is written by the CPU that switches to the task, or runs it,
+ * with interrupts disabled.
  */
 #include <linux/err.h>
 #include <linux/sched.h>

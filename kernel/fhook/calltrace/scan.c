@@ -35,8 +35,8 @@
 
 /**
  * struct label - an instruction that is patched between jump, call and no-op
- * @code: its address
- * @target: target of its jump; 0 for a static call
+ * @code: address of the instruction
+ * @target: target of the jump; 0 for a static call
  */
 struct label {
 	unsigned long	code;
@@ -55,7 +55,7 @@ static unsigned int num_labels;
  * @index: index of the function
  * @parts: address ranges of its code
  * @num: number of parts found so far
- * @padded: there are exits that are shorter than a jump
+ * @padded: whether any exit is shorter than a jump
  * @through: address of a jump through a register, 0 for none
  */
 struct scan {
@@ -254,7 +254,7 @@ static bool is_inside(struct scan *scan, unsigned long target)
 
 /*
  * Does a jump lead to a veneer: an instruction or two that linkers move elsewhere,
- * followed by a jump back (erratum 843419 of Cortex-A53)? No call leads there.
+ * followed by a jump back (erratum 843419 of Cortex-A53)? No call leads to a veneer.
  */
 static bool comes_back(const struct scan *scan, unsigned long target, unsigned long back)
 {
@@ -491,7 +491,7 @@ static int check_room(struct scan *scan, unsigned int first)
 	return 0;
 }
 
-/* Is a label an operand of the code of its function? The function's own begin is none. */
+/* Is a label an operand of the function's code? The function's own start does not count. */
 static bool takes_label(const struct scan *scan)
 {
 	const struct fhook_range *part;
@@ -514,8 +514,8 @@ static bool takes_label(const struct scan *scan)
 }
 
 /*
- * A jump through a register leaves the function if that cannot hold the address of a
- * label, which there must be somewhere. There are no tables of switches.
+ * A jump through a register leaves the function if the register cannot hold the address of a
+ * label; such an address would be in data or in an operand. There are no jump tables.
  */
 static int check_labels(struct scan *scan)
 {

@@ -35,7 +35,7 @@ static unsigned long site_stub(const struct calltrace_function *f, bool trace)
 	return trace ? calltrace_stub_addr(&f->stub) : 0;
 }
 
-/* A function may have been redirected since functions were chosen. */
+/* Check that no function has been redirected since functions were chosen. */
 static int check_entries(const struct calltrace_choice *choice,
 			 struct fhook_report *report)
 {
@@ -82,13 +82,13 @@ static bool has_gone(const struct calltrace_choice *choice,
 	return !choice->functions[exit->function].table;
 }
 
-/* The jump to its stub, which reaches: block.c has dropped those that do not. */
+/* Make the jump of an exit to its stub, which is in reach: block.c has dropped others. */
 static void jump_of(const struct calltrace_exit *exit, u8 *jump)
 {
 	calltrace_arch_stub(jump, exit->addr, calltrace_stub_addr(&exit->stub));
 }
 
-/* Is the jump to its stub there, or what was there before? */
+/* Does the exit have the jump to its stub, or else the original instruction? */
 static bool exit_is(const struct calltrace_exit *exit, bool traced)
 {
 	u8 jump[CALLTRACE_EXIT_SIZE], bytes[CALLTRACE_EXIT_SIZE];
@@ -167,7 +167,7 @@ static int change_exits(const struct calltrace_choice *choice,
 {
 	int err = 0;
 
-	/* In this order, which stopping all CPUs requires. */
+	/* Stopping all CPUs requires this order. */
 	cpus_read_lock();
 	mutex_lock(&text_mutex);
 	if (trace)
@@ -204,7 +204,7 @@ static void look_for_lost(struct calltrace_choice *choice)
 	const struct calltrace_function *f = choice->functions;
 	const struct calltrace_exit *exit = choice->exits;
 
-	/* Wait for others who are writing there. */
+	/* Wait for other owners that are writing there. */
 	guard(mutex)(&text_mutex);
 
 	for (; f < choice->functions + choice->num_functions; f++) {
@@ -217,7 +217,7 @@ static void look_for_lost(struct calltrace_choice *choice)
 	}
 }
 
-/* The entries lead nowhere any more: let the exits do so too. Needs no memory. */
+/* The entries no longer lead to stubs: restore the exits. Needs no memory. */
 static void switch_off(void)
 {
 	lockdep_assert_held(&fhook_mutex);
@@ -300,7 +300,7 @@ int calltrace_switch(bool on, struct fhook_report *report)
 	return 0;
 }
 
-/* The code of a module may still be running, and be left when the stubs have gone. */
+/* Restore exits, because code of the module may still run after the stubs are freed. */
 static void forget(const struct fhook_table *table)
 {
 	struct calltrace_choice *choice;
@@ -337,7 +337,7 @@ last_exit(const struct calltrace_choice *choice, unsigned long addr)
 	return low ? &choice->exits[low - 1] : NULL;
 }
 
-/* Does a range touch an exit that is, or may be patched? */
+/* Does a range touch an exit that is patched, or may be? */
 static bool is_reserved(unsigned long start, unsigned long end)
 {
 	const struct calltrace_choice *choice = READ_ONCE(calltrace_chosen);

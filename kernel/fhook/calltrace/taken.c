@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calltrace: addresses of code that data holds.
+ * calltrace: addresses of code in data.
  *
  * A jump through a register leaves its function, unless the register holds the address
  * of a label: compilers put such addresses into data, or into the code of the function.
- * All words of vmlinux's and the modules' data that lead to their own code are listed
- * when the first function with such a jump is looked at, for there is nothing left that
- * tells which words are addresses. A word that only looks like one costs a function that
- * could be traced.
+ * When the first function with such a jump is scanned, all words in the data of vmlinux and
+ * of the modules that hold addresses of their own code are listed. The relocations are no
+ * longer available, so a word that only looks like an address also prevents a function
+ * from being traced.
  *
- * Under fhook_mutex, so that the modules that are looked at cannot go.
+ * Under fhook_mutex, so that the modules cannot be unloaded meanwhile.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -21,7 +21,7 @@
 #include "../function.h"
 #include "calltrace.h"
 
-/* While functions are chosen: addresses of code, sorted. */
+/* Sorted addresses of code, while functions are being chosen. */
 static unsigned long *words;
 static unsigned int num_words, max_words;
 static bool listed;
@@ -44,7 +44,7 @@ static int add_word(unsigned long word)
 	return 0;
 }
 
-/* Data may have holes that nobody may read by name, such as KASAN's. */
+/* The range includes redzones of KASAN, so the reads must not be checked. */
 static int __no_sanitize_address list_words(const void *from, const void *to,
 					    const struct fhook_range *text)
 {
@@ -129,9 +129,9 @@ static int list_all(void)
 }
 
 /**
- * calltrace_taken() - does data hold the address of code in a range?
- * @start: the begin of the range
- * @end: the end of it
+ * calltrace_taken() - check whether data holds the address of code in a range
+ * @start: start of the range
+ * @end: end of the range
  *
  * Return: 1 if it does, 0 if it does not, or -ENOMEM.
  */
@@ -157,7 +157,7 @@ int calltrace_taken(unsigned long start, unsigned long end)
 }
 
 /**
- * calltrace_taken_end() - forget what was listed
+ * calltrace_taken_end() - free the list of addresses
  */
 void calltrace_taken_end(void)
 {

@@ -273,7 +273,7 @@ static int functions_release(struct inode *inode, struct file *file)
 		return seq_release(inode, file);
 
 	/*
-	 * Apply a last word without a newline; or an empty text, which chooses nothing.
+	 * Apply a last word without a newline; or an empty text, which chooses no function.
 	 */
 	if (chosen->len > chosen->done)
 		choose(chosen, chosen->len);
