@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: the command of the host, and what it has for whole sequences of calls
+ * fhook: the command of the host, with subcommands for call traces
  *
- * Only this file prints a failure, and only here the program ends. Commands that need
- * large libraries are programs of their own, "fhook-NAME" beside this one.
+ * Only this file prints failures and ends the program. Commands that need large libraries
+ * are programs of their own, "fhook-NAME" in the same directory.
  */
 #include <argp.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ static int calltrace_map(int argc, char **argv, struct fault *fault)
 	return elf_map_write(argv + first, argc - first, stdout, fault);
 }
 
-/* Become the program that does it, which speaks by its own name. */
+/* Execute the program of a command, which prints its own messages. */
 static int execute(int argc __unused, char **argv, struct fault *fault)
 {
 	char name[64], *path;

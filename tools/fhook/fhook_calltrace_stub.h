@@ -11,10 +11,10 @@
  * resolve its relocations, and strip keeps it:
  *
  *	u64 stub	its address
- *	u64 entry	that of its function, or 0 if that has no code of its own
+ *	u64 entry	address of its function, or 0 if that has no code of its own
  *	u64 name	offset of the name in section .entry_exit_str
  *	u32 kind	one of FHOOK_STUB_...
- *	u32 size	of the stub, in bytes
+ *	u32 size	size of the stub, in bytes
  *
  * The name of a tail consists of the function's name, a blank, and the name of the
  * target, or `-'; if the target's address is known, a blank and the address follow. The
@@ -77,9 +77,9 @@
 	".popsection"
 
 /*
- * Used by the output of fhook-instrument-source. The functions are inlined even if
- * nothing else is. The compiler calls the exit function at the end of the scope of a
- * variable, on every way out of it, in C++ also when an exception passes.
+ * Used by the output of fhook-instrument-source. The functions are inlined even without
+ * optimisation. The compiler calls the exit function at the end of the scope of a
+ * variable, on every way out of the scope, in C++ also when an exception passes.
  */
 #ifndef FHOOK_STUB_TEXT_ONLY
 
@@ -103,7 +103,7 @@
 #define FHOOK_STUB_INLINE							\
 	static __inline __attribute__((__always_inline__, __unused__, __nothrow__))
 
-/* For one function, whose number is unique in its file. */
+/* Definitions for one function, whose number is unique in its file. */
 #define FHOOK_STUB_FUNCTION(number, entry, name)				\
 	FHOOK_STUB_INLINE char fhook_enter_##number(void)			\
 	{									\
@@ -120,7 +120,7 @@
 		FHOOK_STUB_ASM(entry, name, FHOOK_STUB_LAND);			\
 	}
 
-/* SYMBOL is the function's name for the assembler, NAME that in the map. */
+/* SYMBOL is the function's name for the assembler, NAME its name in the map. */
 #define FHOOK_FUNCTION(number, symbol)						\
 	FHOOK_STUB_FUNCTION(number, FHOOK_STUB_SYMBOL(symbol), symbol)
 #define FHOOK_TEMPLATE(number, name)						\

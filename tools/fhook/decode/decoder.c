@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the decoders of all formats share: a mapped file. */
+/* Common code of the decoders of all formats: a mapped file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -64,10 +64,10 @@ struct decoder {
 	size_t size, released;
 };
 
-/* For the formats: map the file, and let go of it. */
+/* For the decoders: map the file, and unmap it. */
 int decoder_map(struct decoder *decoder, const char *path, struct fault *fault);
 void decoder_unmap(struct decoder *decoder);
-/* The part before this offset has been read and need not stay in memory. */
+/* Release the memory of the data before this offset, which have been read. */
 void decoder_release(struct decoder *decoder, size_t offset);
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The decoders that there are, one for each format of a recording. */
+/* The available decoders, one for each format of a recording. */
 #include <stdlib.h>
 #include "decoder.h"
 

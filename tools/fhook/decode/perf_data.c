@@ -176,8 +176,8 @@ static void read_features(struct import *import)
 }
 
 /*
- * How often the trace has the time of the crystal clock: in the event's own options, of
- * which the info says where they are.
+ * The period of MTC packets, which have the time of the crystal clock. It is in the BITS of
+ * the event's config; the info says which bits these are.
  */
 static u32 find_mtc_freq(const struct import *import, u64 pmu, u64 bits)
 {
@@ -212,7 +212,7 @@ static int read_info(struct import *import, const struct perf_auxtrace_info *inf
 	import->pt = true;
 	if (info->header.size < sizeof(*info) + INFO_VALUES * sizeof(*values))
 		return 0;
-	/* A cycle of the time stamp counter is so many nanoseconds. */
+	/* Nanoseconds per cycle of the time stamp counter, in perf's fixed-point format. */
 	ns = values[INFO_TIME_SHIFT] < 64 ?
 	     (double)values[INFO_TIME_MULT] / (1ULL << values[INFO_TIME_SHIFT]) : 0;
 	if (ns > 0.01 && ns < 1000)
@@ -227,7 +227,7 @@ static int read_info(struct import *import, const struct perf_auxtrace_info *inf
 	return 0;
 }
 
-/* Not so where stubs were put into processes: their addresses are those of memory. */
+/* False for stubs that were put into processes: their addresses are those in memory. */
 static bool has_blocks(const struct import *import, size_t object, const struct elf_image *image)
 {
 	size_t i;
@@ -240,7 +240,7 @@ static bool has_blocks(const struct import *import, size_t object, const struct 
 }
 
 /*
- * The segment of the code that was mapped: linkers may put the end of another one into
+ * The segment of the code that was mapped. Linkers may put the end of another segment into
  * the same page of the file, which is then mapped twice.
  */
 static const Elf64_Phdr *mapped_code(const struct elf_image *image, const struct perf_mmap2 *mmap)
@@ -258,7 +258,7 @@ static const Elf64_Phdr *mapped_code(const struct elf_image *image, const struct
 	return NULL;
 }
 
-/* An object of the map that was mapped here: how far is it from where it was linked? */
+/* If the mapping is of an object of the map, record its distance from the linked address. */
 static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 {
 	const char *name = mmap->name;
@@ -300,7 +300,7 @@ static int cannot_write(const struct import *import)
 			 import->recording.directory);
 }
 
-/* The stream becomes the recording's next one. */
+/* Add the stream to the recording. */
 static int add_stream(struct import *import, bool thread, u32 key)
 {
 	struct recording *recording = &import->recording;
@@ -318,7 +318,7 @@ static int add_stream(struct import *import, bool thread, u32 key)
 	return thread && recording_add_thread(recording, number, key) ? no_memory(import) : 0;
 }
 
-/* That of the event's thread or processor; NULL and a sentence when there is none. */
+/* The stream of the event's thread or processor; NULL and a sentence if there is none. */
 static struct trace_file *stream_of(struct import *import, const struct perf_auxtrace *event)
 {
 	const struct recording *recording = &import->recording;
@@ -352,7 +352,7 @@ static int copy_trace(struct import *import, const struct perf_auxtrace *event, 
 	return 0;
 }
 
-/* When its buffer was full, perf continues: the loss would go unnoticed. */
+/* If its buffer is full, perf continues, and the loss would go unnoticed. */
 static int check_aux(const struct import *import, const struct perf_aux *aux)
 {
 	if (aux->header.size < sizeof(*aux) || !(aux->flags & PERF_AUX_FLAG_TRUNCATED))
@@ -362,7 +362,7 @@ static int check_aux(const struct import *import, const struct perf_aux *aux)
 			 import->path);
 }
 
-/* Events by which perf says that something is missing. */
+/* Read an event that reports a loss. */
 static int read_loss(struct import *import, const struct perf_event_header *header)
 {
 	const u64 holes = PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION;
@@ -379,7 +379,7 @@ static int read_loss(struct import *import, const struct perf_event_header *head
 	return header->type == PERF_RECORD_AUX ? check_aux(import, aux) : 0;
 }
 
-/* Data at END follow the event. Returns the size of the part that belongs to it, or -1. */
+/* Data of the event, if any, begin at END. Returns the size of these data, or -1. */
 static s64 read_event(struct import *import, u64 end)
 {
 	const struct perf_event_header *header = (const void *)import->event;
@@ -457,7 +457,7 @@ static int open_file(struct import *import, const char *map)
 	return 0;
 }
 
-/* Returns -1 if the disk was full. */
+/* Returns -1 if the disk is full. */
 static int close_streams(struct import *import)
 {
 	int result = 0;

@@ -36,7 +36,7 @@ struct pt {
 	bool ended;
 };
 
-/* No event of libipt's. */
+/* A value that is not an event type of libipt. */
 #define NO_EVENT	((enum pt_event_type)-1)
 
 static unsigned int say_gap(struct trace_event *event, const struct pt *pt, const char *why,
@@ -79,7 +79,7 @@ static unsigned int say_end(struct trace_event *event, struct pt *pt, u64 offset
 	return 0;
 }
 
-/* The decoder cannot go on here: find the next point where it can. */
+/* Decoding cannot continue here: find the next synchronization point. */
 static unsigned int recover(struct trace_event *event, struct pt *pt)
 {
 	const char *why = pt_errstr(pt_errcode(pt->status));
@@ -110,8 +110,8 @@ static unsigned int accept(struct trace_event *event, struct pt *pt, enum trace_
 }
 
 /*
- * The status in a synchronization point. Since version 2.1 libipt makes events of
- * it; before, only the status of the first one was available.
+ * Process the status in a synchronization point. libipt 2.1 and later delivers it as events;
+ * older versions have only the status of the first synchronization point.
  */
 static unsigned int take_status(struct trace_event *event, struct pt *pt,
 				const struct pt_event *from)
@@ -134,7 +134,7 @@ static unsigned int take_status(struct trace_event *event, struct pt *pt,
 	}
 }
 
-/* Returns how many events it is to us: none or one. */
+/* Convert an event of libipt; returns the number of resulting events: 0 or 1. */
 static unsigned int take(struct trace_event *event, struct pt *pt, const struct pt_event *from)
 {
 	bool missing;
@@ -231,7 +231,7 @@ static void set_config(struct pt_config *config, const struct recording *recordi
 	config->cpu.stepping = recording->stepping;
 	if (recording->family) {
 		config->cpu.vendor = pcv_intel;
-		/* One that the library does not know has none that it knows. */
+		/* If the library does not know the processor, no errata are set. */
 		pt_cpu_errata(&config->errata, &config->cpu);
 	}
 	config->nom_freq = recording->nominal;

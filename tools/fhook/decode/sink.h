@@ -17,24 +17,24 @@
 enum leave_how {
 	LEFT_RETURN,	/* by one of its exits */
 	LEFT_TAIL,	/* by going to another function, which has returned */
-	LEFT_UNSEEN,	/* its caller went on, and no exit came: whether it is over is not known */
-	LEFT_LOST,	/* the same, but something is missing since it was entered */
-	LEFT_OPEN,	/* nothing more was heard of its thread, or of whom nobody knows */
+	LEFT_UNSEEN,	/* its caller continued without an exit: whether it ended is unknown */
+	LEFT_LOST,	/* the same, but events have been lost since it was entered */
+	LEFT_OPEN,	/* the events of its thread, or of an unknown task, have ended */
 };
 
 /**
- * struct totals - what a decoding has counted
- * @events: stubs of functions that were executed
- * @contexts: stubs that said which task it is
- * @bytes: of all streams
- * @dropped: stubs that an interrupt kept from being executed
- * @gaps: places where something is missing
- * @lost: bytes that could not be read or were not written
- * @strange: addresses that are no stub's
- * @unmatched: exits of functions that were entered before
- * @no_exit: calls that have no exit, with those that are still open at the end
- * @threads: how many there are
- * @several: threads that have several stacks, as it seems
+ * struct totals - counters of a decoding
+ * @events: number of executed stubs of functions
+ * @contexts: number of executed context stubs
+ * @bytes: total size of the streams
+ * @dropped: number of stubs that were not executed because of an interrupt
+ * @gaps: number of gaps
+ * @lost: number of bytes that could not be read or were not written
+ * @strange: number of addresses outside of stubs
+ * @unmatched: number of exits of functions that were entered before
+ * @no_exit: number of calls without an exit, including those still open at the end
+ * @threads: number of threads
+ * @several: number of threads that seem to have several stacks
  */
 struct totals {
 	u64 events, contexts, bytes, dropped, gaps, lost, strange, unmatched, no_exit;
@@ -49,8 +49,8 @@ struct sink;
  * @hit: called for each executed stub of a function, before the others
  * @enter: called for each call; the frame is on the thread's stack
  * @leave: called for each ended call; the frame is still on top of the stack
- * @unmatched: called for a stub of a function that is left, or landed in, and is
- *	not on the stack: it was entered before the trace or in a gap
+ * @unmatched: called for an exit or landing of a function that is not on the stack: it
+ *	was entered before the trace or in a gap
  * @gap: called when something is missing in a thread; WHY is a sentence without a
  *	full stop
  * @ended: called when the thread has no more events

@@ -4,14 +4,14 @@
 #include "sink.h"
 #include "stacks.h"
 
-/* A loop of tails would fill the memory: from here on, a tail is an exit. */
+/* A loop of tail calls would fill the memory: beyond this number, treat them as exits. */
 #define MAX_CHAIN	64
 
-/* Rooms of a thread that has had its first call. Tasks may be many, and most are small. */
+/* Initial size of a thread's arrays. There may be many tasks, most of them with few calls. */
 #define FIRST_FRAMES	8
 #define FIRST_OPEN	8
 
-/* The slot of a function, or the free one where it would be. */
+/* Find the slot of a function, or the free slot for it. */
 static struct open_calls *find_open(struct open_calls *open, size_t room, u32 function)
 {
 	const u64 hash = function * 0x9e3779b97f4a7c15ULL;
@@ -22,7 +22,7 @@ static struct open_calls *find_open(struct open_calls *open, size_t room, u32 fu
 	return &open[slot];
 }
 
-/* The slot of a function, which is made when it is not there; NULL without memory. */
+/* Find or make the slot of a function; NULL if there is no memory. */
 static struct open_calls *get_open(struct thread *thread, u32 function)
 {
 	const size_t room = thread->room_open ? thread->room_open * 2 : FIRST_OPEN;
@@ -53,7 +53,7 @@ static struct open_calls *get_open(struct thread *thread, u32 function)
 	return open;
 }
 
-/* The innermost call of its function does not run any more. */
+/* Mark the innermost call of a function as no longer running. */
 static void stop_running(struct thread *thread, const struct frame *frame)
 {
 	find_open(thread->open, thread->room_open, frame->function)->depth = frame->before;
@@ -64,7 +64,7 @@ static struct frame *top_of(struct thread *thread)
 	return thread->nr_frames ? &thread->frames[thread->nr_frames - 1] : NULL;
 }
 
-/* As much as 96 bits of the product matter. */
+/* Multiply, as far as 96 bits of the product matter. */
 static u64 scale(u64 time, u64 multiply)
 {
 	return (time >> 32) * multiply + ((time & 0xffffffff) * (multiply >> 32)) +
@@ -77,14 +77,14 @@ static void advance(const struct stacks *stacks, struct thread *thread, u64 time
 
 	if (stacks->multiply) {
 		now = scale(time, stacks->multiply);
-		/* An event without a time has that of the previous one. */
+		/* An event without a time gets the time of the previous event. */
 		if (now < thread->now)
 			now = thread->now;
 	}
 	thread->now = now;
 }
 
-/* Take the top frame off the stack, and nothing else. */
+/* Remove only the top frame. */
 static void pop_one(struct stacks *stacks, struct thread *thread, enum leave_how how)
 {
 	struct sink *sink = stacks->sink;
@@ -104,7 +104,7 @@ static void pop_one(struct stacks *stacks, struct thread *thread, enum leave_how
 		top_of(thread)->below += thread->now - frame->entered;
 }
 
-/* Frames that left by tail calls leading to this one end with it. */
+/* Remove the top frame, and the frames whose tail calls led to it. */
 static void pop(struct stacks *stacks, struct thread *thread, enum leave_how how)
 {
 	pop_one(stacks, thread, how);
@@ -112,7 +112,7 @@ static void pop(struct stacks *stacks, struct thread *thread, enum leave_how how
 		pop_one(stacks, thread, LEFT_TAIL);
 }
 
-/* Those above a depth are not there any more. */
+/* Remove the frames above a depth. */
 static void pop_above(struct stacks *stacks, struct thread *thread, size_t depth)
 {
 	while (thread->nr_frames > depth) {
@@ -135,7 +135,7 @@ static size_t find(const struct thread *thread, u32 function)
 	return find_open(thread->open, thread->room_open, function)->depth;
 }
 
-/* Tell the caller the number of tail calls that led to its callee. */
+/* Complete a waiting tail call; returns the number of tail calls that led to the callee. */
 static u16 follow_tail(struct stacks *stacks, struct thread *thread, u32 function)
 {
 	struct frame *top = top_of(thread);
@@ -152,7 +152,7 @@ static u16 follow_tail(struct stacks *stacks, struct thread *thread, u32 functio
 	return chain + 1;
 }
 
-/* A frame on top, and the slot of its function; NULL when there is no memory. */
+/* Push a frame, and find the slot of its function; NULL if there is no memory. */
 static struct frame *push(struct thread *thread, u32 function, struct open_calls **open)
 {
 	if (!thread->room_frames) {
@@ -196,7 +196,7 @@ static void unmatched(struct stacks *stacks, struct thread *thread, const struct
 {
 	struct sink *sink = stacks->sink;
 
-	/* After a gap, it may have been entered there. */
+	/* After a gap, the function may have been entered in the gap. */
 	if (thread->unseen && !thread->several && !thread->gap) {
 		thread->several = true;
 		stacks->totals->gaps++;
@@ -230,7 +230,7 @@ static void leave(struct stacks *stacks, struct thread *thread, const struct map
 		frame->state = FRAME_WAITS;
 		frame->target = stub->target;
 	}
-	/* One that an exception has landed in goes on. */
+	/* A function in which an exception has landed continues. */
 }
 
 void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_stub *stub,
@@ -250,7 +250,7 @@ void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_s
 
 void stacks_doubt(struct stacks *stacks, struct thread *thread)
 {
-	/* Where a tail went is not known any more, but it did leave. */
+	/* The targets of the tail calls are unknown, but the functions have been left. */
 	while (thread->nr_frames && top_of(thread)->state == FRAME_WAITS)
 		pop(stacks, thread, LEFT_TAIL);
 	thread->uncertain = thread->nr_frames;

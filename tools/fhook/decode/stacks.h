@@ -2,14 +2,15 @@
 /*
  * The stack of calls of each thread
  *
- * What is on a stack is what the trace has said, and it is never guessed. An exit
- * ends the innermost call of its function; calls above it have no exit: a jump or an
- * exception has left them, or they go on later, on a stack of their own. Nobody knows
- * which, and so it is said. The exit of a function that is not on the stack changes
- * nothing: it was entered before the trace began, or in a gap, or on another stack:
- * coroutines have their own. When such an exit comes after calls without an exit, these
- * may have been on another stack, and all calls of the thread are uncertain. A gap makes
- * the calls that are open uncertain: if they turn out to be left, their exits were lost.
+ * A stack contains only calls that the trace shows; nothing is guessed. An exit ends the
+ * innermost call of its function. Calls above it have no exit: either a jump or an exception
+ * has left them, or they continue later, on a stack of their own. The trace does not show
+ * which, so they are reported as calls without an exit. The exit of a function that is not
+ * on the stack changes nothing: the function was entered before the trace began, or in a
+ * gap, or on another stack, as in coroutines. If such an exit comes after calls without an
+ * exit, these may have been on another stack, and all calls of the thread are uncertain. A
+ * gap makes open calls uncertain: if such calls turn out to have been left, their exits
+ * were lost.
  *
  * A function that leaves by a tail call stays on the stack until the target has returned.
  * The next entry of the target at this place of the stack belongs to it; other calls in
@@ -69,7 +70,7 @@ struct open_calls {
 
 /**
  * struct thread - a thread or task, or events of an unknown one
- * @label: its name
+ * @label: name of the thread
  * @number: unique number, from 1
  * @frames: stack of calls, the outermost first
  * @nr_frames: depth of the stack
@@ -78,12 +79,12 @@ struct open_calls {
  * @nr_open: number of functions in @open, including those without calls
  * @room_open: number of slots of @open, a power of two
  * @uncertain: calls below this depth were entered before a gap
- * @now: the time of the last event
- * @gap: there was one: what is not on the stack may have been entered in it
- * @unseen: a call had no exit when its caller went on: if it returns, the thread has several
- *	stacks
- * @several: it has, by that: who called whom is not known any more
- * @sink: the sink's
+ * @now: time of the last event
+ * @gap: there was a gap, so functions that are not on the stack may have been entered in it
+ * @unseen: a caller continued although its callee had no exit: if the callee returns later,
+ *	the thread has several stacks
+ * @several: the thread has several stacks, so callers are unknown
+ * @sink: data of the sink
  */
 struct thread {
 	char label[48];
@@ -119,8 +120,8 @@ void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_s
 		u64 time);
 void stacks_gap(struct stacks *stacks, struct thread *thread, const char *why, u64 lost);
 /*
- * Whether an exit without entry proves that the function was entered before the trace: not
- * if calls are open, or were left otherwise.
+ * Does an exit without an entry prove that the function was entered before the trace? Not
+ * if calls are open, or were left without an exit.
  */
 static inline bool stacks_entered_before(const struct thread *thread)
 {
@@ -129,7 +130,7 @@ static inline bool stacks_entered_before(const struct thread *thread)
 
 /* Like a gap, but the possible loss has been reported before. */
 void stacks_doubt(struct stacks *stacks, struct thread *thread);
-/* The following events belong to another task: these calls are not heard of again. */
+/* The following events belong to another task: the open calls get no more events. */
 void stacks_forget(struct stacks *stacks, struct thread *thread);
 /* The thread or the trace has ended. */
 void stacks_end_thread(struct stacks *stacks, struct thread *thread);

@@ -24,11 +24,12 @@
  * @spelled: values of context stubs since the last complete context
  * @spelling: a context has begun
  * @turn: turn of the task, as far as spelled; -1: not spelled
- * @taken: number of events taken from it
+ * @taken: number of events read from the stream
  * @strange: the last address was outside of stubs
  * @waits: a context is complete, and waits for its task's previous turn
- * @resumes: it does not wait with a context, but with an event that must come after others
- * @since: time of the context or event with which it waits
+ * @resumes: the stream waits not with a context, but with an event that must come after
+ *	events of other streams
+ * @since: time of the context or event with which the stream waits
  * @number: number of the stream
  */
 struct stream {
@@ -90,7 +91,7 @@ static struct stream *open_stream(struct decoding *decoding, u32 number, struct 
 	return stream;
 }
 
-/* The next event that was not looked at, or NULL when there is none. */
+/* The next event that has not been processed, or NULL at the end. */
 static const struct trace_event *next_event(struct stream *stream)
 {
 	if (stream->next == stream->nr_events) {
@@ -103,7 +104,7 @@ static const struct trace_event *next_event(struct stream *stream)
 	return &stream->events[stream->next++];
 }
 
-/* Whose the next event is, or NULL. */
+/* The thread of the next event, or NULL. */
 static struct thread *thread_of(struct decoding *decoding, struct stream *stream)
 {
 	if (stream->thread || !stream->nobody || decoding->streams->only >= 0)
@@ -128,7 +129,7 @@ static void gap(struct decoding *decoding, struct stream *stream, const char *wh
 		stacks_gap(&decoding->stacks, thread, why, lost);
 }
 
-/* An unknown task, if there was one, ends when a known one comes. */
+/* If the current task is unknown, end its calls, because a known task follows. */
 static void leave_task(struct decoding *decoding, struct stream *stream)
 {
 	if (stream->unknown)
@@ -136,7 +137,7 @@ static void leave_task(struct decoding *decoding, struct stream *stream)
 	stream->thread = NULL;
 }
 
-/* Which task it is, is not known before the next context. */
+/* The current task is unknown until the next context. */
 static void forget_task(struct decoding *decoding, struct stream *stream)
 {
 	leave_task(decoding, stream);
@@ -158,7 +159,7 @@ static void begin_gap(struct decoding *decoding, struct stream *stream)
 	stream->task = NULL;
 }
 
-/* The gap lasted until TIME. The task that ran before it has been notified. */
+/* End a gap at TIME. The task that ran before the gap has been notified. */
 static void end_gap(struct decoding *decoding, struct stream *stream, u64 time)
 {
 	struct task *task = stream->gap_task;
@@ -173,7 +174,7 @@ static void end_gap(struct decoding *decoding, struct stream *stream, u64 time)
 		task->until = time;
 }
 
-/* Has something been missing just before TIME of a stream, of which no end was read? */
+/* Is TIME of a stream in a gap of another stream whose end has not been read? */
 static bool in_open_gap(const struct decoding *decoding, u64 time)
 {
 	unsigned int i;
@@ -187,8 +188,8 @@ static bool in_open_gap(const struct decoding *decoding, u64 time)
 }
 
 /*
- * Between its last event and this one the task may have been on any processor, and so
- * where something is missing. While that lasts, it is said once.
+ * Between its last event and this one the task may have been on any processor, and so in
+ * any gap. During one gap, this is reported once.
  */
 static void follow_task(struct decoding *decoding, struct stream *stream, u64 time)
 {
@@ -257,7 +258,7 @@ static void spell(struct decoding *decoding, struct stream *stream, const struct
 	}
 }
 
-/* By time, the event that was taken last may have to wait for those of other streams. */
+/* If ordered by time, the last event may have to wait for events of other streams. */
 static bool is_early(const struct decoding *decoding, struct stream *stream, u64 time)
 {
 	if (!decoding->by_time || time <= decoding->limit)
@@ -282,7 +283,7 @@ static void function_event(struct decoding *decoding, struct stream *stream,
 		stacks_hit(&decoding->stacks, thread, stub, time);
 }
 
-/* Take events until the stream waits or ends. Returns false when it has ended. */
+/* Process events until the stream waits or ends. Returns false at the end. */
 static bool advance(struct decoding *decoding, struct stream *stream)
 {
 	struct streams *streams = decoding->streams;
@@ -381,7 +382,7 @@ static unsigned int doubt(const struct decoding *decoding, const struct stream *
 		return stream->turn ? 2 : 0;
 	if (stream->turn == tasks_next_turn(task->turn))
 		return 0;
-	/* The number of a task that has ended is used again, or this is too early. */
+	/* The number of an ended task is used again, or the context is too early. */
 	return stream->turn ? 3 : 1;
 }
 
@@ -398,7 +399,7 @@ static unsigned int choose(const struct decoding *decoding, unsigned int recent)
 	unsigned int best = recent, best_doubt = 4, i;
 
 	for (i = 0; i < decoding->nr_open && best_doubt; i++) {
-		/* Where it has just been read, it can often go on. */
+		/* A stream that has just been read can often continue. */
 		const unsigned int index = (recent + i) % decoding->nr_open;
 		const struct stream *stream = decoding->open[index];
 		const unsigned int this = doubt(decoding, stream);
@@ -412,7 +413,7 @@ static unsigned int choose(const struct decoding *decoding, unsigned int recent)
 	return best;
 }
 
-/* Until when the stream that was chosen may go on before another one has to. */
+/* The time until which the chosen stream may continue before other streams. */
 static u64 earliest_other(const struct decoding *decoding, unsigned int chosen)
 {
 	u64 earliest = ~0ULL;
@@ -439,7 +440,7 @@ static void name_task(const struct task *task)
 			 task->id - TASK_IDLE);
 }
 
-/* The context with which the stream waits is the task's next turn, as far as known. */
+/* Continue a task with the context of a waiting stream, which is the task's next turn. */
 static void begin_turn(struct decoding *decoding, struct stream *stream)
 {
 	struct task *task = tasks_get(&decoding->tasks, stream->spelled);
@@ -469,7 +470,7 @@ static void begin_turn(struct decoding *decoding, struct stream *stream)
 		if (!task->thread)
 			return;
 		name_task(task);
-		/* Of its past nothing is known in any case. */
+		/* The history of the task is unknown in any case. */
 		task->thread->gap = missing || decoding->gap_end ||
 				    in_open_gap(decoding, stream->since);
 		task->until = stream->since;
@@ -483,7 +484,7 @@ static void begin_turn(struct decoding *decoding, struct stream *stream)
 		gap(decoding, stream, "turns of this task are missing", 0);
 }
 
-/* A loss at the end of a stream, whose end is unknown. */
+/* Report a loss at the end of a stream; the end of the gap is unknown. */
 static void end_stream(struct decoding *decoding, struct stream *stream)
 {
 	const bool lost = lost_of(decoding, stream);
@@ -506,7 +507,7 @@ static int open_cpus(struct decoding *decoding, struct fault *fault)
 	if (!decoding->open)
 		return fault_say(fault, "there is not enough memory to decode");
 	for (i = 0; i < nr; i++) {
-		/* A processor that did nothing may have no stream. */
+		/* An idle processor may have no stream. */
 		path = recording_stream_path(decoding->streams->recording, i);
 		file = path ? fopen(path, "r") : NULL;
 		free(path);

@@ -66,7 +66,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	return 0;
 }
 
-/* When something was last said of how far it is, or it began. */
+/* Time of the last progress message, or of the start. */
 static u64 last_said;
 
 static u64 seconds(void)
@@ -115,7 +115,7 @@ int instrument_refuse(struct instrument *run, const char *format, ...)
 	return ret;
 }
 
-/* There are as many reasons as there are sentences for them in a program. */
+/* The number of different reasons is that of the sentences in a program. */
 static int leave_out(struct instrument *run, const char *name, const char *why)
 {
 	struct left_out *left_out;
@@ -140,7 +140,7 @@ int instrument_cannot(struct instrument *run, bool by_name, const char *name, co
 	va_list args;
 	int ret;
 
-	/* With --skip, print a line for each. */
+	/* With --skip, print a line for each function. */
 	if (!by_name && !run->skip)
 		return leave_out(run, name, why);
 	va_start(args, format);
@@ -165,7 +165,7 @@ void instrument_progress(const char *what, size_t done, size_t all)
 	fprintf(stderr, "%s: %zu of %zu %s.\n", program_invocation_short_name, done, all, what);
 }
 
-/* To guess for each name of a long list takes as long as that has names, and the file. */
+/* A guess takes time proportional to the number of names in the file: limit the guesses. */
 #define GUESSES_MOST	16
 
 static int refuse_unmatched(struct instrument *run, const struct list_pattern *pattern,

@@ -2,11 +2,11 @@
 /*
  * Declarations shared by the instrumenters: options, refusals, and writing a file
  *
- * If the list names a function that cannot be instrumented, this is a refusal, with a
- * sentence of its own. Refusals are collected; if there is any, nothing is written,
- * unless the user has asked to skip such functions. Functions that only match a glob are
- * left out, and counted by reason: every program has some. Only instrument_finish()
- * prints, and instrument_progress() in long runs.
+ * A named function that cannot be instrumented is a refusal, with a sentence of its own.
+ * Refusals are collected; if there is any, nothing is written, unless the user has asked
+ * to skip such functions. Functions that only match a glob are left out, and counted by
+ * reason: every program has some. Only instrument_finish() prints, and
+ * instrument_progress() in long runs.
  */
 #ifndef FHOOK_INSTRUMENT_H
 #define FHOOK_INSTRUMENT_H

@@ -44,7 +44,7 @@
 static const char *const texts_x86[] = TEXTS(X86);
 static const char *const texts_arm64[] = TEXTS(ARM64);
 
-/* With side effects, calls of a function cannot be moved or left out as those of a sum can. */
+/* Stubs are side effects: with these attributes, calls of a function could be moved or omitted. */
 static const char *const pure_attributes[] = {
 	"readnone", "readonly", "writeonly", "argmemonly", "inaccessiblememonly",
 	"inaccessiblemem_or_argmemonly", "speculatable", "memory",
@@ -71,7 +71,7 @@ static bool has_attribute(LLVMValueRef function, const char *name)
 					   attribute_kind(name));
 }
 
-/* LLVM begins a name with \01 when nothing may be put before it. */
+/* LLVM begins a name with \01 when it must not get a prefix. */
 static const char *symbol_of(LLVMValueRef value)
 {
 	size_t length;
@@ -80,7 +80,7 @@ static const char *symbol_of(LLVMValueRef value)
 	return name[0] == '\1' ? name + 1 : name;
 }
 
-/* In an assembler statement, these characters mean something. */
+/* Escape the characters that are special in an assembler statement. */
 static char *escape(const char *name)
 {
 	char *escaped = malloc(2 * strlen(name) + 1), *to = escaped;
@@ -128,7 +128,7 @@ static void stub_before(LLVMValueRef function, unsigned int kind, LLVMValueRef i
 	build_stub(function, kind, NULL);
 }
 
-/* Where statements of a block may begin. */
+/* The position in a block at which statements may begin. */
 static LLVMValueRef first_of(LLVMBasicBlockRef block)
 {
 	LLVMValueRef insn = LLVMGetFirstInstruction(block);
@@ -148,7 +148,7 @@ static void add_entry(LLVMValueRef function)
 	stub_before(function, FHOOK_STUB_ENTRY, insn);
 }
 
-/* Of a ret: the call that it must directly follow, or NULL. */
+/* The musttail call that precedes a ret, or NULL. */
 static LLVMValueRef must_tail(LLVMValueRef ret)
 {
 	LLVMValueRef insn = LLVMGetPreviousInstruction(ret);
@@ -159,7 +159,7 @@ static LLVMValueRef must_tail(LLVMValueRef ret)
 		insn = LLVMGetPreviousInstruction(insn);
 	if (!insn || LLVMGetInstructionOpcode(insn) != LLVMCall || !LLVMIsTailCall(insn))
 		return NULL;
-	/* How strongly, this version of LLVM tells only in text. */
+	/* This version of LLVM shows musttail only in the text of the instruction. */
 	text = LLVMPrintValueToString(insn);
 	must = strstr(text, "musttail call ");
 	LLVMDisposeMessage(text);
@@ -189,7 +189,7 @@ static bool returns_twice(LLVMValueRef call)
 	return LLVMIsAFunction(callee) && has_attribute(callee, "returns_twice");
 }
 
-/* Where does a stub say that control has come from further down? NULL: nowhere. */
+/* The position of a landing stub that belongs to an instruction, or NULL. */
 static LLVMValueRef landing_of(LLVMValueRef insn)
 {
 	switch (LLVMGetInstructionOpcode(insn)) {
@@ -241,7 +241,7 @@ static void instrument(LLVMValueRef function)
 	LLVMBasicBlockRef block;
 	LLVMValueRef terminator;
 
-	/* Before exits and entry, for a stub follows the one that was there first. */
+	/* Add landings before exits and entry, because a stub is placed before existing ones. */
 	for (block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block))
 		add_landings(function, block);
 	add_entry(function);
@@ -256,7 +256,7 @@ static void instrument(LLVMValueRef function)
 	ir.run.instrumented++;
 }
 
-/* Why can a function of the list not be done? */
+/* The reason why a function of the list cannot be instrumented, or NULL. */
 static const char *why_not(LLVMValueRef function)
 {
 	if (has_attribute(function, "naked"))
@@ -286,7 +286,7 @@ static int do_function(LLVMValueRef function)
 	return 0;
 }
 
-/* Describe a name of the list that has no code here. */
+/* Describe a name of the list that has no code in this file. */
 static const char *what_it_is(const char *name, void *unused)
 {
 	LLVMValueRef value;

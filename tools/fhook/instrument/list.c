@@ -11,7 +11,7 @@
 #include <string.h>
 #include "list.h"
 
-/* Of the C++ library, which has no header for C. */
+/* Provided by the C++ library, which has no header for C. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
 #define NEAR_LENGTH	64
@@ -114,7 +114,7 @@ static int compare_patterns(const void *a, const void *b, void *data)
 	return (x->is_glob ? 0 : strcmp(x->text, y->text)) ?: x < y ? -1 : x > y;
 }
 
-/* A list may have as many names as the file has functions. */
+/* A list may have as many names as the file has functions: sort it once. */
 static int sort(struct list *list)
 {
 	size_t i;
@@ -137,7 +137,7 @@ static int sort(struct list *list)
 	return 0;
 }
 
-/* The place in the order of the first name that is not before this one. */
+/* The position of the first name in the order that is not before this one. */
 static size_t first_name(const struct list *list, const char *name)
 {
 	return first_index(list->nr_exact, i,
@@ -148,14 +148,14 @@ static void remember(struct list *list, const char *symbol)
 {
 	char *name = strdup(symbol);
 
-	/* Without memory for it there is one guess less. */
+	/* Without memory, this name is only missing among the suggestions. */
 	if (!name || grow(&list->names, &list->room_names, list->nr_names, sizeof(name)))
 		free(name);
 	else
 		list->names[list->nr_names++] = name;
 }
 
-/* The answer so far, and how a matching pattern changes it. */
+/* The answer so far, and the result of a matching pattern. */
 struct answer {
 	enum list_answer answer;
 	bool excluded;
@@ -194,7 +194,7 @@ static void ask(struct list *list, const char *name, struct answer *answer)
 
 enum list_answer list_wants(struct list *list, const char *symbol)
 {
-	/* It takes names of types as well: a function of C that is called i is no int. */
+	/* The demangler accepts types as well: a C function named i is not int. */
 	char *full = strncmp(symbol, "_Z", 2) ? NULL : __cxa_demangle(symbol, NULL, NULL, NULL);
 	char *brief = full ? brief_name(full) : NULL;
 	struct answer answer = { .answer = LIST_NO };
@@ -210,7 +210,7 @@ enum list_answer list_wants(struct list *list, const char *symbol)
 	return answer.excluded ? LIST_NO : answer.answer;
 }
 
-/* How many letters must be changed, added or taken away. */
+/* The number of letters that must be changed, added or removed. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int row[NEAR_LENGTH + 1], i, j, diagonal, above;

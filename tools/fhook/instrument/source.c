@@ -39,10 +39,10 @@ struct insertion {
 
 /**
  * struct body - the insertions for a function of the list
- * @number: number of the function in this file; its identifiers contain it, and the
- *	file's tag
+ * @number: number of the function in this file; its identifiers contain the number and
+ *	the file's tag
  * @start: offset after its `{'
- * @why: reason for refusing it, or NULL
+ * @why: reason for refusing the function, or NULL
  */
 struct body {
 	unsigned int number;
@@ -64,7 +64,7 @@ static struct {
 	bool no_memory;
 } src;
 
-/* Of libclang's strings, a copy that need not be given back. */
+/* Copy a string of libclang, and release the original. */
 static char *keep(CXString string)
 {
 	char *copy = strdup(clang_getCString(string) ?: "");
@@ -80,7 +80,7 @@ static bool in_main_file(CXSourceLocation location)
 	return clang_Location_isFromMainFile(location);
 }
 
-/* Where in the file a location is; false when it is in a macro or elsewhere. */
+/* Find the offset of a location in the file; false if it is in a macro or elsewhere. */
 static bool offset_of(CXSourceLocation location, size_t *offset)
 {
 	CXFile spelled, expanded;
@@ -148,7 +148,7 @@ static size_t end_of_call(size_t at)
 	return 0;
 }
 
-/* setjmp is a macro: where the call ends, only its words in the file say. */
+/* setjmp is a macro, so only the text of the file shows the end of the call. */
 static void around_call(CXCursor call, unsigned int number)
 {
 	CXSourceLocation location = clang_getRangeStart(clang_getCursorExtent(call));
@@ -244,7 +244,7 @@ static const char *refused_words(const char *declaration)
 	return NULL;
 }
 
-/* Words in the body, which decide whether its end can be seen. */
+/* Look for words in the body that prevent instrumentation. */
 static const char *refused_tokens(CXCursor function)
 {
 	const char *why = NULL;
@@ -302,7 +302,7 @@ static bool is_template(CXCursor cursor)
 	return false;
 }
 
-/* With its namespaces and classes, as one word of the assembler and of the map. */
+/* The name with namespaces and classes, as one word for the assembler and the map. */
 static char *full_name(CXCursor cursor)
 {
 	char *name = keep(clang_getCursorSpelling(cursor)), *outer, *joined;
@@ -331,7 +331,7 @@ static char *symbol_of(CXCursor cursor)
 	CXStringSet *set;
 	char *symbol;
 
-	/* Of the several that a constructor has, the first is that of the base class. */
+	/* A constructor has several manglings; the first is that of the base class. */
 	set = clang_Cursor_getCXXManglings(cursor);
 	if (!set || !set->Count) {
 		if (set)
@@ -436,7 +436,7 @@ static int read_text(struct fault *fault)
 
 	if (!file)
 		return fault_say(fault, "%s cannot be read: %s.", src.run.input, strerror(errno));
-	/* All of it, for a text has no zero. */
+	/* Read the whole file, because text has no zero bytes. */
 	length = getdelim(&src.text, &room, '\0', file);
 	error = ferror(file) ? errno : 0;
 	fclose(file);
@@ -452,7 +452,7 @@ static int read_text(struct fault *fault)
 	return 0;
 }
 
-/* The first error in a sentence, or NULL. */
+/* The first error message of the compiler, or NULL. */
 static char *first_error(void)
 {
 	unsigned int i, count = clang_getNumDiagnostics(src.unit);
@@ -469,7 +469,7 @@ static char *first_error(void)
 	return text;
 }
 
-/* Of flags that are gcc's alone, clang says so, and can do without. */
+/* clang names flags that only gcc has; they can be omitted. */
 static bool drop_unknown(const char **flags, int *count, const char *error)
 {
 	const char *begin = strstr(error, "unknown argument: '");
@@ -490,7 +490,7 @@ static bool drop_unknown(const char **flags, int *count, const char *error)
 	return true;
 }
 
-/* After a compiler error, the rest of the file could only be guessed. */
+/* After a compiler error, the meaning of the rest of the file is uncertain. */
 static int parse_unit(const char **flags, int count, struct fault *fault)
 {
 	CXIndex index = clang_createIndex(0, 0);
@@ -513,7 +513,7 @@ static int parse_unit(const char **flags, int count, struct fault *fault)
 	}
 }
 
-/* Files that are compiled together must not have the same identifiers. */
+/* Make a tag, so that files that are compiled together have different identifiers. */
 static void make_tag(void)
 {
 	const char *slash = strrchr(src.run.input, '/'), *at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all files of the host tools share: how a failure is said, arrays, and lines of
- * words and numbers, as in a map and in a recording's info
+ * Common code of the host tools: error sentences, arrays, and lines of words and numbers, as
+ * in a map and in a recording's info
  */
 #include <stdarg.h>
 #include <stdio.h>

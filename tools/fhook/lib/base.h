@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What all files of the host tools share: types, how a failure is said, and lines of words
+ * Declarations shared by the host tools: types, error sentences, and lines of words
  *
- * A function that can fail for a reason which the user has to know writes one
- * sentence into a struct fault and returns -1; only main() prints it. Nothing
- * else is printed on the way, and only main() exits: the decoders also run in a
- * fuzzer, in QEMU and in traced programs.
+ * A function that fails for a reason of interest to the user writes one sentence into a
+ * struct fault and returns -1; only main() prints it. Other functions neither print nor
+ * exit, because the decoders also run in a fuzzer, in QEMU and in traced programs.
  */
 #ifndef FHOOK_BASE_H
 #define FHOOK_BASE_H
@@ -28,8 +27,8 @@ typedef __s64 s64;
 #define __unused		__attribute__((unused))
 
 /*
- * The first of NR indices of a sorted array of which BEFORE, an expression with the index
- * I, is false; NR if it is true of all.
+ * The first of NR indices of a sorted array for which BEFORE, an expression with the index
+ * I, is false; NR if BEFORE is true for all.
  */
 #define first_index(nr, i, before) ({				\
 	size_t first_ = 0, end_ = (nr), i;			\
@@ -69,14 +68,14 @@ void fault_print(const char *program, const struct fault *fault);
 int grow(void *array, size_t *allocated, size_t used, size_t size);
 
 /*
- * Cut a line into the words that blanks separate, in place. Returns how many
- * there are, at most MAX: what is behind the last one is lost.
+ * Split a line into words separated by blanks, in place. Returns the number of words, at
+ * most MAX; text after the last of these is lost.
  */
 int words_split(char *line, char **words, int max);
 
 /*
- * A number that is the whole word: with 16, "0x" and digits, with 10, digits.
- * Returns 0, or -1 when it is not one, or is more than MAX.
+ * Parse a word that is a number: "0x" and digits if BASE is 16, digits if it is 10.
+ * Returns 0, or -1 if the word is not a number, or exceeds MAX.
  */
 int word_number(const char *word, int base, u64 max, u64 *number);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Commands that have commands: the word that says which, their list, and where they are. */
+/* Commands with subcommands: selecting a subcommand by its name, and listing them. */
 #include <argp.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static error_t parse(int key, char *word, struct argp_state *state)
 			choice->chosen = command;
 	if (!choice->chosen)
 		argp_error(state, "there is no command '%s'", word);
-	/* The rest is the command's. */
+	/* The following arguments are those of the subcommand. */
 	choice->first = state->next - 1;
 	state->next = state->argc;
 	return 0;

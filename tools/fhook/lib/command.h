@@ -7,7 +7,7 @@
 
 /**
  * struct command - a subcommand
- * @name: its name
+ * @name: name of the subcommand
  * @run: called with the arguments from the name on; returns the exit status, or -1 and a
  *	sentence
  * @brief: description for the help

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include "elf_image.h"
 
-/* In the file, mapped data have the same offset in a page. */
+/* Mapped data have the same offset in a page in the file and in memory. */
 #define PAGE_SMALLEST	4096
 
 static int read_file(struct elf_image *image, struct fault *fault)
@@ -185,7 +185,7 @@ const char *elf_string(const struct elf_image *image, const Elf64_Shdr *strings,
 {
 	const char *text = elf_section_data(image, strings);
 
-	/* A table ends with the end of a string. */
+	/* A table of strings ends with a zero byte. */
 	if (!text || offset >= strings->sh_size || text[strings->sh_size - 1])
 		return NULL;
 	return text + offset;
@@ -254,7 +254,7 @@ static int compare_symbols(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	/* Of several names of one place, the one that others see comes first. */
+	/* Among several names of an address, prefer one that is visible to other files. */
 	if (x->global != y->global)
 		return x->global ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -301,7 +301,7 @@ static int compare_names(const void *a, const void *b, void *data)
 
 /*
  * Names that are suffixes of others share their bytes, so the total length of the names
- * may exceed the size of the file, but without a limit only in a malicious file.
+ * may exceed the size of the file, but by more than this factor only in a malicious file.
  */
 #define NAMES_MOST	16
 
@@ -381,7 +381,7 @@ void elf_take_symbols(struct elf_image *image, struct elf_image *debug)
 	debug->room_symbols = 0;
 }
 
-/* The first symbol behind an address, or at it. */
+/* The index of the first symbol after an address, or at it. */
 static size_t symbols_from(const struct elf_image *image, u64 address, bool at)
 {
 	return first_index(image->nr_symbols, i,
@@ -396,12 +396,12 @@ const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 addres
 
 	if (!behind)
 		return NULL;
-	/* Of those that begin at the same place, the first. */
+	/* Of symbols with the same address, take the first. */
 	symbol = image->symbols + symbols_from(image, image->symbols[behind - 1].address, true);
 	return address - symbol->address < symbol->size ? symbol : NULL;
 }
 
-/* How does the name of a symbol compare with one, as far as that is long? */
+/* Compare the first LENGTH bytes of a symbol's name with a name. */
 static int compare_with(const struct elf_image *image, size_t i, const char *name, size_t length,
 			bool whole)
 {

@@ -15,7 +15,7 @@
  * struct elf_symbol - a named function of a file
  * @address: start address
  * @size: size in bytes, 0 if unknown
- * @name: its name, in the image
+ * @name: name of the function, in the image
  * @type: STT_FUNC or STT_GNU_IFUNC
  * @global: the symbol is visible to other files
  */
@@ -63,7 +63,7 @@ struct elf_image {
 int elf_open(struct elf_image *image, const char *path, struct fault *fault);
 void elf_close(struct elf_image *image);
 
-/* The functions of an image are those of its debug file, which stays open for their names. */
+/* Use the symbols of a debug file, which stays open because it contains their names. */
 void elf_take_symbols(struct elf_image *image, struct elf_image *debug);
 
 const char *elf_section_name(const struct elf_image *image, const Elf64_Shdr *section);
@@ -92,7 +92,7 @@ const Elf64_Shdr *elf_section_of(const struct elf_image *image, u64 address);
  * @whole: @name is the complete name; otherwise more may follow
  * @first: receives the index of the first one in by_name
  *
- * Returns the number of functions.
+ * @first: receives the index of the first match in by_name
  */
 size_t elf_named(const struct elf_image *image, const char *name, size_t length, bool whole,
 		 size_t *first);
@@ -100,23 +100,23 @@ size_t elf_named(const struct elf_image *image, const char *name, size_t length,
 /* The function that contains an address, or NULL. */
 const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address);
 
-/* Of those that linkers make, the longest has 32 bytes. */
+/* The maximum length of a build id; the longest that linkers make has 32 bytes. */
 #define BUILD_ID_MAX	64
 
-/* The bytes of the build id, and how many; NULL if there is none. */
+/* The bytes of the build id, and their number; NULL if there is none. */
 u8 *elf_build_id(const struct elf_image *image, size_t *size);
-/* The same for LEFT bytes of notes. */
+/* The build id in LEFT bytes of notes. */
 u8 *elf_find_build_id(u8 *notes, size_t left, size_t *size);
 
 #define BUILD_ID_TEXT	129
 
-/* Hex digits, or "-" when there is none, or one longer than any. */
+/* The build id as hex digits, or "-" if there is none or it is too long. */
 void build_id_text(const struct elf_image *image, char *text);
 
-/* The same of its bytes; ID is NULL when there is none. */
+/* The same for the bytes of a build id; ID is NULL if there is none. */
 void build_id_of(const u8 *id, size_t size, char *text);
 
-/* The same of notes in a file of their own, as sysfs has them of what is loaded. */
+/* The same for a file of notes, which sysfs has for the kernel and its modules. */
 void build_id_of_notes(const char *path, char *text);
 
 #endif /* FHOOK_ELF_IMAGE_H */

@@ -67,7 +67,7 @@ static int find_sections(const struct elf_image *image, struct sections *found,
 	return 0;
 }
 
-/* Where the jump of a stub leads to; 0 if it is none. */
+/* The target of a stub's jump; 0 if the stub is not a jump. */
 static u64 jump_target(const struct elf_image *image, const struct elf_record *record)
 {
 	const u8 *bytes = elf_at(image, record->stub, record->size);
@@ -87,14 +87,14 @@ static u64 jump_target(const struct elf_image *image, const struct elf_record *r
 	return record->stub + ((s64)(s32)((u32)by << 6) >> 4);
 }
 
-/* How many functions have this name: 0, 1, which is returned, or 2 for several. */
+/* Find functions by name; returns 0, 1 (and the function), or 2 for several. */
 static int find_named(const struct elf_image *image, const char *name, size_t length,
 		      const struct elf_symbol **found)
 {
 	size_t first, count = elf_named(image, name, length, true, &first);
 
 	*found = count ? image->symbols + image->by_name[first] : NULL;
-	/* They are in the order of their addresses. */
+	/* The matches are sorted by address. */
 	if (count > 1 &&
 	    image->symbols[image->by_name[first + count - 1]].address != (*found)->address)
 		return 2;
@@ -102,8 +102,9 @@ static int find_named(const struct elf_image *image, const char *name, size_t le
 }
 
 /*
- * Compilers split functions, and call the parts NAME.cold and the like. Of which of
- * several functions of this name it is a part, is not known: then it stands for itself.
+ * Compilers split functions, and call the parts NAME.cold and the like. If several functions
+ * have this name, it is unknown to which of them the part belongs: then it is a function of
+ * its own.
  */
 static u64 whole_of(const struct elf_image *image, const struct elf_symbol *part)
 {
@@ -115,7 +116,7 @@ static u64 whole_of(const struct elf_image *image, const struct elf_symbol *part
 	return whole->address;
 }
 
-/* Of words with a blank between them: a tail has two, or three, and others have one. */
+/* Check the number of words: a tail has two or three, other stubs have one. */
 static bool is_name(const char *name, bool is_tail)
 {
 	size_t length = strcspn(name, " ");
@@ -167,7 +168,7 @@ static int find_entry(const struct elf_image *image, struct elf_record *record,
 	return 0;
 }
 
-/* In IR there are names alone: of several functions with one, which is meant? */
+/* IR has only names of targets: if several functions have a name, the target is unknown. */
 static const char *target_of(const struct elf_image *image, const char *target)
 {
 	const struct elf_symbol *found;
@@ -186,7 +187,7 @@ static int write_records(const struct elf_image *image, const struct sections *s
 	size_t i, length;
 
 	for (i = 0; i < sections->nr_records; i++, record++) {
-		/* Of a group that the linker has thrown away, nothing is left. */
+		/* The code of a discarded COMDAT group has no stub. */
 		if (!record->stub)
 			continue;
 		if (check_record(image, sections, i, fault))

@@ -19,7 +19,7 @@ const char *const map_kinds[STUB_KINDS] = {
 	"entry", "exit", "tail", "land", "task2", "task1", "task0", "turn",
 };
 
-/* With this, a look-up always has a block to begin with. */
+/* The initial value of map->recent, so that a look-up always has a block. */
 struct map_block map_no_block;
 
 /**
@@ -38,7 +38,7 @@ struct reader {
 	u32 *objects;
 };
 
-/* The sentence with the file's name and the line's number before it; returns -1. */
+/* Write a sentence that begins with the file's name and the line's number; returns -1. */
 static int __printf(2, 3) line_fault(struct reader *reader, const char *format, ...)
 {
 	char text[512];
@@ -65,7 +65,7 @@ static u64 hash_number(u64 number)
 	return number ^ number >> 32;
 }
 
-/* A table of so many slots that USED entries leave half of it free, or NULL. */
+/* Allocate a table at least half of which is free with USED entries, or NULL. */
 static u32 *bigger_table(u32 *table, size_t *slots, size_t used)
 {
 	if (used * 2 < *slots)
@@ -100,7 +100,7 @@ static int rehash_strings(struct map *map)
 	return 0;
 }
 
-/* The index of a string that was seen before, or -1. */
+/* The index of a known string, or -1. */
 static long find_string(const struct map *map, const char *string)
 {
 	const size_t mask = map->string_slots - 1;
@@ -114,7 +114,7 @@ static long find_string(const struct map *map, const char *string)
 	return -1;
 }
 
-/* The index of a string, which is kept; -1 when there is no memory. */
+/* The index of a string, which is added if it is new; -1 if there is no memory. */
 static long add_string(struct map *map, const char *string)
 {
 	long index = find_string(map, string);
@@ -202,7 +202,7 @@ static long find_object(const struct reader *reader, u64 id)
 	return (long)reader->objects[id] - 1;
 }
 
-/* The index of the object that a word names, or -1 and a sentence. */
+/* The index of the object with the number in a word, or -1 and a sentence. */
 static long object_of(struct reader *reader, const char *word)
 {
 	u64 id;
@@ -286,8 +286,8 @@ static int read_kind(struct reader *reader, const char *word)
 }
 
 /*
- * Which function a tail stub goes to is only known when all have been read: until
- * then its target is the index of a string, the address if there is one, or a name.
+ * The target function of a tail stub is only known when all stubs have been read: until then
+ * its target is the index of a string, which is the address, if there is one, or a name.
  */
 static int read_target(struct reader *reader, struct map_stub *stub, char **words, int count)
 {
@@ -378,8 +378,8 @@ static int read_line(struct reader *reader, char *line)
 }
 
 /*
- * The kernel's modules have their stubs in the blocks that its first object has, and
- * all of them one range of addresses: from here on, their stubs are the first one's.
+ * The stubs of the kernel's modules are in the blocks of its first object, and all its
+ * objects share one range of addresses: assign their stubs to the first object.
  */
 static void find_spaces(struct map *map)
 {
@@ -444,8 +444,7 @@ static int sort_blocks(struct reader *reader)
 }
 
 /*
- * Stub I is the first one that is not before this block: collect the stubs in the
- * block.
+ * Collect the stubs in a block. Stub I is the first stub that is not before the block.
  */
 static int fill_block(struct reader *reader, struct map_block *block, size_t *i)
 {
@@ -498,7 +497,7 @@ static int sort_stubs(struct reader *reader)
 	return 0;
 }
 
-/* A function that can be entered, by its name. */
+/* A function with an entry stub, for look-ups by name. */
 struct named {
 	u32 name, space, function;
 };
@@ -544,7 +543,7 @@ static u32 find_named(const struct named *named, size_t count, u32 name, u32 spa
 	return found->function;
 }
 
-/* Of several objects that share their blocks, the first one that has such an entry. */
+/* Of several objects that share their blocks, the first one with such an entry comes first. */
 static int compare_entered(const void *one, const void *other, void *data)
 {
 	const struct map *map = data;
@@ -571,7 +570,7 @@ static u32 find_entered(const struct map *map, const struct named *entered, size
 	       TARGET_OUTSIDE;
 }
 
-/* Tail stubs have the strings of their targets so far. */
+/* Replace the strings of tail stubs by their target functions. */
 static int resolve_targets(struct reader *reader)
 {
 	struct map *map = reader->map;
@@ -646,7 +645,7 @@ static int read_file(struct reader *reader, const char *path)
 	return result;
 }
 
-/* Several maps may have objects of one number. */
+/* Index the objects by their numbers; several maps may use the same number. */
 static int index_objects(struct reader *reader)
 {
 	struct map *map = reader->map;

@@ -18,7 +18,8 @@ enum stub_kind {
 	STUB_TAIL,
 	STUB_LAND,
 	/*
-	 * The kinds from here on belong to a context, and have a number instead of a function.
+	 * The kinds from here on belong to contexts; these stubs have a number instead of a
+	 * function.
 	 */
 	STUB_TASK2,
 	STUB_TASK1,
@@ -34,9 +35,9 @@ enum stub_kind {
  * struct map_stub - one jump of a block
  * @address: address in its file
  * @size: size in bytes
- * @function: index of its function, or the number of a context kind
+ * @function: index of the function, or the number of a context kind
  * @target: index of the target function of a tail, or TARGET_OUTSIDE
- * @object: index of its object, or of the object whose blocks that one shares
+ * @object: index of the object, or of the object that owns the shared blocks
  * @kind: value of enum stub_kind
  */
 struct map_stub {
@@ -51,9 +52,9 @@ struct map_stub {
 /**
  * struct map_function - a function with stubs
  * @entry: address of the function in its file, which distinguishes functions of the same name
- * @name: index of its name among the strings
- * @object: index of its object
- * @entered: it has an entry stub
+ * @name: index of the name among the strings
+ * @object: index of the object
+ * @entered: there is an entry stub
  */
 struct map_function {
 	u64 entry;
@@ -67,10 +68,10 @@ struct map_function {
  * @start: address in its file
  * @memory: address in memory
  * @size: size in bytes
- * @object: index of its object
+ * @object: index of the object
  * @lines: for each MAP_LINE bytes, the first stub that ends after their start
  * @loaded: the address in memory is known
- * @copied: another location of an earlier block, which owns @lines
+ * @copied: the block is another location of an earlier block, which owns @lines
  */
 struct map_block {
 	u64 start;
@@ -84,9 +85,9 @@ struct map_block {
 /**
  * struct map_object - an object that contains functions
  * @id: number of the object in its file
- * @space: index of the object whose blocks it shares: its own, if it has any
+ * @space: index of the object whose blocks this one uses: its own index if it has blocks
  * @build_id: build id as text, "-" if unknown
- * @name: its name
+ * @name: name of the object
  */
 struct map_object {
 	u32 id, space;

@@ -10,10 +10,10 @@
 #include "base.h"
 #include "map_join.h"
 
-/* Those of the longest line, a tail stub's. */
+/* The number of words in the longest line, that of a tail stub. */
 #define WORDS_MAX	9
 
-/* Which word of a line is the number of its object; 0: none is. */
+/* The index of the word with the object's number in a line; 0 if there is none. */
 static int object_word(const char *kind)
 {
 	static const struct {

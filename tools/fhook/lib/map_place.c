@@ -30,7 +30,7 @@ static int add_place(struct map *map, const struct map_block *block, u64 bias)
 	return 0;
 }
 
-/* The first block of an object, before those of second places. */
+/* The index of an object's first block; blocks of additional locations come later. */
 static size_t blocks_of(const struct map *map, u32 object)
 {
 	return first_index(map->nr_own, i, map->blocks[i].object < object);
@@ -61,7 +61,7 @@ int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
 	return 0;
 }
 
-/* Of two at the same place, the first one is found. */
+/* Of two blocks at the same location, the first one wins. */
 static int compare_memory(const void *one, const void *other)
 {
 	const struct map_block *a = *(struct map_block *const *)one;

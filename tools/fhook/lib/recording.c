@@ -19,7 +19,7 @@ const char *const recording_profiles[PROFILES] = {
 
 static const char first_line[] = "# calltrace recording 1\n";
 
-/* More streams than anybody has processors, or than QEMU runs threads. */
+/* More streams than there are processors, or threads of QEMU. */
 #define MAX_STREAMS	65536
 
 char *recording_path(const struct recording *recording, const char *name)
@@ -184,7 +184,7 @@ static int read_list(struct recording *recording, char **words, int count)
 	return recording_add_lost(recording, first, second);
 }
 
-/* Returns 0, -1 for a line that is wrong, 1 for one that is not known. */
+/* Returns 0, -1 for an invalid line, or 1 for an unknown one. */
 static int read_line(struct recording *recording, char **words, int count)
 {
 	u32 *cpu[] = { &recording->family, &recording->model, &recording->stepping };
@@ -374,7 +374,7 @@ static int copy_map(const struct recording *recording, const char *map, struct f
 				  recording->directory) : 0;
 }
 
-/* Of two that record there at the same time, one does. */
+/* If two recorders use the directory at the same time, only one succeeds. */
 static int claim(const struct recording *recording)
 {
 	char *path = recording_path(recording, "info");

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "trace_file.h"
 
-/* Programs do not expect to get descriptors from here on. */
+/* The lowest descriptor to use: programs do not expect to get such high ones. */
 #define HIGH_FD	512
 
 static bool is_file(const struct trace_file *file, int fd)
@@ -55,7 +55,7 @@ static bool may_be_long(off_t size)
 	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= (rlim_t)size;
 }
 
-/* The window of the file at the stream's end; without one, it is the buffer. */
+/* Map a window at the end of the stream, or use the buffer. */
 static void open_window(struct trace_file *file)
 {
 	const size_t ahead = file->written % sysconf(_SC_PAGESIZE);
@@ -65,7 +65,7 @@ static void open_window(struct trace_file *file)
 
 	file->window = file->buffer;
 	file->size = TRACE_BUFFER;
-	/* Memory for which there is no room on the disk would kill the program. */
+	/* Writing to mapped memory without room on the disk would kill the program. */
 	if (fd >= 0 && may_be_long(start + TRACE_BUFFER) &&
 	    !posix_fallocate(fd, start, TRACE_BUFFER))
 		map = mmap(NULL, TRACE_BUFFER, PROT_READ | PROT_WRITE, MAP_SHARED, fd, start);
@@ -110,7 +110,7 @@ static size_t write_buffer(struct trace_file *file)
 	const int fd = descriptor(file);
 	size_t done = 0;
 
-	/* Beyond the limit of a file's size there is a signal, which kills. */
+	/* Writing beyond the limit of a file's size raises a signal that kills the program. */
 	while (fd >= 0 && done < file->used && may_be_long(file->written + done + 1)) {
 		ssize_t result = pwrite(fd, file->buffer + done, file->used - done,
 					file->written + done);
@@ -152,7 +152,7 @@ void trace_file_advance(struct trace_file *file)
 	sigset_t all, before;
 	int cancelled;
 
-	/* A thread that is cancelled in here, or left by a signal handler, would spoil it. */
+	/* Cancelling the thread here, or leaving by a signal handler, would corrupt the stream. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -184,7 +184,7 @@ void trace_file_close(struct trace_file *file)
 	trace_file_flush(file);
 	if (file->map) {
 		close_window(file);
-		/* If this fails there are zeroes at its end, as if it had been killed. */
+		/* If this fails, the file ends with zeroes, as after being killed. */
 		while (fd >= 0 && ftruncate(fd, file->written + file->used) && errno == EINTR)
 			;
 	}

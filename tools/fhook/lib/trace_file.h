@@ -2,10 +2,10 @@
 /*
  * A stream that is being written
  *
- * Of one thread at a time. It is written to a mapped window of its file, so that nothing
- * is lost when the program is killed, or executes another one: the file then has zeroes
- * after its end, which decoders ignore. If a file cannot be mapped, or has no room for a
- * whole window, a buffer is used, which is written when it is full.
+ * Used by one thread at a time. The stream is written to a mapped window of its file, so that
+ * nothing is lost when the program is killed, or executes another one: the file then has
+ * zeroes after its end, which decoders ignore. If a file cannot be mapped, or has no room for
+ * a whole window, a buffer is used, which is written when it is full.
  *
  * The recorded program may close descriptors that it does not know, and open files of its
  * own in their place, so the descriptor is checked before it is used. If it is no longer
