@@ -12,7 +12,7 @@
 #define ROOT	0xffffffffu
 #define DEEPER	0xfffffffeu
 
-/* More calls are not in a line: lines as long as stacks are deep would fill the disk. */
+/* The maximum number of calls in a line: lines as long as deep stacks would fill the disk. */
 #define MAX_DEPTH	256
 
 /**

@@ -15,10 +15,10 @@ static const char *const ends[] = {
 	[LEFT_OPEN] = "not over when its trace ends",
 };
 
-/* The bytes of the character in UTF-8 that a string begins with; 0: it is none. */
+/* The size of the UTF-8 character at the start of a string; 0 if it is invalid. */
 static size_t character(const u8 *string)
 {
-	/* By the first byte; the second says whether it is too long a form, or a surrogate. */
+	/* By the first byte; the range of the second excludes overlong forms and surrogates. */
 	static const struct {
 		u8 first, last, low, high;
 		size_t size;
@@ -45,7 +45,7 @@ static size_t character(const u8 *string)
 	return 0;
 }
 
-/* JSON is UTF-8: a byte that is not part of a character becomes the one that says so. */
+/* JSON is UTF-8: invalid bytes become replacement characters. */
 static void print_string(FILE *out, const char *string)
 {
 	size_t size;

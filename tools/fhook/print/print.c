@@ -110,7 +110,7 @@ static void parse_arguments(int argc, char **argv, struct arguments *arguments)
 	argp_parse(&argp, argc, argv, 0, NULL, arguments);
 }
 
-/* The map must have been made of this very file. */
+/* Check that the map was made from this version of the file. */
 static int check_object(const struct map *map, const char *path, struct fault *fault)
 {
 	char build_id[BUILD_ID_TEXT];
@@ -212,7 +212,7 @@ static bool same_map(const struct map *a, const struct map *b)
 	return true;
 }
 
-/* The functions of all of them are numbered as those of the first one. */
+/* Check that all recordings have the functions of the first one, with the same numbers. */
 static int check_same(struct printing *printing, const struct map *map, int number,
 		      struct fault *fault)
 {
@@ -244,7 +244,7 @@ static int decode(struct printing *printing, struct map *map, struct fault *faul
 	return 0;
 }
 
-/* Nothing is printed before it is known of all of them that they can be. */
+/* Check or print one recording; all are checked before anything is printed. */
 static int do_one(struct printing *printing, int number, bool print, struct fault *fault)
 {
 	const char *directory = printing->arguments->directories[number];
@@ -262,7 +262,7 @@ static int do_one(struct printing *printing, int number, bool print, struct faul
 			 check_same(printing, &own, number, fault);
 	if (!result && print)
 		result = decode(printing, &own, fault);
-	/* The names are those of the first one to the end. */
+	/* The sink uses the names of the first map to the end. */
 	if (!result && !print && !number)
 		printing->map = own;
 	else
@@ -293,7 +293,7 @@ static int do_all(struct printing *printing, struct fault *fault)
 	return 0;
 }
 
-/* Children have their recordings beside it, in DIRECTORY-PID. */
+/* The recordings of children are in DIRECTORY-PID, in the same directory. */
 static void report_children(const char *directory)
 {
 	char *path = strdup(directory), *base = strdup(directory);

@@ -5,7 +5,7 @@
 
 static int begin(struct sink *sink, struct fault *fault)
 {
-	/* Of each function: was it seen? */
+	/* Whether each function was seen. */
 	sink->data = calloc(sink->map->nr_functions + 1, 1);
 	if (!sink->data)
 		return fault_say(fault, "there is not enough memory for a summary");

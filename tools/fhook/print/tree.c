@@ -29,7 +29,7 @@ static const char *const comments[] = {
 	[LEFT_OPEN] = " not over when its trace ends",
 };
 
-/* As many calls are shown one in the other. */
+/* The maximum depth of the indentation. */
 #define MAX_INDENT	64
 
 static void indent(const struct sink *sink, u64 time, size_t depth)
@@ -40,7 +40,7 @@ static void indent(const struct sink *sink, u64 time, size_t depth)
 		fprintf(sink->out, "%12llu | %*s[%zu] ", time, MAX_INDENT * 2, "", depth);
 }
 
-/* The call that was held back has callees, or something else comes before its end. */
+/* Print the call that was held back, as a block, because something comes before its end. */
 static void let_go(struct sink *sink, const struct thread *thread)
 {
 	struct tree *tree = sink->data;
@@ -54,7 +54,7 @@ static void let_go(struct sink *sink, const struct thread *thread)
 	fprintf(sink->out, "%s() {\n", map_name(sink->map, frame->function));
 }
 
-/* The lines that follow are of this thread. */
+/* Name the thread of the following lines. */
 static void switch_to(struct sink *sink, const struct thread *thread)
 {
 	struct tree *tree = sink->data;
@@ -82,7 +82,7 @@ static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
 
 	switch_to(sink, thread);
 	if (tree->held) {
-		/* It is below the new frame. */
+		/* The held call is below the new frame. */
 		thread->nr_frames--;
 		let_go(sink, thread);
 		thread->nr_frames++;
@@ -146,7 +146,7 @@ static void ended(struct sink *sink, struct thread *thread)
 {
 	struct tree *tree = sink->data;
 
-	/* Another thread may come to be where this one was. */
+	/* Another thread may get the same address. */
 	if (tree->thread == thread)
 		tree->thread = NULL;
 }

@@ -151,7 +151,7 @@ static void hold_against(struct wanted *wanted, struct offered *offered, bool *e
 		offered->owner = wanted;
 }
 
-/* Each function is left to the first pattern that matches it, unless one excludes it. */
+/* Assign a function to the first pattern that matches it, unless a pattern excludes it. */
 static void find_owner(struct match *match, struct offered *offered)
 {
 	bool excluded = false;
@@ -186,7 +186,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Is the name there without its module, which means those of modules as well? */
+/* Is the name also a pattern without its module, which includes functions of modules? */
 static bool is_covered(const struct choice *choice, const char *pattern)
 {
 	const char *mark = strstr(pattern, MODULE_MARK);
@@ -202,7 +202,7 @@ static bool is_covered(const struct choice *choice, const char *pattern)
 	return covered;
 }
 
-/* Several functions of one name are one pattern. */
+/* Keep one pattern for several functions of the same name. */
 static int drop_doubles(struct choice *choice)
 {
 	const size_t nr = choice->nr_patterns;

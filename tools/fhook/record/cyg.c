@@ -24,14 +24,14 @@
 #define EXPORT	__attribute__((visibility("default")))
 
 /**
- * struct recorder - of one thread
- * @next: in the list of all
- * @file: its stream
- * @stream: the number of that
- * @held: somebody uses it; when the process ends, for good
- * @holder: where on the stack of its thread that is
- * @lost: events that could not be recorded since the last one that was
- * @places: where its functions are loaded
+ * struct recorder - recorder of one thread
+ * @next: link in the list of all recorders
+ * @file: stream of the thread
+ * @stream: number of the stream
+ * @held: the recorder is in use; when the process ends, forever
+ * @holder: stack address of the function of the thread that holds the recorder
+ * @lost: number of events that could not be recorded since the last recorded event
+ * @places: locations of the functions that the thread has called
  */
 struct recorder {
 	struct recorder *next;
@@ -68,7 +68,7 @@ struct before {
  */
 static __thread bool has_lock;
 
-/* A thread that is cancelled, or left by a signal handler, would keep it for ever. */
+/* A thread that is cancelled, or left by a signal handler, would keep the lock forever. */
 static void take_lock(struct before *before)
 {
 	sigset_t all;
@@ -105,8 +105,8 @@ static void put_missing(struct recorder *recorder)
 }
 
 /*
- * Called with the lock, by the holder. Returns whether the disk had no room for a part,
- * which is recorded.
+ * Called by the holder, with the lock. Returns true, and notes the loss in the recording, if
+ * the disk had no room for all data.
  */
 static bool close_file(struct recorder *recorder)
 {
@@ -126,13 +126,13 @@ static bool close_file(struct recorder *recorder)
 	return lost;
 }
 
-/* A child process that was not created by fork(), which would have been noticed. */
+/* Is this a child process that was not created by fork(), so that no handler has run? */
 static bool is_child(void)
 {
 	return alive && !*alive;
 }
 
-/* A thread ends: only stop() could still hold its recorder, and has closed it then. */
+/* A thread ends. Only stop() may still hold its recorder, and has closed it then. */
 static void close_recorder(void *data)
 {
 	struct recorder *recorder = data;
@@ -184,7 +184,7 @@ static void forked(void)
 	recording_free(&recording);
 }
 
-/* With the lock: the first event of the process. */
+/* Called with the lock, at the first event of the process. */
 static void start(void)
 {
 	const char *directory = getenv("FHOOK_RECORD");
@@ -216,7 +216,7 @@ static void start(void)
 	state = STATE_RECORDS;
 }
 
-/* With the lock. A recorder without a file only keeps its thread from trying again. */
+/* Called with the lock. A recorder without a file only keeps its thread from trying again. */
 static void open_stream(struct recorder *recorder)
 {
 	char *path = recording_stream_path(&recording, nr_streams);
@@ -266,8 +266,8 @@ static u64 now(void)
 }
 
 /*
- * The holder is gone: a signal handler that interrupted it would be deeper in the stack, or
- * on a stack of its own.
+ * Was the holder left without releasing the recorder? A signal handler that interrupts the
+ * holder is deeper in the stack, or on a stack of its own.
  */
 static bool was_left(const struct recorder *recorder)
 {
@@ -278,7 +278,7 @@ static bool was_left(const struct recorder *recorder)
 	       !sigaltstack(NULL, &stack) && !(stack.ss_flags & SS_ONSTACK);
 }
 
-/* With the lock not held, and with the recorder: something that was not there before. */
+/* Called by the holder without the lock: add an object that has not been seen there before. */
 static bool add_place(struct recorder *recorder, const struct record_loaded *loaded, u64 *shift)
 {
 	struct before before;
@@ -333,7 +333,7 @@ static void record(u64 address, u64 offset)
 			return;
 	}
 	if (atomic_flag_test_and_set(&recorder->held)) {
-		/* One more, or that which it was left with. */
+		/* This event or, if the holder was left, the event of the holder is lost. */
 		recorder->lost++;
 		if (!was_left(recorder))
 			return;
@@ -354,7 +354,7 @@ EXPORT void __cyg_profile_func_exit(void *function, void *caller __unused)
 	record((unsigned long)function, 1);
 }
 
-/* False when another thread has left it held. In the middle of our own, we do not go on. */
+/* False if another thread holds it too long. Our own thread may be in the middle of an event. */
 static bool hold(struct recorder *recorder)
 {
 	int tries = 1000;

@@ -6,13 +6,13 @@
 #include "lib/recording.h"
 
 /**
- * struct record_loaded - an object that is loaded
- * @start: its first address in memory
- * @size: number of bytes up to the end of its last segment
- * @bias: what its addresses in memory have more than those of its file
- * @name: the loader's name of its file; empty for the program
- * @id: its build id, in memory; NULL if it is not known
- * @id_size: number of bytes of the build id
+ * struct record_loaded - a loaded object
+ * @start: first address in memory
+ * @size: number of bytes up to the end of the last segment
+ * @bias: difference between addresses in memory and in the file
+ * @name: name of the file as known to the loader; empty for the program
+ * @id: build id, in memory; NULL if unknown
+ * @id_size: size of the build id in bytes
  */
 struct record_loaded {
 	u64 start, size, bias;
@@ -22,15 +22,16 @@ struct record_loaded {
 };
 
 /*
- * Begin the map with the objects of this process that call the recorder, and note in
- * the recording where they are. A function's first byte stands for its entry, its
- * second one for its exit: so a map is the same as with stubs.
+ * Begin the map with the objects of this process that call the recorder, and record their
+ * locations. A function's first byte represents its entry, its second byte its exit, so that
+ * the map has the same form as with stubs.
  */
 int record_write_map(struct recording *recording, struct fault *fault);
 
 /*
- * How far it is from where an object is to where the recording has it. If that does not
- * have it yet, it is added. Returns false if it cannot be: that is said, and noted.
+ * Find the distance from an object's location to its location in the recording. If it has
+ * none there, it is added. Returns false, with a message and a note in the recording, if it
+ * cannot be added.
  */
 bool record_place(struct recording *recording, const struct record_loaded *loaded, u64 *shift);
 

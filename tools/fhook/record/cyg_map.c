@@ -2,10 +2,11 @@
 /*
  * The map of a process that records itself, from its files' symbols
  *
- * It begins with what is loaded when recording begins; what is loaded later comes to it
- * with its first event. An object has one place in the recording, whatever places it has
- * in memory one after the other: where it was first, or if something else had been there,
- * where nothing ever is. An object is known by its build id; one without, by its name.
+ * The map begins with the objects that are loaded when recording begins; an object that is
+ * loaded later is added at its first event. An object has one location in the recording,
+ * even if it is loaded at several locations in memory one after the other: its first
+ * location or, if another object had been there, an address range that no program uses.
+ * Objects are identified by their build ids or, without one, by their names.
  */
 #include <errno.h>
 #include <link.h>
@@ -21,13 +22,13 @@
 #define NOWHERE_ALIGN	0x10000ULL
 
 /**
- * struct object - something that is or was loaded
- * @name: its file, as the loader calls it
- * @build_id: its build id, as text
- * @bias: what its addresses in the recording have more than those of its file
- * @start: its first address in the recording
- * @size: how many there are
- * @in_map: the map has it; otherwise its calls are left out
+ * struct object - an object that is or was loaded
+ * @name: name of the file as known to the loader
+ * @build_id: build id, as text
+ * @bias: difference between addresses in the recording and in the file
+ * @start: first address in the recording
+ * @size: size of the address range in bytes
+ * @in_map: whether the map contains the object; otherwise its calls are left out
  */
 struct object {
 	char *name;
@@ -42,9 +43,9 @@ static u64 nowhere;
 
 /**
  * struct writer - a map that is being begun
- * @recording: where it is noted what was loaded where
- * @file: the map
- * @first: no object was looked at yet: the first one is the program
+ * @recording: recording that gets the locations of objects
+ * @file: output for the map
+ * @first: no object has been processed; the first one is the program
  */
 struct writer {
 	struct recording *recording;
@@ -93,8 +94,8 @@ static void write_functions(FILE *file, const struct elf_image *image, u32 id)
 }
 
 /*
- * Only what calls the recorder can have been recorded. The C library does not: it has
- * a function of this name itself.
+ * Only functions of objects that call the recorder can have been recorded. The C library
+ * does not call it: it defines a function of this name itself.
  */
 static bool calls_recorder(const struct elf_image *image)
 {
@@ -132,7 +133,7 @@ static bool is_taken(u64 start, u64 size)
 	return false;
 }
 
-/* The addresses that it has in the recording. */
+/* Choose the addresses of an object in the recording. */
 static void choose_bias(struct object *object, const struct elf_image *image, u64 in_memory)
 {
 	const Elf64_Phdr *last;
@@ -150,7 +151,7 @@ static void choose_bias(struct object *object, const struct elf_image *image, u6
 	nowhere += (object->size + NOWHERE_ALIGN - 1) / NOWHERE_ALIGN * NOWHERE_ALIGN;
 }
 
-/* An object that is not in the map until something is written there. */
+/* Make an object, which is not in the map until its text has been written. */
 static struct object *new_object(const char *name, const char *build_id)
 {
 	struct object *object;
@@ -166,7 +167,7 @@ static struct object *new_object(const char *name, const char *build_id)
 	return object;
 }
 
-/* Returns whether it has a place. PATH is its file's name for everybody. */
+/* Returns whether the object has a location. PATH opens its file, for other processes too. */
 static bool put_object(struct recording *recording, FILE *file, struct object *object,
 		       const struct elf_image *image, const char *path, u64 in_memory)
 {
@@ -219,7 +220,7 @@ static void forget_objects(void)
 	nowhere = NOWHERE;
 }
 
-/* A map that is there stays until there is a better one. */
+/* An existing map stays until a new one is complete. */
 static int finish(FILE *file, const char *from, const char *to)
 {
 	const bool failed = ferror(file) | fclose(file);
@@ -254,7 +255,7 @@ int record_write_map(struct recording *recording, struct fault *fault)
 	return ret;
 }
 
-/* All of a file; returns whether there is one. */
+/* Copy a whole file; returns false if it cannot be opened. */
 static bool copy_file(const char *from, FILE *to)
 {
 	FILE *file = fopen(from, "r");
@@ -268,7 +269,7 @@ static bool copy_file(const char *from, FILE *to)
 	return !(ferror(file) | fclose(file));
 }
 
-/* The map with one object more. */
+/* Replace the map by one with one more object. */
 static int add_to_map(struct recording *recording, struct object *object,
 		      const struct elf_image *image, const char *name, u64 in_memory)
 {
@@ -295,7 +296,7 @@ static int add_to_map(struct recording *recording, struct object *object,
 	return ret;
 }
 
-/* Its file may be another one by now. */
+/* The file may have been replaced since the object was loaded. */
 static int read_object(struct recording *recording, struct object *object,
 		       const struct record_loaded *loaded, struct fault *fault)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is loaded at an address that a thread comes to
+ * The object that is loaded at an address in which a thread runs
  *
- * A thread keeps the places that it has come to. An object may go and another one come
- * to its place: each time an address is asked about, the loader tells what is there now,
- * without a lock, for this may be anywhere, and it is the same object if it is as large
- * and has the same build id. The code that asks is in the object, so it cannot go now.
+ * A thread keeps the objects in which it has run. An object may be unloaded and another
+ * one loaded in its place, so for each address the loader is asked for the current object,
+ * without a lock, because this may run in any context. It is the same object if its size
+ * and build id are the same. The code that asks is in the object, so that the object cannot
+ * be unloaded meanwhile.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -15,23 +16,23 @@
 #include "cyg_place.h"
 #include "lib/elf_image.h"
 
-/* The first page of an object has its headers, and is there as long as it is. */
+/* The first page of an object has its headers, and exists as long as the object. */
 #define PAGE	4096
 
-/* The address of what the loader has not loaded: no stub has it, which print says. */
+/* The address for code that the loader has not loaded: no stub has it, and print says so. */
 #define NOT_LOADED	1
 
 /**
- * struct place - an object that a thread has come to
- * @start: its first address
- * @size: how many it has
- * @shift: what its addresses in the recording have more
- * @recorded: the map has it
- * @stays: it is the program, which never goes
- * @id: in memory: its build id, if that is in its first page
- * @id_size: how many bytes of it there are; 0: it is told by its name
- * @was: the same, when the thread first came there
- * @name: its name then
+ * struct place - an object in which a thread has run
+ * @start: first address
+ * @size: size in bytes
+ * @shift: difference between addresses in the recording and in memory
+ * @recorded: whether the map contains the object
+ * @stays: whether it is the program, which is never unloaded
+ * @id: build id, in memory, if it is in the first page
+ * @id_size: size of the build id in bytes; 0 if the name identifies the object
+ * @was: build id when the thread first ran there
+ * @name: name of the object at that time
  */
 struct place {
 	u64 start, size, shift;
@@ -42,7 +43,7 @@ struct place {
 	char *name;
 };
 
-/* The build id of an object whose headers are at START. */
+/* Find the build id of an object whose headers are at START. */
 static void find_id(struct record_loaded *loaded)
 {
 	const Elf64_Ehdr *header = (void *)loaded->start;
@@ -75,7 +76,7 @@ static bool in_first_page(const struct record_loaded *loaded)
 	return loaded->id && (u64)loaded->id + loaded->id_size - loaded->start <= PAGE;
 }
 
-/* It is in the place of all that were there before. */
+/* Add an object, in place of those that were at its addresses before. */
 static struct place *replace(struct places *places, const struct record_loaded *loaded)
 {
 	struct place *place, *end = places->all + places->nr;

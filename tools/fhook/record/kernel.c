@@ -2,9 +2,9 @@
 /*
  * fhook calltrace record --kernel: record functions of the kernel
  *
- * With the processor's trace where there is one, in a guest of QEMU by its plugin if
- * that listens, and otherwise through fhook's events: which of them it is, is said
- * before anything is recorded, and when it is known that there are such functions.
+ * Uses the processor's trace if it has one, in a guest of QEMU the plugin if that answers,
+ * and otherwise fhook's events. The choice is printed before recording begins, but after the
+ * functions have been found.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "kernel_files.h"
 
-/* libtracefs: the top of a directory that was named; NULL is that where it is mounted. */
+/* The directory that was given, for libtracefs; NULL for the mounted tracefs. */
 static struct tracefs_instance *top;
 static const char *top_path;
 

@@ -154,7 +154,7 @@ static int stop_perf(struct session *session, struct fault *fault)
 
 	if (!session->perf)
 		return 0;
-	/* One that does not listen is told by a signal. */
+	/* If perf does not answer, send it a signal. */
 	if (tell_perf(session, "stop\n", &ignored))
 		kill(session->perf, SIGINT);
 	close(session->control);

@@ -2,9 +2,9 @@
 /*
  * Record functions of the kernel in a guest of QEMU, by our plugin outside of it
  *
- * Over a port of the machine the plugin is told which blocks to record, when to begin
- * and when to stop; trace/control.c has the words. The recording, with the map, is where
- * the plugin was told to put it, so nothing is written in the guest.
+ * Through a port of the machine, the plugin is told the blocks to record, and when to start
+ * and stop; trace/control.c describes the commands. The recording, with the map, is in the
+ * directory that was given to the plugin, so nothing is written in the guest.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -75,7 +75,7 @@ static int tell(int port, const char *text, size_t length, char **more, struct f
 	return 0;
 }
 
-/* Another one may have been killed in the middle of a map, or before an answer came. */
+/* A previous user may have been killed in the middle of a map, or before an answer came. */
 static int begin(int port, struct fault *fault)
 {
 	char text[60], answer[1000];
@@ -145,7 +145,7 @@ struct session {
 	char *directory;
 };
 
-/* Before anything runs in the blocks: the plugin has QEMU drop all code that it has. */
+/* Tell the plugin the blocks before anything runs in them: QEMU then drops translated code. */
 static int tell_blocks(const struct session *session, struct fault *fault)
 {
 	const struct record_stubs *stubs = &session->stubs;
@@ -167,7 +167,7 @@ static int start_recording(void *data, struct fault *fault)
 			 session->stubs.record->profile);
 }
 
-/* Whether it has begun or not, in the end it is over. */
+/* Stop, whether recording has begun or not. */
 static int stop_recording(void *data, struct fault *fault)
 {
 	const struct session *session = data;

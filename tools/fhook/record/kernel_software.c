@@ -24,7 +24,7 @@
 
 /* After this number of milliseconds, even little data is read. */
 #define READ_PERIOD	200
-/* So many pages are read of a CPU before it is another one's turn. */
+/* The number of pages to read of one CPU before the next one's turn. */
 #define READ_PAGES	64
 
 /**
@@ -62,7 +62,7 @@ struct session {
 	void *page;
 };
 
-/* The functions that are chosen for the processor's trace, as a list. */
+/* Take the functions that are chosen for the processor's trace as the list. */
 static int take_chosen(struct list *list, struct fault *fault)
 {
 	char *text, *rest, *line;
@@ -142,7 +142,7 @@ static int open_cpus(struct session *session, struct fault *fault)
 	return 0;
 }
 
-/* Functions of modules that have come since are added. */
+/* Write the map, adding functions of modules that were loaded in the meantime. */
 static int write_map(struct session *session, struct fault *fault)
 {
 	char *path = recording_path(&session->recording, "map");
@@ -184,7 +184,7 @@ static bool read_cpus(struct session *session)
 	return more;
 }
 
-/* Until the kernel has filled a part of a buffer, or the command ends, or for a while. */
+/* Sleep until the kernel has filled a part of a buffer, the command ends, or time is up. */
 static void sleep_for_pages(struct session *session, struct pollfd *fds)
 {
 	size_t i;
@@ -202,7 +202,7 @@ static void sleep_for_pages(struct session *session, struct pollfd *fds)
 			session->cpus[i].absent = true;
 }
 
-/* If it fails, nothing has been recorded. */
+/* If this fails, nothing has been recorded. */
 static int run(struct session *session, struct fault *fault)
 {
 	struct pollfd *fds = calloc(session->nr_cpus + 1, sizeof(*fds));
@@ -226,7 +226,7 @@ static int run(struct session *session, struct fault *fault)
 	return result;
 }
 
-/* The bytes lost at unknown places: the disk was full, or a buffer in an interrupt. */
+/* The number of bytes lost at unknown places, because a disk or buffer was full. */
 static u64 lost_of(const struct session *session, const struct cpu *cpu)
 {
 	unsigned long long count, lost = cpu->stream.file->lost;

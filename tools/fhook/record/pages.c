@@ -92,7 +92,7 @@ void page_stream_add(struct page_stream *stream, const struct page_format *forma
 	if (kbuffer_load_subbuffer(buffer, page))
 		return;
 	missed = kbuffer_missed_events(buffer);
-	/* Less than nothing: how many is not known. */
+	/* A negative number: the number of missing events is unknown. */
 	if (missed)
 		put_gap(stream, missed > 0 ? missed : 0);
 	for (event = kbuffer_read_event(buffer, &time); event;

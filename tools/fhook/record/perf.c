@@ -20,7 +20,7 @@
 #include "record.h"
 #include "work.h"
 
-/* "filter OFFSET/SIZE@PATH", as perf says where in a file a range is. */
+/* Add "filter OFFSET/SIZE@PATH", perf's syntax for a range of a file. */
 static int add_block(FILE *text, const struct map *map, const struct map_block *block,
 		     struct fault *fault)
 {
@@ -68,7 +68,7 @@ static int make_filter(const char *map_path, char **filter, struct fault *fault)
 	return result;
 }
 
-/* A program that fails has been recorded all the same. */
+/* Import the recording of perf, even if the program has failed. */
 static int take_over(const struct record *record, const char *data, struct fault *fault)
 {
 	struct perf_losses losses;
@@ -82,7 +82,7 @@ static int take_over(const struct record *record, const char *data, struct fault
 	return 0;
 }
 
-/* Run perf, which writes to a file of our own beside the directory. */
+/* Run perf, with an output file of ours next to the directory. */
 static int run_perf(struct record *record, char *data, char *filter, struct fault *fault)
 {
 	/* Perf's default buffer size is available without root privileges. */

@@ -2,10 +2,10 @@
 /*
  * fhook calltrace record: run a program, and record its calls
  *
- * With the processor's trace where it has one, otherwise in an emulator with our
- * plugin; or by the software recorder, which is linked into the program itself.
- * The map is that of the program, unless another one is given. With --kernel it is
- * functions of the kernel that are recorded meanwhile: see kernel.c.
+ * Uses the processor's trace if it has one, otherwise an emulator with our plugin; or the
+ * software recorder, which is linked into the program itself. The map is that of the
+ * program, unless another one is given. With --kernel, functions of the kernel are recorded
+ * while the program runs: see kernel.c.
  */
 #include <argp.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "record.h"
 #include "work.h"
 
-/* The buffer for each CPU, unless something else is said. */
+/* The default size of each CPU's buffer. */
 #define KERNEL_BUFFER_KB	4096
 
 enum { KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE, KEY_TRACEFS, KEY_PMU };
@@ -62,7 +62,7 @@ static error_t parse_kernel(int key, char *word, struct argp_state *state)
 	return 0;
 }
 
-/* Files beside it are named after it. */
+/* Remove trailing slashes: files next to the directory get its name with a suffix. */
 static char *without_last_slashes(char *directory)
 {
 	size_t length = strlen(directory);
@@ -147,7 +147,7 @@ static void parse_arguments(int argc, char **argv, struct record *record)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, record);
 }
 
-/* Where the shell would find it, which is to be freed; or NULL. */
+/* The path of a program as the shell would find it, to be freed; or NULL. */
 static char *find_program(const char *name)
 {
 	const char *search = getenv("PATH");
@@ -158,7 +158,7 @@ static char *find_program(const char *name)
 	while (search && *search) {
 		const int length = strcspn(search, ":");
 
-		/* Nothing between two colons is the directory where one is. */
+		/* An empty element of PATH is the current directory. */
 		if (asprintf(&path, "%.*s/%s", length ?: 1, length ? search : ".", name) < 0)
 			return NULL;
 		if (!access(path, X_OK))
@@ -194,8 +194,8 @@ static int emulator_of(const char *program, const char **emulator, struct fault 
 }
 
 /*
- * QEMU may be linked statically, as Debian's is since 13, and cannot load anything then.
- * If it cannot even be run, whoever runs it says so.
+ * QEMU may be linked statically, as Debian's is since 13, and then cannot load plugins. If it
+ * cannot be run at all, the error is reported later.
  */
 static int check_plugins(const char *emulator, struct fault *fault)
 {
@@ -218,7 +218,7 @@ static int check_plugins(const char *emulator, struct fault *fault)
 			 emulator);
 }
 
-/* The program that is recorded may go elsewhere; NULL without memory. */
+/* An absolute path, because the program may change its directory; NULL if there is no memory. */
 static char *absolute(const char *path)
 {
 	char *here = *path == '/' ? strdup("") : getcwd(NULL, 0), *result = NULL;
@@ -295,7 +295,7 @@ static int record_software(struct record *record, struct fault *fault)
 	return 0;
 }
 
-/* Whether it can be recorded like this. */
+/* Check whether the program can be recorded in this way. */
 static int check_program(const struct record *record, struct fault *fault)
 {
 	if (record->functions.nr_patterns)

@@ -49,7 +49,7 @@ struct record {
 	u64 buffer_kb;
 };
 
-/* Whether perf can do what the profile says. */
+/* Check whether perf supports the profile. */
 int record_check_profile(const struct record *record, struct fault *fault);
 int record_hardware(struct record *record, struct fault *fault);
 
@@ -58,9 +58,9 @@ int record_hardware(struct record *record, struct fault *fault);
  * case.
  */
 int record_kernel(struct record *record, struct fault *fault);
-/* way.c: choose what records it, and check that it can. */
+/* way.c: choose the recorder, and check its requirements. */
 int record_choose_way(struct record *record, struct fault *fault);
-/* Say what records it, when it is known that its functions are there. Returns 0. */
+/* Print which recorder is used, after the functions have been found. Returns 0. */
 int record_say_way(const struct record *record);
 int record_kernel_hardware(struct record *record, struct fault *fault);
 int record_kernel_software(struct record *record, struct fault *fault);

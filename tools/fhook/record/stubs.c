@@ -20,7 +20,7 @@ static int no_memory(struct fault *fault)
 	return fault_say(fault, "there is not enough memory to record");
 }
 
-/* Those that are traced: without the comments, which say of others why they are not. */
+/* Remove comments, which explain functions that are not traced, so that the others remain. */
 static void drop_comments(char *text)
 {
 	char *line, *rest = text, *to = text;
@@ -37,7 +37,7 @@ static void drop_comments(char *text)
 	*to = '\0';
 }
 
-/* Of those that were chosen, some may not be traced. */
+/* Print a message if some of the chosen functions cannot be traced. */
 static void report_refused(const struct record_stubs *stubs)
 {
 	const char *example = NULL;
@@ -122,7 +122,7 @@ static int add_block(struct record_stubs *stubs, u64 address, u64 size, struct f
 	return 0;
 }
 
-/* Lines "ADDRESS SIZE". */
+/* Parse lines "ADDRESS SIZE". */
 static int find_kernel_blocks(struct record_stubs *stubs, struct fault *fault)
 {
 	char *text = kernel_file_read("fhook/calltrace/block", fault), *rest = text, *line;
@@ -145,7 +145,7 @@ static int find_kernel_blocks(struct record_stubs *stubs, struct fault *fault)
 			 FUNCTIONS);
 }
 
-/* How many words there are before the end of a line. */
+/* Count the words up to the end of a line. */
 static u64 count_words(const char *text)
 {
 	u64 count = 0;
@@ -158,8 +158,8 @@ static u64 count_words(const char *text)
 }
 
 /*
- * A map of something else, such as a rewritten file, is no help: its stubs are elsewhere.
- * Nor is that of a program which was attached otherwise since.
+ * A map of another file, such as a rewritten one, is useless: its stubs are elsewhere. So is
+ * the map of a program that has been attached again with other offsets.
  */
 static int check_attached(const char *programs, const char *path, const struct map *map,
 			  const struct map_block *block, struct fault *fault)
@@ -287,11 +287,11 @@ static int enable(struct record_stubs *stubs, struct fault *fault)
 	stubs->enabled = kernel_file_read(ENABLE, fault);
 	if (!stubs->enabled)
 		return -1;
-	/* Nothing says yet which task runs: all that does is to be recorded, from its first. */
+	/* "2": tasks are not announced yet, so that the recording has all turns of each task. */
 	return kernel_file_write(ENABLE, "2", fault);
 }
 
-/* If turns have not been COUNTED anew since, the previous user of "enable" has lost none. */
+/* Restore "enable". Unless turns were COUNTED anew, its previous user has lost none. */
 static void disable(struct record_stubs *stubs, bool counted)
 {
 	if (stubs->enabled && *stubs->enabled != '1')
@@ -302,13 +302,13 @@ static void disable(struct record_stubs *stubs, bool counted)
 	stubs->enabled = NULL;
 }
 
-/* While calls go through the block and the recorder records. */
+/* Run the command while calls go through the blocks and the recorder records. */
 static int run_command(struct record_stubs *stubs, struct fault *fault)
 {
 	struct pollfd fd = { .events = POLLIN };
 	int result;
 
-	/* Now that it is recorded, each CPU says which task it runs. */
+	/* The recorder records: let each CPU announce its task. */
 	result = kernel_file_write(ENABLE, "1", fault);
 	result = result ?: record_work_start(stubs->record->argv, fault);
 	fd.fd = record_work_fd();

@@ -38,7 +38,7 @@ static bool has_word(const char *text, const char *end, const char *word)
 	return false;
 }
 
-/* Of a line "NAME [MODULE] (COUNT) ... hooks: HOOK HOOK ...". */
+/* Parse a line "NAME [MODULE] (COUNT) ... hooks: HOOK HOOK ...". */
 static int add_name(struct names *names, const char *line, const char *end, const char *hook)
 {
 	const char *hooks = memmem(line, end - line, "\thooks:", 7), *module;
@@ -93,7 +93,7 @@ static int add_symbol(struct symbols *symbols, u64 address, const char *name,
 	return 0;
 }
 
-/* A line "ADDRESS TYPE NAME [MODULE]", of which text is wanted. */
+/* Parse a line "ADDRESS TYPE NAME [MODULE]", and keep wanted functions. */
 static int read_line(struct symbols *symbols, const struct names *names, const char *line)
 {
 	char name[600], module[100] = "", type, both[800], *key = both;
@@ -221,7 +221,7 @@ static size_t object_of(struct writer *writer, const char *module)
 	return writer->nr_modules;
 }
 
-/* How many symbols from FIRST on are of one object, and near enough for a block. */
+/* The number of symbols from FIRST on that share an object and fit into one block. */
 static size_t run_of(const struct symbols *symbols, size_t first)
 {
 	const struct symbol *all = symbols->symbols;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What records functions of the kernel: the processor's trace where there is one, in a
- * guest of QEMU its plugin if that listens, and otherwise fhook's events.
+ * The recorder for functions of the kernel: the processor's trace if it has one, in a guest
+ * of QEMU the plugin if that answers, and otherwise fhook's events.
  */
 #include <stdio.h>
 #include <string.h>

@@ -42,7 +42,7 @@ static void pass_on(int number, siginfo_t *info, void *context __unused)
 		kill(command, number);
 }
 
-/* Caught, and not ignored, so that the command starts with the previous setting. */
+/* A handler that does nothing: unlike SIG_IGN, it is not inherited by the command. */
 static void outlive(int number __unused)
 {
 }
@@ -60,7 +60,7 @@ void record_work_begin(void)
 		}
 
 		sigaction(signals[i].number, NULL, &before[i]);
-		/* nohup means it. */
+		/* Respect nohup. */
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(signals[i].number, &action, NULL);
 	}
@@ -130,7 +130,7 @@ int record_work_start(char **argv, struct fault *fault)
 	}
 	command = child;
 	command_fd = syscall(SYS_pidfd_open, child, 0);
-	/* One that came in between was not passed on. */
+	/* Pass on a signal that arrived in the meantime. */
 	if (stopped)
 		kill(child, stopped);
 	return 0;
@@ -141,7 +141,7 @@ int record_work_fd(void)
 	return command_fd;
 }
 
-/* Its number may be another's as soon as it was waited for, and gets no signal then. */
+/* Another process may get the number after waitpid(), so clear it first: no signal is sent. */
 static void look(int options)
 {
 	const pid_t child = command;
@@ -165,7 +165,7 @@ bool record_work_runs(void)
 	return command > 0 && !stopped;
 }
 
-/* Wait until it can be read or written. */
+/* Wait until the descriptor is ready. */
 static int wait_for(int fd, short events, int limit_ms)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = events };
@@ -230,7 +230,7 @@ int record_work_failed(const char *otherwise, struct fault *fault)
 
 void record_work_end(void)
 {
-	/* A signal interrupts this, and is passed on. */
+	/* A signal interrupts the wait, and is passed on. */
 	while (command > 0)
 		look(0);
 	if (command_fd >= 0)

@@ -52,7 +52,7 @@ void record_work_end(void);
  */
 int record_work_status(const char *name);
 
-/* All of it: run a command to its end, however that is. */
+/* Run a command from start to end. */
 int record_work_run(char **argv, struct fault *fault);
 
 #endif /* FHOOK_RECORD_WORK_H */

@@ -2,9 +2,9 @@
 /*
  * The interface between fhook-rewrite and an architecture
  *
- * The files that implement this are built with headers of the kernel, as its relocators
- * are, whose names of types are those of lib/base.h and not always the same types: nothing
- * but the C library's own may stand here.
+ * The files that implement this are built with headers of the kernel, as its relocators are.
+ * The kernel's types have the names of those in lib/base.h, but may differ, so only types of
+ * the C library may be used here.
  */
 #ifndef FHOOK_REWRITE_ARCH_H
 #define FHOOK_REWRITE_ARCH_H
@@ -43,7 +43,7 @@ enum rewrite_kind {
 
 /**
  * struct rewrite_insn - an instruction
- * @address: its address
+ * @address: address of the instruction
  * @target: target of a direct branch, or address that it computes; 0: none
  * @size: size in bytes
  * @kind: value of enum rewrite_kind

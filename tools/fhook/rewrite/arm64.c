@@ -30,7 +30,7 @@ static uint64_t page_of(uint32_t word, uint64_t address)
 	return (address & ~0xfffULL) + distance_of(word) * 0x1000;
 }
 
-/* ADD of a number to a 64-bit register. */
+/* ADD of an immediate operand to a 64-bit register. */
 static bool is_add_number(uint32_t word)
 {
 	return (word & 0xff800000) == 0x91000000;
@@ -41,7 +41,7 @@ static uint64_t number_of(uint32_t word)
 	return (uint64_t)(word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
 }
 
-/* ADR has the address; ADRP the page, and a following ADD the rest. */
+/* ADR computes the address; ADRP the page, and a following ADD the offset. */
 static uint64_t address_of(uint32_t word, uint64_t address, bool first)
 {
 	static uint64_t pages[FLOW_REGISTERS];
@@ -59,7 +59,7 @@ static uint64_t address_of(uint32_t word, uint64_t address, bool first)
 	return page ? page + number_of(word) : 0;
 }
 
-/* An ADD of registers whose result is the branch's target. */
+/* Is the target of a branch the result of an ADD of registers? */
 static bool is_table(uint32_t branch, const uint8_t *previous, size_t size)
 {
 	uint32_t add;
@@ -86,7 +86,7 @@ static int kind_of(uint32_t word)
 		return INSN_JUMP;
 	if (aarch64_insn_is_bl(word) || aarch64_insn_is_blr(word))
 		return INSN_CALL;
-	/* RET and, in the same group, RETAA and RETAB; BR with BRAA and its kin. */
+	/* RET, RETAA and RETAB are in one group, BR, BRAA and the like in another. */
 	if ((word & 0xfffff000) == 0xd65f0000)
 		return INSN_RETURN;
 	if ((word & 0xfefff000) == 0xd61f0000)
@@ -123,7 +123,7 @@ static int read_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 	return insn->kind;
 }
 
-/* ADRP to x16, and a load from there; a BTI may come first. */
+/* ADRP to x16, and a load from that page; a BTI may precede them. */
 static uint64_t slot_arm64(const uint8_t *bytes, size_t size, uint64_t address)
 {
 	uint32_t words[3];
@@ -141,7 +141,7 @@ static uint64_t slot_arm64(const uint8_t *bytes, size_t size, uint64_t address)
 /* Registers that a call may change, with the link register. */
 #define CALL_WRITES	0x4007ffff
 
-/* Loads and stores. */
+/* Analyse loads and stores. */
 static void note_memory(uint32_t word, struct rewrite_flow *flow)
 {
 	const uint32_t size = word >> 30, how = word >> 22 & 3;
@@ -149,7 +149,7 @@ static void note_memory(uint32_t word, struct rewrite_flow *flow)
 
 	flow->written = 0;
 	if (pair && !(word & 1U << 26)) {
-		/* With a base that is changed, or not. */
+		/* With or without writeback to the base. */
 		flow->written = word & 1U << 23 ? 1U << flow->base : 0;
 		if (word & 1U << 22)
 			flow->written |= 1U << flow->to | 1U << (word >> 10 & 31);

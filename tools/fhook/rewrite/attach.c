@@ -27,7 +27,7 @@
 #include "rewrite.h"
 
 #define PROGRAMS	"/sys/kernel/tracing/fhook/calltrace/programs"
-/* As the kernel has them. */
+/* These are the values of the kernel. */
 #define STUB_SIZE	16
 #define STUBS_MAX	65536
 #define BLOCK_ALIGN	0x10000
@@ -149,7 +149,7 @@ static char *line_of(const char *path, const char *offsets)
 	return length < 0 ? NULL : line;
 }
 
-/* In one piece: each write is a program. */
+/* Each write to the file is a program, so write the whole line at once. */
 static int write_line(const char *line, struct fault *fault)
 {
 	int fd = open(PROGRAMS, O_WRONLY | O_APPEND | O_CLOEXEC), error = 0;
@@ -166,7 +166,7 @@ static int write_line(const char *line, struct fault *fault)
 				 strerror(error)) : 0;
 }
 
-/* The address that the kernel chose: of the last program that is this one. */
+/* The address that the kernel has chosen, found in the last line with this program. */
 static int find_address(const char *path, const char *offsets, struct fault *fault)
 {
 	const size_t length = strlen(path);
@@ -234,7 +234,7 @@ static int write_map(const struct rewrite *rw, const char *path, struct fault *f
 	return ret;
 }
 
-/* To take one program back, all would have to be ended: so it is said. */
+/* Detaching one program would end all others, so only print that it stays attached. */
 static int stays_attached(const char *path, struct fault *fault)
 {
 	const struct fault why = *fault;
@@ -259,7 +259,7 @@ static int attach_all(const struct rewrite *rw, const char *path, struct fault *
 	attached = line && !attach.print && !ret;
 	if (attached)
 		ret = find_address(path, offsets, fault);
-	/* The map may go where the line went. */
+	/* With --print, standard output has the line: write the map only to a file. */
 	if (!ret && !(attach.print && !rw->run.output))
 		ret = write_map(rw, path, fault);
 	if (ret && attached)
@@ -269,7 +269,7 @@ static int attach_all(const struct rewrite *rw, const char *path, struct fault *
 	return ret;
 }
 
-/* The kernel takes words apart by blanks. */
+/* Blanks separate words in the line, so a path cannot contain any. */
 static char *full_path(const struct rewrite *rw, struct fault *fault)
 {
 	char *path = attach.path ? strdup(attach.path) : realpath(rw->run.input, NULL);

@@ -73,14 +73,14 @@ static void add_range(struct function *function, u64 start, u64 end)
 	function->ranges[function->nr_ranges++].end = end;
 }
 
-/* The function of this name that an address is in, of COUNT that are so called; or NULL. */
+/* Of COUNT functions of the same name, the one that contains an address; or NULL. */
 static const struct elf_symbol *named_at(const struct elf_image *image, size_t first, size_t count,
 					 u64 address)
 {
 	size_t low = first, high = first + count, middle;
 	const struct elf_symbol *symbol;
 
-	/* They are in the order of their addresses. */
+	/* They are sorted by address. */
 	while (low < high) {
 		middle = (low + high) / 2;
 		if (image->symbols[image->by_name[middle]].address <= address)
@@ -95,8 +95,8 @@ static const struct elf_symbol *named_at(const struct elf_image *image, size_t f
 }
 
 /*
- * Whose part is it? Functions of several files may have one name; then the one that
- * jumps there; NULL if none does.
+ * Find the function to which a part belongs. If several functions have this name, the one that
+ * jumps to the part; NULL if none does.
  */
 static const struct elf_symbol *whole_of(const struct rewrite *rw, const char *name,
 					 const struct elf_symbol *part)
@@ -129,8 +129,8 @@ static const struct elf_symbol *whole_of(const struct rewrite *rw, const char *n
 }
 
 /*
- * The parts that compilers put elsewhere: "NAME.cold", with or without a number.
- * Returns 1, 0 when there is one of which it is not known whether it is this one's, or -1.
+ * Add the parts that compilers place elsewhere: "NAME.cold", with or without a number.
+ * Returns 1; 0 if it is unknown whether a part belongs to this function; or -1.
  */
 static int add_cold_parts(const struct rewrite *rw, struct function *function)
 {
@@ -155,7 +155,7 @@ static int add_cold_parts(const struct rewrite *rw, struct function *function)
 	return 1;
 }
 
-/* Does anybody else come to a range, or is its address known to data? */
+/* Is a range reachable only from this function: no other branches, no address in data? */
 static bool is_only_from(const struct code *code, const struct function *function, u64 start,
 			 u64 end)
 {
@@ -179,7 +179,7 @@ static bool is_only_from(const struct code *code, const struct function *functio
 	return true;
 }
 
-/* Code that has no name and that only this function jumps to is a part of it. */
+/* Unnamed code to which only this function jumps is a part of the function. */
 static void add_nameless_parts(const struct rewrite *rw, struct function *function)
 {
 	const struct code *code = &rw->code;
@@ -237,7 +237,7 @@ static int add_function(struct rewrite *rw, const struct elf_symbol *symbol, boo
 	return plan_function(rw, rw->nr_functions - 1);
 }
 
-/* Names of one place are one function, which is wanted if one of them is. */
+/* Symbols at the same address are one function, selected if any of them is. */
 static int choose_functions(struct rewrite *rw)
 {
 	const struct elf_symbol *symbol = rw->image.symbols, *end, *wanted, *first;
@@ -251,7 +251,7 @@ static int choose_functions(struct rewrite *rw)
 		by_name = false;
 		instrument_progress("names", symbol - rw->image.symbols, rw->image.nr_symbols);
 		for (first = symbol; symbol < end && symbol->address == first->address; symbol++) {
-			/* Parts are done with their functions. */
+			/* Parts are added with their functions. */
 			if (strstr(symbol->name, ".cold"))
 				continue;
 			answer = list_wants(&rw->run.list, symbol->name);
@@ -272,7 +272,7 @@ static int compare_strings(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names that the file takes from libraries, sorted. */
+/* Collect and sort the names that the file imports from libraries. */
 static int find_imported(struct rewrite *rw)
 {
 	const Elf64_Shdr *section = elf_section(&rw->image, ".dynsym");
@@ -316,7 +316,7 @@ static error_t parse(int key, char *text, struct argp_state *state __unused)
 
 const struct argp choose_argp = { .options = options, .parser = parse };
 
-/* What strip has taken away, where it was kept in a file of its own. */
+/* Read the symbols that strip has moved to a debug file. */
 static int read_debug_file(struct rewrite *rw, struct fault *fault)
 {
 	size_t size = 0, debug_size = 0;

@@ -56,8 +56,8 @@ void code_mark(struct code *code, u64 address, unsigned int mark)
 }
 
 /*
- * Does a jump lead to a veneer, where linkers have moved an instruction or two aside,
- * which are followed by the way back? (Erratum 843419 of Cortex-A53.)
+ * Does a jump lead to a veneer: an instruction or two that linkers move elsewhere, followed
+ * by a jump back? (Erratum 843419 of Cortex-A53.)
  */
 bool code_comes_back(const struct code *code, const struct rewrite_insn *jump)
 {

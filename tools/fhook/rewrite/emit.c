@@ -49,7 +49,7 @@ int emit_bytes(struct rewrite *rw, const void *bytes, size_t size)
 	return 0;
 }
 
-/* It comes instead of the instruction at FROM, or before it. */
+/* Add a jump that replaces the instruction at FROM, or precedes it. */
 static int add_jump(struct rewrite *rw, u64 target, u64 from)
 {
 	const size_t size = rw->code.arch->jump_size;
@@ -61,7 +61,7 @@ static int add_jump(struct rewrite *rw, u64 target, u64 from)
 	return emit_bytes(rw, bytes, size);
 }
 
-/* A branch can lead elsewhere by seeming to come from elsewhere. */
+/* Copy an instruction; to change the target of a branch, relocate it from another address. */
 static int add_copy(struct rewrite *rw, const struct rewrite_insn *insn, u64 target)
 {
 	u64 from = insn->address + (target ? target - insn->target : 0);
@@ -110,7 +110,7 @@ static int add_name(struct rewrite *rw, const char *name, const struct point *po
 	return names ? 0 : -1;
 }
 
-/* A stub that goes to TARGET, before the instruction at FROM; its index, or -1. */
+/* Add a stub that jumps to TARGET, before the instruction at FROM; returns its index, or -1. */
 static s64 add_stub(struct rewrite *rw, const struct function *function,
 		    const struct point *point, u64 target, u64 from)
 {
@@ -148,7 +148,7 @@ static int compare_points(const void *a, const void *b)
 	       (y->kind == FHOOK_STUB_EXIT || y->kind == FHOOK_STUB_TAIL);
 }
 
-/* The point of an instruction, by which control leaves or comes; or NULL. */
+/* The point of an instruction: an exit if LEAVES, otherwise an entry or landing; or NULL. */
 static const struct point *point_of(const struct rewrite *rw, size_t insn, bool leaves)
 {
 	size_t low = first_index(rw->nr_points, i, rw->points[i].insn < insn);
@@ -162,7 +162,7 @@ static const struct point *point_of(const struct rewrite *rw, size_t insn, bool 
 	return NULL;
 }
 
-/* May the stub of the last instruction stand before all of the window? */
+/* May the stub of the last instruction come before all instructions of the window? */
 static bool stub_may_lead(const struct rewrite *rw, const struct window *window)
 {
 	size_t i;
@@ -177,7 +177,7 @@ static bool stub_may_lead(const struct rewrite *rw, const struct window *window)
 	return true;
 }
 
-/* The instruction by which control leaves, and its stub unless it has led. */
+/* Emit the exit instruction, and its stub unless that came before the window. */
 static int emit_leaving(struct rewrite *rw, const struct function *function, size_t i,
 			const struct point *point, bool has_led)
 {
@@ -200,7 +200,7 @@ static int emit_leaving(struct rewrite *rw, const struct function *function, siz
 	return add_copy(rw, insn, 0);
 }
 
-/* Where the site's jump leads, or 0. */
+/* The target of the site's jump, or 0 on failure. */
 static u64 emit_head(struct rewrite *rw, const struct window *window, bool leads)
 {
 	const struct function *function = rw->functions + window->function;
@@ -212,7 +212,7 @@ static u64 emit_head(struct rewrite *rw, const struct window *window, bool leads
 	point = leads ? point_of(rw, window->last, true) : point_of(rw, window->first, false);
 	if (!point)
 		return target;
-	/* Nothing but a jump elsewhere: the stub is that jump. */
+	/* The window is only a jump to another function: the stub replaces that jump. */
 	if (leads && window->first == window->last && last->kind == INSN_JUMP)
 		target = last->target;
 	stub = add_stub(rw, function, point, target, rw->code.insns[window->first].address);
@@ -259,7 +259,7 @@ static int emit_site(struct rewrite *rw, const struct window *window, u64 target
 	return add_patch(rw, site, bytes, size > arch->short_size ? size : arch->short_size);
 }
 
-/* After all windows, for a hop may be in one. */
+/* Hops are written after all windows, because a hop may be inside a window. */
 static int emit_hop(struct rewrite *rw, const struct window *window)
 {
 	const size_t size = rw->code.arch->jump_size;
@@ -287,7 +287,7 @@ int emit_all(struct rewrite *rw, struct fault *fault)
 
 	qsort(rw->points, rw->nr_points, sizeof(*rw->points), compare_points);
 	rw->block = file_new_address(rw) + file_head_size(rw);
-	/* Each point has one stub at most. */
+	/* Each point has at most one stub. */
 	rw->moved_at = rw->block + rw->nr_points * rw->code.arch->stride;
 	for (; window < end; window++) {
 		if (rw->functions[window->function].refused)

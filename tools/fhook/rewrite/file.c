@@ -2,16 +2,16 @@
 /*
  * fhook-rewrite: writing the file
  *
- * What the file has stays where it is. Behind everything comes a new segment, with a
- * build id if the file has none, the block, and the code that runs elsewhere with its
- * unwind information; and after that, the parts that are not loaded: records, names of
- * sections, and their headers.
+ * The contents of the file stay in place. After them comes a new segment, with a build id
+ * if the file has none, the block, and the code that runs elsewhere with its unwind
+ * information; and after that, the parts that are not loaded: records, names of sections,
+ * and section headers.
  *
- * There is one program header more, where the others are, for strip and objcopy put them
- * there whatever they find. Where the linker has left no room, it takes the place of that
- * of a note, which stays in its section. A file that has neither is refused.
+ * One program header is added to the existing table, which cannot move because strip and
+ * objcopy always put it there. If the linker has left no room, it replaces the header of a
+ * note, which stays in its section. A file with neither is refused.
  *
- * The file gets a build id of its own: the map of the original file is not valid for it.
+ * The file gets a new build id, because the map of the original file is not valid for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 #define NEW_SEGMENTS	2
 #define ID_SIZE		20
 
-/* A note as the linker makes it: header, "GNU", the id. */
+/* A note in the form that linkers use: header, "GNU", the id. */
 struct id_note {
 	Elf64_Nhdr header;
 	char name[4];
@@ -55,13 +55,13 @@ static u64 align(u64 value, u64 to)
 	return (value + to - 1) / to * to;
 }
 
-/* Do two headers say the same bytes of the file? */
+/* Do two headers cover the same bytes of the file? */
 static bool is_same(const Elf64_Phdr *a, const Elf64_Phdr *b)
 {
 	return a->p_offset == b->p_offset && a->p_filesz == b->p_filesz;
 }
 
-/* How much a header of notes would be missed; 0: it must stay. */
+/* Rank a header by how easily it can be replaced; 0 if it must stay. */
 static int rank_of(const struct elf_image *image, const Elf64_Phdr *note)
 {
 	const Elf64_Phdr *segments = image->segments;
@@ -81,13 +81,14 @@ static int rank_of(const struct elf_image *image, const Elf64_Phdr *note)
 	id = elf_build_id(image, &id_size);
 	if (id && id - image->data - note->p_offset < note->p_filesz)
 		return 1;
-	/* Where no header is for properties, they are looked for in the notes. */
+	/* Without a header for properties, loaders look for properties in the notes. */
 	return has_property ? 2 : 1;
 }
 
 /*
- * The header that is missed least: of a note that another header has, too; of another one,
- * which stays in its section; of the build id. Or the one after the last.
+ * The index of the header to replace, the best first: that of a note that another header
+ * covers too; of another note, which stays in its section; of the build id. The number of
+ * headers if there is none.
  */
 static size_t spare_header(const struct elf_image *image)
 {
@@ -104,7 +105,7 @@ static size_t spare_header(const struct elf_image *image)
 	return spare;
 }
 
-/* Loaded bytes after the program headers that belong to nothing. */
+/* The number of unused loaded bytes after the program headers. */
 static size_t room_for_headers(const struct elf_image *image)
 {
 	const size_t count = image->header->e_phnum;
@@ -139,7 +140,7 @@ static size_t room_for_headers(const struct elf_image *image)
 	return at - start;
 }
 
-/* One where there is room, or in the place of another one? A note of the id needs no header. */
+/* Is there room for a header, or one to replace? The note of a new id can do without one. */
 static bool has_room_for_header(const struct elf_image *image)
 {
 	return room_for_headers(image) >= sizeof(Elf64_Phdr) ||
@@ -155,7 +156,7 @@ int file_check(const struct elf_image *image, struct fault *fault)
 			 image->path);
 }
 
-/* The end of the segments that there are. */
+/* The end of the existing segments. */
 static u64 end_of_loads(const struct elf_image *image)
 {
 	const Elf64_Phdr *last = image->nr_loads ? image->loads[image->nr_loads - 1] : NULL;
@@ -181,7 +182,7 @@ size_t file_head_size(const struct rewrite *rw)
 	return elf_build_id(&rw->image, &id_size) ? 0 : align(sizeof(struct id_note), 64);
 }
 
-/* Where the new segment ends. */
+/* The end of the new segment. */
 static u64 end_of(const struct rewrite *rw)
 {
 	return rw->moved_at + rw->moved_size;
@@ -243,7 +244,7 @@ static void move_segment(Elf64_Phdr *segment, const struct output *out, u64 addr
 	segment->p_memsz = size;
 }
 
-/* All program headers, with those that are new, and without one that is in their way. */
+/* Make the new program headers: the old ones, except one that is replaced, and new ones. */
 static size_t list_segments(struct rewrite *rw, const struct output *out, Elf64_Phdr *to,
 			    const Elf64_Phdr *load, bool has_id)
 {
@@ -265,7 +266,7 @@ static size_t list_segments(struct rewrite *rw, const struct output *out, Elf64_
 		if (i == last)
 			to[n++] = *load;
 	}
-	/* Our tools find it by its section. */
+	/* Tools for call traces find the id by its section, so the header is optional. */
 	if (!has_id && n < most)
 		to[n++] = note;
 	return n;
@@ -299,7 +300,7 @@ static int add_segment(struct rewrite *rw, struct output *out, u64 address, u64 
 	return 0;
 }
 
-/* A number that depends on each byte and its place. */
+/* A hash of all bytes and their positions. */
 static u64 digest(const u8 *data, size_t size, u64 seed)
 {
 	u64 value = 0xcbf29ce484222325ULL ^ seed * 0x9e3779b97f4a7c15ULL;
@@ -359,7 +360,7 @@ static int put_block(struct rewrite *rw, struct output *out, struct fault *fault
 	return 0;
 }
 
-/* The names of the sections, with room for more, and the old headers. */
+/* Copy the names of the sections, with room for more, and the old headers. */
 static void begin_sections(struct rewrite *rw, struct output *out)
 {
 	const struct elf_image *image = &rw->image;
@@ -373,7 +374,7 @@ static void begin_sections(struct rewrite *rw, struct output *out)
 	names->sh_offset = out->names;
 }
 
-/* The old table stays in place, under another name, and is not used. */
+/* The old table stays in place under another name, and is unused. */
 static void put_unwind_sections(struct rewrite *rw, struct output *out)
 {
 	const Elf64_Shdr *table = elf_section(&rw->image, TABLE_SECTION);
@@ -391,7 +392,7 @@ static void put_unwind_sections(struct rewrite *rw, struct output *out)
 		add_name(out, TABLE_SECTION ".old");
 }
 
-/* In the order of their addresses, as tools that copy a file want them. */
+/* Add the sections sorted by address, because tools that copy files need this order. */
 static void put_loaded_sections(struct rewrite *rw, struct output *out, bool has_id)
 {
 	const u64 code = SHF_ALLOC | SHF_EXECINSTR;

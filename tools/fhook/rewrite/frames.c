@@ -17,7 +17,7 @@
 #define PE_SIGNED_4	0x0b
 #define PE_INDIRECT	0x80
 
-/* Bytes that are read one after the other; an error sticks. */
+/* Bytes that are read sequentially; after an error, all reads fail. */
 struct reader {
 	const u8 *at;
 	const u8 *end;
@@ -152,7 +152,7 @@ static struct reader read_at(const struct elf_image *image, u64 address)
 	return reader;
 }
 
-/* The table of one function: calls, and where an exception of each one lands. */
+/* Read the table of a function, which lists calls and their landing pads. */
 static int read_lsda(struct rewrite *rw, u64 address, u64 function)
 {
 	struct reader reader = read_at(&rw->image, address);
@@ -193,7 +193,7 @@ static u8 size_of(u8 encoding)
 	return encoding == PE_OMIT ? 0 : sizes[encoding & PE_FORMAT];
 }
 
-/* Of code from START to END; its entry is at AT. */
+/* Keep the FDE at AT, of code from START to END. */
 static int keep_frame(struct rewrite *rw, u64 start, u64 end, u64 at, struct reader program,
 		      const struct rules *rules)
 {
@@ -212,7 +212,7 @@ static int keep_frame(struct rewrite *rw, u64 start, u64 end, u64 at, struct rea
 	return 0;
 }
 
-/* ENTRY is after the length and the distance to the CIE, which are at AT. */
+/* Read the FDE at AT; ENTRY begins after its length and CIE pointer. */
 static int read_fde(struct rewrite *rw, struct reader entry, u64 at, const struct rules *rules)
 {
 	struct code *code = &rw->code;
@@ -263,7 +263,7 @@ static int read_entries(struct rewrite *rw, struct reader reader)
 		id = take(&entry, 4);
 		if (!id)
 			continue;
-		/* An FDE says how far before it its CIE is. */
+		/* The CIE pointer is a distance backward from itself. */
 		if (id > (size_t)(start.at - first))
 			return -1;
 		start.at -= id;

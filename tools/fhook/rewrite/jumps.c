@@ -16,7 +16,7 @@
 #include <string.h>
 #include "rewrite.h"
 
-/* So many instructions are looked at before a jump. */
+/* The maximum number of instructions to analyse before a jump. */
 #define REACH		32
 
 enum value_kind {
@@ -162,7 +162,7 @@ static void flow_of(const struct code *code, size_t i, struct rewrite_flow *flow
 		code->arch->flow(bytes, code->insns[i].size, code->insns[i].address, flow);
 }
 
-/* The first instruction from which there is one way to another one. */
+/* The start of the straight-line code that leads to an instruction. */
 static size_t begin_of(const struct code *code, const struct function *function, size_t i)
 {
 	size_t first = i;
@@ -177,7 +177,7 @@ static size_t begin_of(const struct code *code, const struct function *function,
 	return first;
 }
 
-/* A bit for each register to which a function moves the address of a table. */
+/* The bit mask of the registers to which a function moves the address of a table. */
 u32 jumps_tables(const struct rewrite *rw, const struct function *function)
 {
 	const struct code *code = &rw->code;
@@ -254,7 +254,7 @@ static enum rewrite_thunk thunk_at(const struct code *code, u64 address)
 		i++;
 	if (i >= code->nr_insns)
 		return THUNK_NONE;
-	/* One that is inlined is a part of its function. */
+	/* An inlined thunk is a part of its function. */
 	symbol = elf_symbol_of(code->image, address);
 	if (symbol && symbol->address != address)
 		return THUNK_NONE;
@@ -263,7 +263,7 @@ static enum rewrite_thunk thunk_at(const struct code *code, u64 address)
 	return thunk_of_call(code, i);
 }
 
-/* Is a call of a retpoline the one of a call: does another one lead to it? */
+/* Does another call lead to this call: is the retpoline that of an indirect call? */
 static bool is_called(const struct code *code, size_t call)
 {
 	size_t i;
@@ -276,7 +276,7 @@ static bool is_called(const struct code *code, size_t call)
 	return false;
 }
 
-/* The return of a retpoline is no return of the function that has it in it. */
+/* The return in a retpoline is not an exit of the function that contains it. */
 static void look_at_call(struct code *code, size_t call)
 {
 	size_t i = code_find(code, code->insns[call].target);

@@ -22,7 +22,7 @@ static int refuse(struct rewrite *rw, size_t f, const char *why, u64 address)
 	struct function *function = rw->functions + f;
 	char reason[200];
 
-	/* Where no address is before it, it is a sentence of its own. */
+	/* Without an address before it, the reason must be a complete sentence. */
 	snprintf(reason, sizeof(reason), "%s%s", strncmp(why, "is ", 3) ? "" : "there ", why);
 	if (!function->refused &&
 	    instrument_cannot(&rw->run, function->by_name, function->symbol->name, reason,
@@ -33,7 +33,7 @@ static int refuse(struct rewrite *rw, size_t f, const char *why, u64 address)
 	return 1;
 }
 
-/* Can it run elsewhere? Whether it reaches is seen when it is known where. */
+/* Can an instruction be moved? Its reach is checked later, when its new address is known. */
 static bool can_move(const struct code *code, size_t i)
 {
 	const struct rewrite_insn *insn = code->insns + i;
@@ -45,7 +45,7 @@ static bool can_move(const struct code *code, size_t i)
 	return code->arch->copy(bytes, insn->size, insn->address, insn->address, copy) >= 0;
 }
 
-/* The next instruction follows directly, and is not a target. */
+/* May a window continue with this instruction: is it adjacent, and not a target? */
 static bool may_join(const struct code *code, size_t i)
 {
 	const struct rewrite_insn *insn = code->insns + i;
@@ -55,7 +55,7 @@ static bool may_join(const struct code *code, size_t i)
 	       insn[-1].address + insn[-1].size == insn->address && insn[-1].kind != INSN_CALL;
 }
 
-/* The last instruction of a function is a call that does not return. */
+/* Is this the last instruction of a function, and a call that does not return? */
 static bool closes(const struct code *code, const struct rewrite_insn *insn)
 {
 	const struct elf_symbol *symbol = elf_symbol_of(code->image, insn->address);
@@ -142,7 +142,7 @@ static struct window *window_of(struct rewrite *rw, size_t i)
 	return insn->marks & MARK_WINDOW ? rw->windows + insn->window : NULL;
 }
 
-/* From the first instruction on. */
+/* Make a window that begins with an instruction. */
 static int cover_forward(struct rewrite *rw, size_t f, size_t first)
 {
 	const struct code *code = &rw->code;
@@ -162,7 +162,7 @@ static int cover_forward(struct rewrite *rw, size_t f, size_t first)
 	return add_window(rw, f, first, last);
 }
 
-/* The window before a point becomes longer. */
+/* Extend the window that ends before FIRST. */
 static int join_window(struct rewrite *rw, size_t f, size_t first, size_t last)
 {
 	struct window *window = window_of(rw, first - 1);
@@ -174,7 +174,7 @@ static int join_window(struct rewrite *rw, size_t f, size_t first, size_t last)
 	return 0;
 }
 
-/* Up to the last instruction. */
+/* Make a window that ends with an instruction. */
 static int cover_backward(struct rewrite *rw, size_t f, size_t last)
 {
 	const struct code *code = &rw->code;
@@ -208,7 +208,7 @@ static int cover(struct rewrite *rw, size_t f, const struct point *point)
 	bool backward = point->kind == FHOOK_STUB_EXIT || point->kind == FHOOK_STUB_TAIL;
 
 	if (insn->marks & MARK_WINDOW) {
-		/* It must be where the window begins, if control comes there. */
+		/* Control arrives at an entry or landing, so that must be the window's start. */
 		if (!backward && window_of(rw, point->insn)->first != point->insn)
 			return refuse(rw, f, "a jump that is needed before leaves no room",
 				      insn->address);
@@ -236,7 +236,7 @@ static const struct elf_symbol *symbol_at(const struct elf_image *image, u64 add
 	return symbol && symbol->address == address ? symbol : NULL;
 }
 
-/* Add a jump to another function, or to code that was only moved elsewhere. */
+/* Add the exit of a jump to another function, or follow one to code moved elsewhere. */
 static int add_tail(struct rewrite *rw, size_t f, size_t i)
 {
 	const struct rewrite_insn *insn = rw->code.insns + i;
@@ -265,7 +265,7 @@ static bool is_through(const struct rewrite_insn *insn)
 	       insn->kind == INSN_TABLE;
 }
 
-/* A jump through a register or memory is a case of a switch, or leaves, or is refused. */
+/* A jump through a register or memory is a switch, leaves the function, or is refused. */
 static int add_through(struct rewrite *rw, size_t f, size_t i, const struct inside *inside)
 {
 	const struct rewrite_insn *insn = rw->code.insns + i;
@@ -286,7 +286,7 @@ static int add_through(struct rewrite *rw, size_t f, size_t i, const struct insi
 	return add_point(rw, i, FHOOK_STUB_TAIL, NULL);
 }
 
-/* Where a jump leaves the function for another one, and where it returns. */
+/* Add the exits of a function: returns, and jumps to other functions. */
 static int add_exits(struct rewrite *rw, size_t f, const struct inside *inside)
 {
 	const struct function *function = rw->functions + f;
@@ -330,7 +330,7 @@ static bool is_base(const struct rewrite *rw, u64 address)
 	return false;
 }
 
-/* The addresses in a function that its switches count from. */
+/* Find the addresses in a function to which its switches add distances. */
 static int find_bases(struct rewrite *rw, const struct function *function, u32 tables)
 {
 	const struct code *code = &rw->code;
@@ -352,14 +352,14 @@ static int find_bases(struct rewrite *rw, const struct function *function, u32 t
 	return 0;
 }
 
-/* A jump into the middle would be an exit without an entry. */
+/* Refuse a function into whose middle another function jumps: exits would lack an entry. */
 static int check_shared(struct rewrite *rw, size_t f, const struct rewrite_insn *insn)
 {
 	return !(insn->marks & MARK_SHARED) ? 0 :
 	       refuse(rw, f, "another function jumps into it", insn->address);
 }
 
-/* Is there an address inside the function which data knows, or a table of a switch? */
+/* Look for addresses inside the function that data or tables of switches contain. */
 static int look_inside(struct rewrite *rw, size_t f, struct inside *inside)
 {
 	const struct function *function = rw->functions + f;
@@ -396,7 +396,7 @@ static int add_landing(struct rewrite *rw, size_t f, u64 pad)
 	return add_point(rw, insn, FHOOK_STUB_LAND, NULL);
 }
 
-/* The first landing pad that is not before an address. */
+/* The index of the first landing pad at or after an address. */
 static size_t pads_from(const struct rewrite *rw, u64 address)
 {
 	return first_index(rw->nr_pads, i, rw->pads[i] < address);
@@ -412,7 +412,7 @@ static int add_landings(struct rewrite *rw, size_t f)
 
 		for (i = pads_from(rw, range->start);
 		     !ret && i < rw->nr_pads && rw->pads[i] < range->end; i++) {
-			/* Several calls may have one. */
+			/* Several calls may share a landing pad. */
 			if (!i || rw->pads[i] != rw->pads[i - 1])
 				ret = add_landing(rw, f, rw->pads[i]);
 		}
@@ -420,7 +420,7 @@ static int add_landings(struct rewrite *rw, size_t f)
 	return ret;
 }
 
-/* A loop back to the entry would be an entry each time. */
+/* Does a loop lead back to the entry? Each iteration would be counted as an entry. */
 static bool is_looped_to(const struct rewrite *rw, size_t f, u64 entry)
 {
 	const struct function *function = rw->functions + f;
@@ -476,7 +476,7 @@ static int compare_indexes(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The first instruction that two of the points from FIRST on have, or NO_INSN. Or -1. */
+/* Find the first instruction with two points from FIRST on, or NO_INSN. Returns 0 or -1. */
 static int find_double(const struct rewrite *rw, size_t first, size_t *insn)
 {
 	const size_t count = rw->nr_points - first;
@@ -496,7 +496,7 @@ static int find_double(const struct rewrite *rw, size_t first, size_t *insn)
 	return 0;
 }
 
-/* The kernel needs no room. But it gives a place one stub, and has to run it elsewhere. */
+/* The kernel needs no windows, but supports only one stub per instruction, and moves it. */
 static int check_points(struct rewrite *rw, size_t f, size_t first)
 {
 	size_t i, twice;
@@ -567,7 +567,7 @@ static bool reaches(const struct rewrite *rw, const struct window *window, u64 h
 	return hop <= from + arch->short_reach && hop + arch->short_reach >= from;
 }
 
-/* Where a window that begins with FIRST would end to have so many bytes; NO_INSN: nowhere. */
+/* The last instruction of a window from FIRST with SIZE bytes; NO_INSN if impossible. */
 static size_t end_of_room(const struct rewrite *rw, size_t f, size_t first, size_t last,
 			  size_t size)
 {
@@ -583,7 +583,7 @@ static size_t end_of_room(const struct rewrite *rw, size_t f, size_t first, size
 	return bytes_of(code, first, last) <= REWRITE_COPY_MAX ? last : NO_INSN;
 }
 
-/* The first instruction that a short jump of a window reaches, with REST after it. */
+/* The first instruction whose hop, REST bytes after it, is in reach of a short jump. */
 static size_t first_in_reach(const struct rewrite *rw, const struct window *window, size_t rest)
 {
 	const struct rewrite_arch *arch = rw->code.arch;
@@ -602,7 +602,7 @@ static u64 end_of_reach(const struct rewrite *rw, const struct window *window)
 	return rw->code.insns[window->first].address + arch->short_size + arch->short_reach;
 }
 
-/* A window may be longer than its jump: the rest is not reachable, except for a hop. */
+/* Extend another window: after its jump, the bytes are unreachable, so a hop fits there. */
 static u64 hop_in_window(struct rewrite *rw, const struct window *window)
 {
 	const size_t size = rw->code.arch->jump_size;
@@ -611,7 +611,7 @@ static u64 hop_in_window(struct rewrite *rw, const struct window *window)
 	struct window *host;
 	u64 hop;
 
-	/* A jump that reaches begins less than the size of a copy after its host does. */
+	/* The hop begins less than the size of a copy after the start of its host window. */
 	for (i = first_in_reach(rw, window, REWRITE_COPY_MAX);
 	     i < rw->code.nr_insns && rw->code.insns[i].address < end; i++) {
 		host = window_of(rw, i);
@@ -633,7 +633,7 @@ static u64 hop_in_window(struct rewrite *rw, const struct window *window)
 	return 0;
 }
 
-/* A window that is made for nothing else. */
+/* Make a new window only for the hop. */
 static u64 hop_in_new_window(struct rewrite *rw, size_t w)
 {
 	const size_t f = rw->windows[w].function, size = rw->code.arch->jump_size;
@@ -658,7 +658,7 @@ static u64 hop_in_new_window(struct rewrite *rw, size_t w)
 	return 0;
 }
 
-/* When all windows have the padding that they need, hops may have the rest. */
+/* Hops use padding that remains after all windows have been planned. */
 int plan_hops(struct rewrite *rw)
 {
 	size_t w, count = rw->nr_windows;

@@ -4,10 +4,10 @@
  *
  * Usage: fhook-rewrite -f LIST -o OUT IN
  *
- * No code is moved: what stands where a function is entered or left is replaced by a
- * jump to a stub, in a segment that is added, and a copy of it runs there. A function is
- * done with all of its entries and exits, or refused with a reason. Only functions that
- * symbols name can be in the list; in a stripped file, those are the exported ones, or
+ * No code is moved. The instructions at the entries and exits of a function are replaced by
+ * jumps to stubs in a new segment, and copies of these instructions run there. A function is
+ * rewritten with all of its entries and exits, or refused with a reason. Only functions with
+ * symbols can be in the list; in a stripped file, these are the exported functions, or
  * those that its debug file names.
  *
  * Inlined functions are not seen. A function that does not return needs no exit. An

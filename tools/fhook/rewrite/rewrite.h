@@ -223,15 +223,15 @@ const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn);
 /* The index of the first branch whose target is at or after an address. */
 size_t code_branches_to(const struct code *code, u64 address);
 
-/* relocations.c: what the loader writes */
+/* relocations.c: words that the loader changes */
 int relocations_read(struct rewrite *rw);
 /* The value of a word of data after loading. */
 u64 relocations_word(const struct rewrite *rw, u64 address);
 /* The name of the function whose address a word of data will have, or NULL. */
 const char *relocations_import(const struct rewrite *rw, u64 slot);
 
-/* targets.c: what data leads to */
-/* First what code leads to, as it is written; then what data does. */
+/* targets.c: possible targets of jumps */
+/* Mark the targets of branches; must precede marking the addresses in data. */
 void targets_mark_branches(struct code *code);
 int targets_mark(struct rewrite *rw, struct fault *fault);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
@@ -252,7 +252,7 @@ u32 jumps_tables(const struct rewrite *rw, const struct function *function);
  */
 enum jump_way jumps_way(const struct rewrite *rw, const struct function *function, size_t jump,
 			u32 tables, u64 *base);
-/* What leads to retpolines is what these do; branches are marked before. */
+/* Jumps and calls of retpolines get their kinds; branches must have been marked before. */
 void jumps_find_thunks(struct code *code);
 
 /* frames.c: unwind information */
@@ -266,13 +266,13 @@ int plan_hops(struct rewrite *rw);
 int emit_all(struct rewrite *rw, struct fault *fault);
 int emit_bytes(struct rewrite *rw, const void *bytes, size_t size);
 
-/* unwind.c: unwind information for that */
+/* unwind.c: unwind information for the new code */
 int unwind_emit(struct rewrite *rw, struct fault *fault);
 
 /* file.c: from code to a file */
 u64 file_new_address(const struct rewrite *rw);
 size_t file_head_size(const struct rewrite *rw);
-/* Is there room for what is added to its program headers? Returns 0, or -1 and a sentence. */
+/* Is there room for another program header? Returns 0, or -1 and a sentence. */
 int file_check(const struct elf_image *image, struct fault *fault);
 int file_write(struct rewrite *rw, struct fault *fault);
 

@@ -57,7 +57,7 @@ static void mark_relocations(struct rewrite *rw, const Elf64_Shdr *section)
 	}
 }
 
-/* Where all addresses of data have relocations, other words are none. */
+/* Do all addresses in data have relocations? Then other words are not addresses. */
 static bool has_addresses(const struct elf_image *image)
 {
 	size_t i;
@@ -84,9 +84,9 @@ static void mark_words(struct rewrite *rw, const Elf64_Shdr *section)
 }
 
 /*
- * Restartable sequences: the kernel sees by the address that a thread is in one, so that
- * none of their instructions may run elsewhere. A sequence is a record of two numbers,
- * where it begins, how long it is, and where it goes when it was interrupted.
+ * Restartable sequences: the kernel checks by its address whether a thread is in a sequence,
+ * so no instruction of a sequence may be moved. A descriptor of a sequence has two numbers,
+ * its start, its length, and the address at which an interrupted sequence continues.
  */
 static void fix_sequences(struct rewrite *rw)
 {
@@ -182,7 +182,7 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 	return 0;
 }
 
-/* Where clang lets the cases lead that never are. */
+/* clang directs impossible cases of a switch to the end of the function. */
 static bool is_end_of(const struct function *function, u64 address)
 {
 	size_t r;
@@ -225,7 +225,7 @@ bool targets_has_table(const struct rewrite *rw, const struct function *function
 	return !code_is_code(&rw->image, address) && read_table(rw, function, address, NULL);
 }
 
-/* Of each address of data that the function computes. Returns how many tables there are. */
+/* Read the tables whose addresses the function computes. Returns their number. */
 size_t targets_of_tables(struct rewrite *rw, const struct function *function)
 {
 	const struct code *code = &rw->code;

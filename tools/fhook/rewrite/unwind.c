@@ -110,7 +110,7 @@ static size_t skip_operands(const u8 *at, const u8 *end, const char *kinds)
 	return at - begin;
 }
 
-/* The size of an instruction, 0 for one that is not known; and how far it advances. */
+/* The size of an instruction, 0 if it is unknown; *DISTANCE is set to its advance. */
 static size_t instruction(const u8 *at, const u8 *end, u64 *distance)
 {
 	const u8 code = *at & CFA_RESTORE ? *at & CFA_RESTORE : *at;
@@ -192,7 +192,7 @@ static u64 here(const struct rewrite *rw)
 	return rw->moved_at + rw->moved_size;
 }
 
-/* Up to a multiple of eight; zeros are instructions that do nothing. */
+/* Pad to a multiple of eight; zeros are instructions without effect. */
 static int pad(struct rewrite *rw)
 {
 	static const u8 zeros[8];
@@ -217,7 +217,7 @@ static int emit_frame(struct rewrite *rw, const struct frame *frame, const struc
 	       emit_bytes(rw, program, size) || pad(rw) ? -1 : 0;
 }
 
-/* Is an FDE for a part of a function as good as its own? */
+/* May an FDE be replaced by FDEs for parts of its function? */
 static bool can_split(const struct frame *frame)
 {
 	return frame->usual && !frame->lsda_size;
@@ -264,7 +264,7 @@ static int add_frames(struct rewrite *rw, const struct place *place, struct entr
 	return more > 0 ? count + more : more;
 }
 
-/* Returns how many entries there are, or -1 without memory. */
+/* Returns the number of entries, or -1 if there is no memory. */
 static ssize_t emit_frames(struct rewrite *rw, struct entry *entries)
 {
 	size_t count = 0, i;

@@ -14,7 +14,7 @@
 static csh capstone;
 static cs_insn *decoded;
 
-/* A jump through a register to which something has been added just before. */
+/* Is this a jump through a register to which the previous instruction has added something? */
 static bool is_table(const cs_x86_op *jump, const uint8_t *previous, size_t size)
 {
 	unsigned int reg = jump->reg;
@@ -42,7 +42,7 @@ static bool is_padding(void)
 	       (decoded->id == X86_INS_XCHG && decoded->bytes[decoded->size - 1] == 0x90);
 }
 
-/* The address that an instruction computes, or has as a number. */
+/* The address that an instruction computes, or has as an immediate operand. */
 static uint64_t address_of(uint64_t address, uint16_t *marks)
 {
 	const cs_x86 *x86 = &decoded->detail->x86;
@@ -161,7 +161,7 @@ static uint8_t number_of(x86_reg reg)
 	return FLOW_NONE;
 }
 
-/* Those that are not the caller's after a call: all but rbx, rsp, rbp, r12 to r15. */
+/* The registers that a call may change: all but rbx, rsp, rbp, r12 to r15. */
 #define CALL_WRITES	0x0fc7
 
 static void note_writes(struct rewrite_flow *flow)
@@ -181,7 +181,7 @@ static void note_writes(struct rewrite_flow *flow)
 		}
 }
 
-/* A load of a register by MOV, MOVSXD or one that extends. */
+/* Analyse a load of a register by MOV, MOVSXD or an extending move. */
 static void note_load(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x86_op *from)
 {
 	flow->to = number_of(to->reg);
@@ -214,7 +214,7 @@ static void note_lea(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x8
 	}
 }
 
-/* Is there a register, and the other a register, too, or a number? */
+/* Analyse an instruction whose operands are a register, and a register or a number. */
 static void note_two(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x86_op *from)
 {
 	flow->to = number_of(to->reg);

@@ -36,7 +36,7 @@
 #include "plugin.h"
 
 #define FLUSH_SECONDS	2
-/* A guest is not to fill its host. */
+/* A limit, so that a guest cannot fill the memory of its host. */
 #define LINE_MAX_SIZE	4096
 #define MAP_TEXT_MAX	(64u << 20)
 
@@ -52,7 +52,7 @@ void trace_control_flushed(void)
 	pthread_mutex_unlock(&flush_lock);
 }
 
-/* Otherwise, newer versions may drop code that a processor is executing. */
+/* Flush while no vCPU runs, because newer versions may drop code that is being executed. */
 static void flush_while_none_runs(void *cpu, uintptr_t data __unused)
 {
 	tb_flush(cpu);
@@ -66,7 +66,7 @@ static int flush_code(struct fault *fault)
 	int result = 0;
 	void *cpu;
 
-	/* Before there is a processor, nothing was translated. */
+	/* Without a processor, nothing has been translated yet. */
 	cpu = qemu_get_cpu ? qemu_get_cpu(0) : NULL;
 	if (qemu_get_cpu && !cpu)
 		return 0;
@@ -89,7 +89,7 @@ static int flush_code(struct fault *fault)
 	return 0;
 }
 
-/* A recording has ended, and no range was said since. */
+/* A recording has ended, and no range has been added since. */
 static bool ended;
 
 static int do_range(char **words, int count, struct fault *fault)
@@ -99,7 +99,7 @@ static int do_range(char **words, int count, struct fault *fault)
 	if (count != 3 || word_number(words[1], 16, ~0ULL, &start) ||
 	    word_number(words[2], 16, ~0ULL, &size))
 		return fault_say(fault, "a range is said as: range 0xSTART 0xSIZE");
-	/* Those of a recording that has ended are not this one's. */
+	/* Drop the ranges of a recording that has ended. */
 	if (ended && plugin.system)
 		trace_forget_ranges();
 	ended = false;
@@ -108,7 +108,7 @@ static int do_range(char **words, int count, struct fault *fault)
 	return flush_code(fault);
 }
 
-/* It stays open while recordings copy it. */
+/* The file stays open while recordings copy it. */
 static FILE *map_file;
 static char *map_path;
 
@@ -169,7 +169,7 @@ static int do_start(char **words, int count, char **directory, struct fault *fau
 		return fault_say(fault, "a start is said as: start PROFILE");
 	if (recording_find_profile(words[1], &profile, fault) || trace_start(profile, fault))
 		return -1;
-	/* A full branch trace is made of other callbacks. */
+	/* A full branch trace uses other callbacks. */
 	if (profile != before && (profile == PROFILE_BRANCHES || before == PROFILE_BRANCHES) &&
 	    flush_code(fault)) {
 		trace_stop(&ignored);

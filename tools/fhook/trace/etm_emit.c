@@ -84,7 +84,7 @@ void etm_emit_address(struct etm_emitter *etm, u64 address)
 	etm->last = address;
 }
 
-/* A-sync and trace info, after which nothing that was said before counts. */
+/* Write A-sync and trace info, which reset the state of a decoder. */
 static void put_sync(struct etm_emitter *etm)
 {
 	static const u8 sync[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80 };

@@ -31,7 +31,7 @@ static bool is_object(const struct map_object *object, const char *build_id, con
 	return !strcmp(base_name(object->name), base_name(path));
 }
 
-/* The address that the beginning of a file has in the file's own terms. */
+/* Find the linked address of a file's first page. */
 static int linked_at(const struct elf_image *image, u64 *address)
 {
 	const u64 page_mask = 4095;
@@ -68,7 +68,7 @@ static void look_at_file(const char *path, u64 start)
 	elf_close(&image);
 }
 
-/* At all mappings, or at the one that begins at ADDRESS. */
+/* Look at all mappings, or at the one that begins at ADDRESS. */
 static void look_at_mappings(u64 address)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
@@ -87,7 +87,7 @@ static void look_at_mappings(u64 address)
 
 void trace_find_loads(u64 address)
 {
-	/* It only becomes true: an old value costs no more than one look too many. */
+	/* "looked" only becomes true, so an old value costs at most one unnecessary look. */
 	if (!plugin.map.nr_objects || !&guest_base || (looked && !address))
 		return;
 	pthread_mutex_lock(&lock);

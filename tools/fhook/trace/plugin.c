@@ -25,7 +25,7 @@
 
 QEMU_EXPORT int qemu_plugin_version;
 
-/* Before the emulator looks at it. */
+/* Choose the version before QEMU reads it. */
 static void __attribute__((constructor)) choose_version(void)
 {
 	qemu_plugin_version = qemu_plugin_num_vcpus ? QEMU_PLUGIN_NEW : QEMU_PLUGIN_OLD;

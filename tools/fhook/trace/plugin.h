@@ -2,9 +2,9 @@
 /*
  * The QEMU plugin that records: declarations that its files share
  *
- * plugin.c reads the arguments and looks at code that is translated,
- * vcpu.c is called when it is executed, load.c finds where programs
- * are loaded, and control.c hears what a guest wants.
+ * plugin.c reads the arguments and processes code that is translated, vcpu.c is called when
+ * the code is executed, load.c finds the locations of programs, and control.c reads the
+ * commands of a guest.
  *
  * Code outside of the ranges has no callbacks: it runs as without the plugin. The array
  * of ranges only grows, and is read without a lock: a range is complete before the
@@ -89,7 +89,7 @@ struct trace_site {
 	struct branch branch;
 };
 
-/* The one that is kept for such an instruction, or NULL without memory. */
+/* Find or add a site; NULL if there is no memory. */
 struct trace_site *trace_keep_site(const struct trace_site *wanted);
 
 /* Callbacks of executed code; DATA is a struct trace_site. */
@@ -101,7 +101,7 @@ void trace_block_executed(unsigned int vcpu, void *data);
 int trace_start(enum recording_profile profile, struct fault *fault);
 /* End the current recording, and fail if it could not be written completely. */
 int trace_stop(struct fault *fault);
-/* The directory of that recording, to be freed; or NULL. */
+/* The directory of the current recording, to be freed; or NULL. */
 char *trace_directory(void);
 void trace_vcpu_gone(unsigned int vcpu);
 /* In the child of a fork. */

@@ -23,7 +23,7 @@ static u64 bytes_of(const struct pt_emitter *pt)
 	return pt->file->written + pt->file->lost + pt->file->used;
 }
 
-/* Header bits of an address's compression, and how many bytes of it there are. */
+/* Compress an address; returns the IPBytes bits of the header, and sets the number of bytes. */
 static u8 compress(u64 ip, u64 last_ip, unsigned int *size)
 {
 	const u64 changed = ip ^ last_ip;
@@ -55,7 +55,7 @@ static void put_ip(struct pt_emitter *pt, u8 opcode, u64 ip)
 	pt->last_ip = ip;
 }
 
-/* A cycle packet before each other one that has to do with execution. */
+/* A cycle packet precedes each other packet about execution. */
 static void put_cycles(struct pt_emitter *pt, u64 count)
 {
 	u8 packet[12];
@@ -92,7 +92,7 @@ void pt_emit_flush(struct pt_emitter *pt)
 	pt->bits = 0;
 }
 
-/* PSB+, when one is due; INSIDE: execution is in the range, at IP. */
+/* Write PSB+ if it is due; INSIDE: execution is in the range, at IP. */
 static void put_psb(struct pt_emitter *pt, bool inside, u64 ip)
 {
 	static const u8 psb[] = { 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
@@ -104,7 +104,7 @@ static void put_psb(struct pt_emitter *pt, bool inside, u64 ip)
 
 	if (bytes_of(pt) < pt->next_psb)
 		return;
-	/* A trace begins with its first one. */
+	/* No cycle packet precedes the first PSB of a trace. */
 	if (pt->next_psb)
 		put_cycles(pt, 1);
 	trace_file_put(pt->file, psb, sizeof(psb));
@@ -135,7 +135,7 @@ void pt_emit_start(struct pt_emitter *pt, struct trace_file *file,
 void pt_emit_enable(struct pt_emitter *pt, u64 ip)
 {
 	put_psb(pt, false, 0);
-	/* The clock goes on outside; within, an instruction is a cycle. */
+	/* Outside, the clock continues; inside, each instruction takes one cycle. */
 	if (pt->profile == PROFILE_CYCLES) {
 		const u64 now = cycles();
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What QEMU's plugin traces: ranges, and the instructions in them
+ * The ranges that QEMU's plugin traces, and the instructions in them
  *
- * Both are only added to, while code is translated that has been executed before. A range
- * that is not traced any more has no size.
+ * Entries are only added, when code is translated that has not been executed before. The
+ * size of a range that is no longer traced is 0.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct trace_plugin plugin = {
 
 #define SITE_SLOTS	65536
 
-/* By their address; only added to. */
+/* Hash table of sites by address; sites are only added. */
 static struct trace_site *sites[SITE_SLOTS];
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -44,7 +44,7 @@ int trace_add_range(u64 start, u64 size, struct fault *fault)
 
 	if (!size || start + size - 1 < start)
 		return fault_say(fault, "0x%llx and 0x%llx are no range", start, size);
-	/* Programs load objects while the channel says more. */
+	/* A program may load objects while the control channel adds ranges. */
 	pthread_mutex_lock(&lock);
 	nr = atomic_load(&plugin.nr_ranges);
 	if (nr == TRACE_RANGES) {

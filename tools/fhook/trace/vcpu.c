@@ -55,14 +55,15 @@ struct vcpu {
 static struct vcpu *vcpus[VCPUS];
 static struct recording recording;
 /*
- * Where objects are or have been, which all recordings have to say; here by their index.
+ * Past and present locations of objects, which each recording must contain; by index of the
+ * object.
  */
 static struct recording_load loads[TRACE_RANGES];
 static unsigned int nr_loads, nr_unplaced;
 static bool running;
 static unsigned int recordings;
 static u32 next_stream;
-/* Of all above; taken inside of a vCPU's lock. */
+/* Protects all variables above; taken inside of a vCPU's lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void write_info(void)
@@ -123,8 +124,8 @@ static struct vcpu *new_vcpu(unsigned int index)
 }
 
 /*
- * Where one thread runs all processors by turns, QEMU 10 gives the number of the one for
- * which code was translated, whichever executes it.
+ * If one thread runs all vCPUs in turn, QEMU 10 passes the number of the vCPU for which code
+ * was translated, whichever vCPU executes it.
  */
 static unsigned int who_executes(unsigned int index)
 {
@@ -133,7 +134,7 @@ static unsigned int who_executes(unsigned int index)
 
 	if (!plugin.vcpus)
 		return index;
-	/* set_target() has seen that it is there; each thread has its own. */
+	/* set_target() has checked that the symbol exists; each thread has its own variable. */
 	if (!current)
 		current = dlsym(RTLD_DEFAULT, "current_cpu");
 	if (*current == qemu_get_cpu(index))
@@ -145,7 +146,7 @@ static unsigned int who_executes(unsigned int index)
 	return index;
 }
 
-/* The vCPU, locked, with a stream to write to, or NULL. */
+/* Lock the vCPU, and make its stream if necessary; NULL if there is none to write to. */
 static struct vcpu *get_vcpu(unsigned int index)
 {
 	struct vcpu *vcpu;
@@ -206,7 +207,7 @@ static void leave(struct vcpu *vcpu, const struct trace_site *site, bool has_tar
 	vcpu->inside = false;
 }
 
-/* A branch of which it is known by now where it goes. */
+/* Write a branch whose target is known. */
 static void go(struct vcpu *vcpu, const struct trace_site *site, u64 target)
 {
 	const bool direct = site->branch.kind == BRANCH_DIRECT || site->branch.kind == BRANCH_CALL;
@@ -237,7 +238,7 @@ static void resolve_condition(struct vcpu *vcpu, const struct trace_site *site, 
 		etm_emit_atom(&vcpu->etm, taken);
 }
 
-/* The next traced instruction after one that was waiting for this is at NEXT. */
+/* Resolve a waiting branch: the next traced instruction is at NEXT. */
 static void resolve(struct vcpu *vcpu, u64 next)
 {
 	const struct trace_site *site = vcpu->waiting;
@@ -249,7 +250,7 @@ static void resolve(struct vcpu *vcpu, u64 next)
 		leave(vcpu, site, false, 0);
 }
 
-/* Another instruction was executed than expected. */
+/* The executed instruction is not the expected one. */
 static void interrupt(struct vcpu *vcpu)
 {
 	if (plugin.x86)
@@ -336,16 +337,16 @@ static void call(struct vcpu *vcpu, const struct trace_site *site)
 {
 	const u64 next = site->ip + site->size;
 
-	/* The call of the next instruction is not one that returns. */
+	/* A call of the next instruction has no matching return. */
 	if (site->branch.kind == BRANCH_CALL && site->branch.target == next)
 		return;
-	/* The numbers wrap, and no more than the last ones are believed. */
+	/* The index wraps around, and only the last CALLS entries are valid. */
 	vcpu->calls[vcpu->nr_calls++ % CALLS] = next;
 	if (vcpu->nr_calls == 2 * CALLS)
 		vcpu->nr_calls = CALLS;
 }
 
-/* Of a full branch trace: the block that ended with SITE is followed by one at NEXT. */
+/* In a full branch trace, the block that ends with SITE is followed by a block at NEXT. */
 static void follow(struct vcpu *vcpu, const struct trace_site *site, u64 next)
 {
 	switch (site->branch.kind) {
@@ -370,7 +371,7 @@ static void follow(struct vcpu *vcpu, const struct trace_site *site, u64 next)
 			pt_emit_target(&vcpu->pt, next);
 			break;
 		}
-		/* The trace is of the program only. */
+		/* The trace covers only the program. */
 		pt_emit_disable(&vcpu->pt, site->ip, false, 0);
 		pt_emit_enable(&vcpu->pt, next);
 		break;
@@ -385,7 +386,7 @@ static bool follows(const struct trace_site *site, u64 next)
 
 	switch (site->branch.kind) {
 	case BRANCH_NONE:
-		/* An instruction that repeats itself is not finished. */
+		/* A repeated instruction has not finished. */
 		return next == behind || next == site->ip;
 	case BRANCH_DIRECT:
 	case BRANCH_CALL:
@@ -414,10 +415,10 @@ void trace_block_executed(unsigned int index, void *data)
 	put_vcpu(vcpu);
 }
 
-/* Called with the vCPU's lock, or when it does not run. */
+/* Called with the vCPU's lock, or while the vCPU does not run. */
 static void finish(struct vcpu *vcpu)
 {
-	/* A waiting branch cannot be resolved any more; its event has happened. */
+	/* The target of a waiting branch stays unknown, but its event has happened. */
 	if (vcpu->file && vcpu->waiting && plugin.profile != PROFILE_BRANCHES)
 		resolve(vcpu, 0);
 	close_stream(vcpu);
@@ -461,7 +462,7 @@ int trace_stop(struct fault *fault)
 	return result;
 }
 
-/* The first recording has the directory that was named, others a number more. */
+/* The first recording uses the given directory, later ones add a number. */
 static int create(struct fault *fault)
 {
 	char *directory;
@@ -544,7 +545,7 @@ static bool overlap(u32 object, u64 bias, const struct recording_load *load)
 	return false;
 }
 
-/* It is not traced, for its addresses are not its own, or there is no room; it is counted. */
+/* Count an object that is not traced, because its addresses were used or there is no room. */
 static void leave_out(u32 object, const char *why)
 {
 	struct fault fault;
@@ -561,7 +562,7 @@ static void leave_out(u32 object, const char *why)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Calls come one after the other. */
+/* Not called concurrently. */
 void trace_add_load(u32 object, u64 bias)
 {
 	const struct map *map = &plugin.map;
