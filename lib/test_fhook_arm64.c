@@ -451,7 +451,7 @@ void fhook_test_nmi_off(void)
 }
 #endif
 
-/* Or each return from there on would be mispredicted. */
+/* Otherwise all later returns would be mispredicted. */
 static void test_return_balance(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, fhook_test_stub_balance(false));

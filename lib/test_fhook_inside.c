@@ -83,9 +83,9 @@ static void hidden_exit(struct fhook_ops *ops, unsigned long ip,
 
 /**
  * struct hidden - a consistent patch of fhook_target_nest()
- * @redirect: its redirect
+ * @redirect: redirect of the function
  * @patch: the patch
- * @report: the report of its last failure
+ * @report: report of the last error
  */
 struct hidden {
 	struct fhook_redirect	redirect;
@@ -214,8 +214,8 @@ static void test_beneath_bpf(struct kunit *test)
 
 #if defined(CONFIG_BPF_JIT) && defined(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)
 /**
- * struct traced - a BPF program whose trampoline is around fhook_target_nest()
- * @link: what attaches it
+ * struct traced - a BPF program attached to fhook_target_nest() by a trampoline
+ * @link: link of the program
  * @tr: the trampoline
  */
 struct traced {
@@ -269,7 +269,7 @@ static void stay_nowhere(void)
 {
 }
 
-/* The task sleeps in what the function calls, or in what the program calls. */
+/* The task sleeps in a function called by the hooked function, or by the program. */
 static void try_traced(struct kunit *test, enum bpf_attach_type type,
 		       bool in_prog)
 {
@@ -300,7 +300,7 @@ static void try_traced(struct kunit *test, enum bpf_attach_type type,
 	traced_end(test, &t);
 }
 
-/* Nor is a task in the way that sleeps beneath a trampoline of BPF. */
+/* A task that sleeps beneath a BPF trampoline does not prevent the switch either. */
 static void test_beneath_bpf_trampoline(struct kunit *test)
 {
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC))
@@ -555,7 +555,7 @@ static void test_refused_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, kthread_stop(applier));
 }
 
-/* Is a hook registered before the last look of a redirect, which @looks counts? */
+/* Is a hook registered while a redirect waits? @looks counts the checks of the redirect. */
 static bool try_meanwhile(struct kunit *test, struct hidden *h,
 			  struct fhook_probe *looks, struct fhook_probe *other)
 {

@@ -239,7 +239,7 @@ int fhook_test_trace_reliable(unsigned long *store, unsigned int size)
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_trace_reliable, FHOOK_KUNIT);
 
-/* The set of a slot that is hooked. */
+/* Find the set of a hooked slot. */
 static const struct fhook_set *set_of(unsigned long slot)
 {
 	struct fhook_table *table = fhook_table_of(slot);
@@ -249,7 +249,7 @@ static const struct fhook_set *set_of(unsigned long slot)
 	return xa_load(&table->used, fhook_table_find(table, slot));
 }
 
-/* A copy, with which the test may do as it likes while the set is in use. */
+/* Copy a set, so that the test can change the copy while the set is in use. */
 static struct fhook_set *copy_set(unsigned long slot)
 {
 	const struct fhook_set *set = set_of(slot);
@@ -258,13 +258,13 @@ static struct fhook_set *copy_set(unsigned long slot)
 }
 
 /**
- * fhook_test_assemble() - assemble a trampoline that exists a second time
- * @slot: address of a slot that calls it
- * @as: at most this much code and this many literals; set to what they take
- * @measure: measure first how much that is at most
+ * fhook_test_assemble() - assemble a copy of an existing trampoline
+ * @slot: address of a slot that calls the trampoline
+ * @as: room for code and literals, if not measured; set to the lengths that were used
+ * @measure: whether to measure the trampoline first
  *
- * Return: 0; -ENOSPC if it does not fit; -EFBIG if anything was written outside;
- * -EINVAL if it has been measured and is not what the slot calls; -ENOMEM.
+ * Return: 0; -ENOSPC if it does not fit; -EFBIG if anything was written outside; -EINVAL if
+ * it was measured and differs from the trampoline of the slot; -ENOMEM.
  */
 int fhook_test_assemble(unsigned long slot, struct fhook_asm *as, bool measure)
 {
@@ -303,12 +303,13 @@ out:
 EXPORT_SYMBOL_NS_GPL(fhook_test_assemble, FHOOK_KUNIT);
 
 /**
- * fhook_test_place() - give a trampoline that exists a second place
- * @slot: address of a slot that calls it
- * @less: bytes of code that it is to be longer than measured
- * @report: says what went wrong
+ * fhook_test_place() - copy an existing trampoline to new memory
+ * @slot: address of a slot that calls the trampoline
+ * @less: number of bytes of code by which it is longer than measured
+ * @report: report of the error
  *
- * Return: what fhook_tramp_place() does, -EEXIST if it has put there what it refuses.
+ * Return: the result of fhook_tramp_place(), or -EEXIST if the call failed but has copied
+ * the trampoline.
  */
 int fhook_test_place(unsigned long slot, unsigned int less,
 		     struct fhook_report *report)
@@ -354,11 +355,11 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_symbol, FHOOK_KUNIT);
 
 #if defined(CONFIG_BPF_JIT) && defined(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)
 /**
- * fhook_test_bpf_attach() - put a trampoline of BPF around a function
- * @link: the link of a program, whose expected_attach_type says what it is to do
+ * fhook_test_bpf_attach() - attach a BPF trampoline to a function
+ * @link: link of a program, whose expected_attach_type is set
  * @func: the function, which takes a u32 and a pointer, and returns a u32
  *
- * As bpf(2) does, which needs the types that only BTF has.
+ * Does the same as bpf(2), which needs the types from BTF.
  *
  * Return: the trampoline, or an ERR_PTR.
  */
@@ -390,9 +391,9 @@ struct bpf_trampoline *fhook_test_bpf_attach(struct bpf_tramp_link *link,
 EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_attach, FHOOK_KUNIT);
 
 /**
- * fhook_test_bpf_detach() - take back what fhook_test_bpf_attach() did
+ * fhook_test_bpf_detach() - undo fhook_test_bpf_attach()
  * @link: the link, whose program may be freed when this returns
- * @tr: the trampoline, which no task runs any more
+ * @tr: the trampoline, which no task executes any more
  *
  * Return: 0 or an error.
  */
@@ -449,13 +450,13 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_calls, FHOOK_KUNIT);
 
 #ifdef CONFIG_ARM64
 /**
- * fhook_test_stub_balance() - what a hooked return does to the return stack
- * @regs: the return of a function whose hooks get all registers
+ * fhook_test_stub_balance() - check the effect of a hooked return on the return stack
+ * @regs: check the stub for full registers
  *
- * A call of another function is followed by that function's return. A call within the
- * stub is not, so it makes up for a return from the stub.
+ * A call of another function is matched by that function's return. A call within the stub
+ * has no such return, so it makes up for a return from the stub.
  *
- * Return: how many calls within the stub there are, less the returns from it.
+ * Return: the number of calls within the stub, minus the number of returns from it.
  */
 int fhook_test_stub_balance(bool regs)
 {

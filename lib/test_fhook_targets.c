@@ -134,7 +134,7 @@ noinline unsigned long fhook_target_args(unsigned long a0, unsigned long a1,
 	       1000000 * a6;
 }
 
-/* The other way round. */
+/* The arguments in reverse order. */
 noinline unsigned long
 fhook_target_other_args(unsigned long a0, unsigned long a1, unsigned long a2,
 			unsigned long a3, unsigned long a4, unsigned long a5,

@@ -359,7 +359,7 @@ static void look_at_stack(struct pt_regs *regs)
 	}
 }
 
-/* What the processor's return stack has more of after an instruction. */
+/* The change of the number of entries in the processor's return stack by an instruction. */
 static int noted_by(const u8 *insn)
 {
 	/* Prefixes of calls by thunks and of returns */
@@ -473,7 +473,7 @@ static void try_steps(struct kunit *test, unsigned int flags,
 	KUNIT_EXPECT_GT(test, steps.in_trampoline, 30);
 	KUNIT_EXPECT_GT(test, steps.in_callback, 2);
 	KUNIT_EXPECT_EQ(test, !!exit, steps.in_return > 8);
-	/* Or each return from there on would be mispredicted. */
+	/* Otherwise all later returns would be mispredicted. */
 	KUNIT_EXPECT_EQ(test, 0, steps.noted);
 	KUNIT_EXPECT_EQ_MSG(test, 0, steps.wrong,
 			    "flags %#x: the first of %u steps: %s at %pS",
@@ -551,7 +551,7 @@ void fhook_test_nmi_off(void)
 }
 #endif
 
-/* N hooks are N direct calls, whatever else is hooked. */
+/* N hooks are N direct calls, independent of other hooks. */
 static void test_direct_calls(struct kunit *test)
 {
 	struct fhook_probe *probes[10], *others[8];

@@ -22,9 +22,9 @@
  *	fhook_unregister(&ops);
  *
  * Everything here may sleep and is to be called from task context, except the
- * register accessors, which are for callbacks. Callbacks run in whatever
- * context the hooked function runs in, NMI included; they must not sleep and
- * must not register or unregister.
+ * register accessors, which are for callbacks. Callbacks run in the context of the
+ * hooked function, which may be an NMI; they must not sleep and must not register
+ * or unregister.
  *
  * The mainline counterpart is <linux/fprobe.h>, of which this is a superset.
  */

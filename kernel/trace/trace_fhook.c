@@ -403,7 +403,7 @@ static int notrace_open(struct inode *inode, struct file *file)
 	return list_open(inode, file, LIST_NOTRACE);
 }
 
-/* No one sees an error of close(); error_log has it. */
+/* Errors of close() are usually ignored, but error_log has the reason. */
 static int list_release(struct inode *inode, struct file *file)
 {
 	struct list_file *lf = ((struct seq_file *)file->private_data)->private;

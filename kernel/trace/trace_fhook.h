@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the parts of fhook's tracing share: trace_fhook_parse.c makes a
- * &struct trace_fhook of a definition, trace_fhook_events.c adds and attaches it,
+ * Declarations shared by the parts of fhook's tracing: trace_fhook_parse.c makes a &struct
+ * trace_fhook from a definition, trace_fhook_events.c adds and attaches it,
  * trace_fhook_record.c records its hits, trace_fhook_event_file.c is its file;
- * trace_fhook.c is the tracer, and trace_fhook_list.c has its lists.
+ * trace_fhook.c is the tracer, and trace_fhook_list.c manages its lists.
  *
  * Locks, outermost first: dyn_event_ops_mutex (while a definition is parsed),
  * event_mutex, fhook's own. fhook never takes the first two.
@@ -46,8 +46,8 @@ enum trace_fhook_kind {
  * @name: GROUP/EVENT, the name in fhook/stat; never changes
  * @head_size: length of the part of a record before the arguments, in bytes;
  *	never changes
- * @is_plain: the arguments are values in registers, or were that at the entry, so
- *	that fetching them cannot fail; set before @use is registered
+ * @is_plain: whether each argument is the value of a register, or was at the entry, so
+ *	that fetching cannot fail; set before @use is registered
  * @tp: fetch arguments and the event, which several probes may share; must be
  *	last
  *

@@ -217,7 +217,7 @@ static bool is_busy(struct dyn_event *ev)
 	return trace_hook_is_busy(probe_of(ev));
 }
 
-/* Make a probe known, as a new event or as part of one. -EEXIST has been explained. */
+/* Add a probe as a new event, or to an existing one. -EEXIST: error_log has the reason. */
 static int add_probe(struct trace_fhook *tfh, const struct trace_hook_words *words)
 {
 	int ret;
@@ -231,9 +231,9 @@ static int add_probe(struct trace_fhook *tfh, const struct trace_hook_words *wor
 }
 
 /*
- * Undo add_probe(). Afterwards no callback runs and the probe may be freed. -EBUSY if
- * somebody uses the event. That holds for each of its probes, so that taking away an event
- * in use changes nothing.
+ * Undo add_probe(). Afterwards no callback runs and the probe may be freed. Returns -EBUSY
+ * if the event is in use. This is checked for each probe before any is removed, so that
+ * removing an event in use changes nothing.
  */
 static int remove_probe(struct trace_fhook *tfh)
 {
@@ -259,7 +259,7 @@ static int create_from_words(int argc, const char *argv[])
 
 	if (argv[WORD_HEAD][0] != 'h')
 		return -ECANCELED;
-	/* What can fetch any kernel memory is no less than a kprobe event. */
+	/* These events can read any kernel memory, so they need the same check as kprobe events. */
 	ret = security_locked_down(LOCKDOWN_KPROBES);
 	if (ret)
 		return ret;
@@ -270,7 +270,7 @@ static int create_from_words(int argc, const char *argv[])
 	if (!ret) {
 		init_probe(tfh);
 		ret = add_probe(tfh, &words);
-		/* -EEXIST has been explained. */
+		/* For -EEXIST, error_log has the reason already. */
 		if (ret && ret != -EEXIST && ret != -ENOMEM) {
 			trace_probe_log_set_index(WORD_PATTERN);
 			trace_probe_log_err(0, FAIL_REG_PROBE);

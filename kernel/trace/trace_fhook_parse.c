@@ -122,7 +122,7 @@ static void name_event(struct fhook_def *def)
 }
 
 /**
- * trace_fhook_free() - free a probe that nobody knows, or that was removed
+ * trace_fhook_free() - free a probe that was not added, or that was removed
  * @tfh: the probe
  */
 void trace_fhook_free(struct trace_fhook *tfh)
@@ -239,7 +239,7 @@ static struct trace_fhook *make_probe(const struct fhook_def *def, int argc,
 	return tfh;
 }
 
-/* Replace $arg*, and BTF and dentry short forms, by what they stand for. */
+/* Expand $arg*, and the short forms for BTF and dentries. */
 static struct trace_fhook *expand_and_make(const struct fhook_def *def, int argc,
 					   const char *argv[],
 					   struct trace_hook_words *words)
@@ -296,7 +296,7 @@ static int parse_words(struct fhook_def *def, int argc, const char *argv[])
 	ret = parse_pattern(def, argv[WORD_PATTERN]);
 	if (ret)
 		return ret;
-	/* First of all, because expanding $arg* reports words such as $arg1>2. */
+	/* Check this first, because expanding $arg* reports words such as $arg1>2. */
 	for (i = WORD_ARGS; i < argc; i++) {
 		trace_probe_log_set_index(i);
 		ret = trace_hook_check_arg(argv[i]);
@@ -308,14 +308,14 @@ static int parse_words(struct fhook_def *def, int argc, const char *argv[])
 }
 
 /**
- * trace_fhook_parse() - make a probe of a definition
- * @argc: how many words it has
- * @argv: the words
- * @words: receives where the arguments come from, for the caret
+ * trace_fhook_parse() - make a probe from a definition
+ * @argc: number of words
+ * @argv: words of the definition
+ * @words: set to the positions of the arguments, for the caret
  *
  * Called from ->create(), with the words in trace_probe's log.
  *
- * Return: the probe, whose event is not set up and which nobody else knows; or a negative
+ * Return: the probe, which has not been added, and whose event is not set up; or a negative
  * error, with the reason in error_log unless it is -ENOMEM.
  */
 struct trace_fhook *trace_fhook_parse(int argc, const char *argv[],
@@ -335,10 +335,10 @@ struct trace_fhook *trace_fhook_parse(int argc, const char *argv[],
 
 /**
  * trace_fhook_show() - write the definition of a probe
- * @m: where to
- * @ev: the probe
+ * @m: output
+ * @ev: link of the probe in the list of dynamic events
  *
- * What is shown is a definition again.
+ * The output can be written back as a definition.
  *
  * Return: 0.
  */
@@ -357,14 +357,14 @@ int trace_fhook_show(struct seq_file *m, struct dyn_event *ev)
 }
 
 /**
- * trace_fhook_match() - is a probe meant by words?
- * @system: the group, or NULL
- * @event: the name of its event, or ""
- * @argc: how many other words there are
- * @argv: these, as in its definition
- * @ev: the probe
+ * trace_fhook_match() - check whether words select a probe
+ * @system: name of the group, or NULL
+ * @event: name of the event, or ""
+ * @argc: number of other words
+ * @argv: other words, as in the definition of the probe
+ * @ev: link of the probe in the list of dynamic events
  *
- * Return: whether it is.
+ * Return: true if they do.
  */
 bool trace_fhook_match(const char *system, const char *event, int argc,
 		       const char **argv, struct dyn_event *ev)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the events on hooks of functions (trace_fhook) and of programs
- * (trace_uhook) share: trace_hook_events.c has how an event is enabled, and how
- * one comes to have several probes, trace_hook_file.c the file with definitions.
+ * Declarations shared by the events on hooks of functions (trace_fhook) and of programs
+ * (trace_uhook): trace_hook_events.c enables events and manages their probes,
+ * trace_hook_file.c provides the file with definitions.
  *
  * Locks, outermost first: dyn_event_ops_mutex (while a definition is parsed),
  * event_mutex, those of the hooks.

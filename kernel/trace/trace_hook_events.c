@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events on hooks: how an event is enabled and disabled, and how it comes to have
- * one or more probes.
+ * Events on hooks: enabling and disabling events, and adding and removing their probes. An
+ * event has one or more probes.
  *
- * All hooks of an event are registered while somebody uses it, none otherwise,
- * so that a disabled event costs nothing. The types say how a hook is registered.
+ * All hooks of an event are registered while the event is in use, otherwise none, so that a
+ * disabled event costs nothing. The types of events provide the functions that register hooks.
  *
- * Whatever changes here changes under event_mutex.
+ * event_mutex protects all data that is changed here.
  */
 #include <linux/lockdep.h>
 #include <linux/string.h>
@@ -37,12 +37,12 @@ int trace_hook_check_arg(const char *arg)
 
 /**
  * trace_hook_attach() - register the hooks of an event
- * @type: its type
- * @event: one of its probes
+ * @type: type of the event
+ * @event: a probe of the event
  *
  * Under event_mutex.
  *
- * Return: 0, or a negative error, and none of them is registered.
+ * Return: 0, or a negative error, in which case none of the hooks is registered.
  */
 int trace_hook_attach(const struct trace_hook_type *type, struct trace_probe *event)
 {
@@ -65,8 +65,8 @@ undo:
 
 /**
  * trace_hook_detach() - unregister the hooks of an event
- * @type: its type
- * @event: one of its probes
+ * @type: type of the event
+ * @event: a probe of the event
  *
  * Under event_mutex.
  */
@@ -147,7 +147,7 @@ int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_cal
 		trace_probe_remove_file(tp, file);
 	} else {
 		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
-		/* The first of several may have been hit, and perf frees what it has. */
+		/* Hooks of the first probes may have been hit: wait before perf frees its data. */
 		tracepoint_synchronize_unregister();
 	}
 	return ret;
@@ -196,7 +196,7 @@ static bool is_same_probe(const struct trace_hook_type *type, struct trace_probe
 	return true;
 }
 
-/* May @tp become a probe of the event of @to? */
+/* Check whether @tp may become a probe of the event of @to. */
 static int check_append(const struct trace_hook_type *type, struct trace_probe *tp,
 			const struct trace_hook_words *words, struct trace_probe *to)
 {
@@ -210,7 +210,7 @@ static int check_append(const struct trace_hook_type *type, struct trace_probe *
 	}
 	ret = trace_probe_compare_arg_type(tp, to);
 	if (ret) {
-		/* It counts arguments from 1. */
+		/* The result counts arguments from 1. */
 		trace_probe_log_set_index(trace_hook_word(words, ret - 1));
 		trace_probe_log_err(0, DIFF_ARG_TYPE);
 		return -EEXIST;
@@ -269,7 +269,7 @@ int trace_hook_add(const struct trace_hook_type *type, struct dyn_event *ev,
 	if (old)
 		return append_probe(type, ev, words, old);
 
-	/* A name that was made of the function's */
+	/* The name may have been derived from that of the function. */
 	if (trace_event_name_reserved(trace_probe_name(tp))) {
 		trace_probe_log_set_index(0);
 		trace_probe_log_err(0, RESERVED_NAME);
@@ -299,7 +299,7 @@ int trace_hook_remove(struct dyn_event *ev, struct trace_probe *tp)
 		return -EBUSY;
 
 	dyn_event_remove(ev);
-	/* Who prints a record looks at the first probe of its event. */
+	/* Printing a record uses the first probe of its event. */
 	down_write(&trace_event_sem);
 	trace_probe_unlink(tp);
 	up_write(&trace_event_sem);
@@ -329,7 +329,7 @@ int trace_hook_retire(struct dyn_event *ev, struct trace_probe *tp)
 	dyn_event_remove(ev);
 	if (last)
 		return 0;
-	/* The event belongs to its other probes, of which the last one frees it. */
+	/* The event belongs to its remaining probes; the last one frees it. */
 	down_write(&trace_event_sem);
 	list_del_init(&tp->list);
 	up_write(&trace_event_sem);

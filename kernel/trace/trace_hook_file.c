@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events on hooks: a file with the definitions of one type of them.
+ * Events on hooks: a file with the definitions of one type.
  *
- * It takes the definitions that dynamic_events takes, and sees only those of its
- * type. Removals, and lines that are for another kind of event, get a sentence
- * in error_log here, which dynamic_events cannot give.
+ * The file accepts the same definitions as dynamic_events, and shows only those of its
+ * type. For removals, and for lines with another kind of event, it writes a sentence to
+ * error_log, which dynamic_events does not.
  *
- * The list is under event_mutex, parsing under dyn_event_ops_mutex; nothing
- * here has a state.
+ * event_mutex protects the list of events, dyn_event_ops_mutex serializes parsing; this file
+ * has no state.
  */
 #include <linux/fs.h>
 #include <linux/seq_file.h>
@@ -15,7 +15,7 @@
 
 #include "trace_hook.h"
 
-/* What the parsers of definitions, which are not of one type alone, do not log */
+/* Errors that the parsers, which do not belong to one type alone, do not log */
 enum { CMD_NO_EVENT, CMD_BUSY, CMD_REMOVAL };
 
 static const char *const command_errors[] = {
@@ -103,7 +103,7 @@ static int events_open(struct inode *inode, struct file *file)
 	const struct trace_hook_type *type = inode->i_private;
 	int ret;
 
-	/* Also says no to a locked-down kernel. */
+	/* Also fails if the kernel is locked down. */
 	ret = tracing_check_open_get_tr(NULL);
 	if (ret)
 		return ret;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the parts of uhook's events share: trace_uhook_parse.c makes a
- * &struct trace_uhook of a definition, whose place trace_uhook_place.c looks up;
+ * Declarations shared by the parts of uhook's events: trace_uhook_parse.c makes a &struct
+ * trace_uhook from a definition, whose place trace_uhook_place.c looks up;
  * trace_uhook_events.c registers it, trace_uhook_record.c records its hits.
  *
- * There are two sorts of events. Those that record, in the kernel or in the
- * program, are registered with uhook while they are enabled, like other events.
- * Those that count, or call a function of the program, do so from their definition
- * on, unless their own file "enable" has stopped them; trace instances have nothing to do
- * with it. What works in the program is not for perf, which gets -EOPNOTSUPP.
+ * There are two sorts of events. Events that record hits, in the kernel or in the program,
+ * are registered with uhook while they are enabled, like other events. Events that count
+ * hits, or call a function of the program, are registered from their definition on, unless
+ * their own file "enable" has stopped them; trace instances do not affect them. perf cannot
+ * use events that work in the program, and gets -EOPNOTSUPP.
  *
- * Locks are as in trace_hook.h; under event_mutex, uhook's own are taken.
+ * The locks are those of trace_hook.h; uhook's own locks are taken under event_mutex.
  */
 #ifndef _TRACE_UHOOK_H
 #define _TRACE_UHOOK_H
@@ -30,7 +30,7 @@ struct seq_file;
 
 /* The field of a program's record whose name arguments cannot have */
 #define FIELD_STRING_TIME	"time"
-/* And that which has the stack of the program */
+/* The field with the stack of the program, whose name arguments cannot have */
 #define FIELD_STRING_USTACK	"ustacktrace"
 
 /**
@@ -52,21 +52,20 @@ struct trace_uhook_place {
 };
 
 /**
- * struct trace_uhook - one probe: a place, and what to do there
- * @devent: its place in the list of dynamic events, under event_mutex
- * @ops: its hook; registered while ops.attachment is set, under event_mutex
- * @place: where; never changes
- * @function: what is called there, with UHOOK_USER_FUNCTION; never changes
- * @pid: the process that it is for, held, or NULL; never changes
+ * struct trace_uhook - a probe: a place, and the work to do there
+ * @devent: link in the list of dynamic events, under event_mutex
+ * @ops: hook of the probe; registered while ops.attachment is set, under event_mutex
+ * @place: instruction or return that is hooked; never changes
+ * @function: function that is called there, with UHOOK_USER_FUNCTION; never changes
+ * @pid: process to which the probe is limited, with a reference, or NULL; never changes
  * @ustack: whether a record has the stack of the program; never changes
- * @for_all: it is meant for all processes (or all that @pid says), and not
- *	only for those that perf looks at; changes under event_mutex
- * @past: the hits of registrations that are gone, under the lock that uhook_hold_hits()
- *	takes
- * @disabled: when it was last unregistered, for cond_synchronize_rcu()
- * @refs: references: one until its removal, one for each registration until that is gone,
- *	one of a probe that was removed from the same event
- * @keeps: once removed, another probe of the event, by which the event is kept, or NULL
+ * @for_all: whether the probe applies to all processes (or to @pid), not only to those
+ *	that perf selects; changes under event_mutex
+ * @past: hits of former registrations, under the lock that uhook_hold_hits() takes
+ * @disabled: RCU state at the last unregistration, for cond_synchronize_rcu()
+ * @refs: references: one until the probe is removed, one for each registration until no hit
+ *	is in its callbacks, one of a removed probe of the same event
+ * @keeps: after the removal, another probe of the event, which keeps the event; or NULL
  * @tp: fetch arguments, and the event, which several probes may share; must be
  *	last
  *

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook events: how an event is registered with uhook, for whom, and its hits.
+ * uhook events: registering events with uhook, for all or some processes, and their hits.
  *
- * trace_hook_events.c says when: while an event is enabled. What works in
- * the program and records nothing is registered with its definition, and until its own
- * file "enable" or its removal says otherwise.
+ * trace_hook_events.c registers an event while it is enabled. An event that works in the
+ * program and records nothing is registered from its definition on, unless its own file
+ * "enable" stops it.
  *
- * An event that only perf uses is registered for the address spaces of the tasks
- * that perf looks at, as uprobe events are. When those change, or a trace
- * instance comes or goes beside perf, uhook is told to ask again.
+ * An event that only perf uses is registered for the address spaces of the tasks that perf
+ * selects, as uprobe events are. When this selection changes, or a trace instance enables
+ * or disables the event as well, uhook is asked to apply the filter again.
  *
- * Whatever changes here changes under event_mutex. Nothing waits under it for tasks
- * that are in a handler: a probe is freed when its registrations are gone. Hits that are
- * being handled when an event is disabled find that no file wants them.
+ * event_mutex protects all data that is changed here. Nothing waits under it for tasks that
+ * are in a handler: a probe is freed when no hit is in callbacks of its registrations. Hits
+ * that are being handled when an event is disabled find no file to write to.
  */
 #define pr_fmt(fmt)	"trace_uhook: " fmt
 
@@ -31,7 +31,7 @@
 static struct dyn_event_operations trace_uhook_ops;
 static const struct trace_hook_type trace_uhook_type;
 
-/* The first thread of a process may end before the others. */
+/* All threads are checked, because the first thread of a process may end before the others. */
 static bool is_mm_of(struct pid *pid, const struct mm_struct *mm)
 {
 	struct task_struct *leader, *task;
@@ -77,7 +77,7 @@ static int attach(struct trace_probe *tp)
 	int ret;
 
 	say_for_whom(tp);
-	/* What works in the program is for all unless a process is given. */
+	/* An event that works in the program applies to all processes unless one is given. */
 	tuh->ops.filter = tuh->pid || tuh->ops.user == UHOOK_USER_NONE ? is_meant : NULL;
 
 	tuh->ops.report = &report;
@@ -147,11 +147,11 @@ static int disable_event(struct trace_event_call *call, struct trace_event_file 
 	struct trace_probe *tp = trace_probe_primary_from_call(call);
 	int ret;
 
-	/* What was recorded while it was enabled */
+	/* Fetch the hits that programs recorded while the event was enabled. */
 	if (uhook_of_probe(tp)->ops.user == UHOOK_USER_RECORD)
 		uhook_flush();
 	ret = trace_hook_disable(&trace_uhook_type, call, file);
-	/* What cannot be taken away is hit, finds that it is not meant, and goes on. */
+	/* A place that cannot be removed is still hit; is_meant() then ignores the hit. */
 	if (!ret && file && is_perfs(tp))
 		reapply_event(tp);
 	return ret;
@@ -187,7 +187,7 @@ static int close_perf(struct trace_event_call *call, struct perf_event *event)
 	if (WARN_ON_ONCE(!tp))
 		return -ENODEV;
 	filter = tp->event->filter;
-	/* After the last one, the event is disabled next. */
+	/* If this was the last user, the event is disabled next. */
 	if (trace_uprobe_filter_remove(filter, event) || uprobe_filter_is_empty(filter) ||
 	    !is_perfs(tp))
 		return 0;
@@ -283,8 +283,8 @@ static const struct trace_hook_type trace_uhook_type = {
 };
 
 /*
- * What has no records is not enabled in trace instances: it works from its definition on,
- * whoever traces. Its file "enable", the same in all instances, stops it and lets it go on.
+ * An event without records is not enabled by trace instances: it works from its definition
+ * on. Its file "enable", which is the same in all instances, stops and resumes it.
  */
 static bool is_at_work(struct trace_probe *event)
 {
@@ -350,7 +350,7 @@ static void init_probe(struct trace_uhook *tuh)
 	init_trace_uprobe_filter(tuh->tp.event->filter);
 	trace_uhook_set_event(tuh);
 	call->class->reg = reg_event;
-	/* Of their own programs, they show users nothing new. */
+	/* Users may trace their own programs, which shows them nothing new. */
 	call->flags = TRACE_EVENT_FL_CAP_ANY;
 	if (!trace_uhook_records(tuh)) {
 		call->flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
@@ -364,7 +364,7 @@ static bool is_busy(struct dyn_event *ev)
 	return trace_hook_is_busy(probe_of(ev));
 }
 
-/* Once, for all events */
+/* Print the warning once, for all events. */
 static void warn_of_returns(struct trace_probe *tp)
 {
 	pr_info_once("%s/%s: hooking returns replaces return addresses: Go programs, coroutines, and C++ exceptions or Rust panics that pass the function crash (Documentation/trace/uhook.rst)\n",
@@ -384,7 +384,7 @@ static struct trace_uhook *other_probe(struct trace_uhook *tuh)
 	return NULL;
 }
 
-/* Make a probe known, as a new event or as part of one. -EEXIST has been explained. */
+/* Add a probe as a new event, or to an existing one. -EEXIST: error_log has the reason. */
 static int add_probe(struct trace_uhook *tuh, const struct trace_hook_words *words)
 {
 	struct trace_uhook *other;
@@ -408,7 +408,7 @@ static int add_probe(struct trace_uhook *tuh, const struct trace_hook_words *wor
 
 /*
  * Undo add_probe(). Afterwards, and after trace_uhook_put(), the probe is freed when no hit
- * is in its callbacks any more. -EBUSY if somebody uses the event.
+ * is in its callbacks any more. Returns -EBUSY if the event is in use.
  */
 static int remove_probe(struct trace_uhook *tuh)
 {
@@ -419,8 +419,8 @@ static int remove_probe(struct trace_uhook *tuh)
 		return -EBUSY;
 
 	/*
-	 * A hit writes its record under RCU, and the file of the event goes now. This
-	 * waits if the event was disabled just before, and for many events once.
+	 * A hit writes its record under RCU, and the file of the event is freed now. This
+	 * waits only if the event was disabled just before, and once for many events.
 	 */
 	cond_synchronize_rcu(tuh->disabled);
 	ret = trace_hook_retire(&tuh->devent, &tuh->tp);
@@ -431,7 +431,7 @@ static int remove_probe(struct trace_uhook *tuh)
 		refcount_inc(&other->refs);
 		tuh->keeps = other;
 	}
-	/* What only counts; all else was unregistered when disabled. */
+	/* Events without records are still registered; others were unregistered when disabled. */
 	if (tuh->ops.attachment)
 		detach(&tuh->tp);
 	return 0;
@@ -442,7 +442,7 @@ static void log_failure(int error)
 {
 	trace_probe_log_set_index(WORD_PLACE);
 	switch (error) {
-	case -EEXIST:	/* It has been explained. */
+	case -EEXIST:	/* error_log has the reason already. */
 	case -ENOMEM:
 		break;
 	case -ENOTSUPP:
@@ -492,7 +492,7 @@ static int release(struct dyn_event *ev)
 
 	if (ret)
 		return ret;
-	/* Nobody is kept from unmounting the file system, or deleting the file for good. */
+	/* Release the file, so that its file system can be unmounted. */
 	trace_uhook_leave_place(&tuh->place);
 	trace_uhook_leave_place(&tuh->function);
 	trace_uhook_put(tuh);
@@ -549,7 +549,7 @@ void trace_uhook_show_hits(struct seq_file *m)
 		if (pos->ops != &trace_uhook_ops)
 			continue;
 		tp = probe_of(pos);
-		/* Of several probes, the first speaks for all. */
+		/* If an event has several probes, print the event at its first one. */
 		if (trace_probe_primary_from_call(trace_probe_event_call(tp)) == tp)
 			show_event_hits(m, tp);
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook events: from a definition to a probe, and back to text.
+ * uhook events: parsing definitions, and printing them.
  *
  *	u[:[GRP/][EVENT]] PATH:OFFSET[%return][(REF)] [user=count] [pid=N] [FETCHARGS]
  *
@@ -8,22 +8,22 @@
  *	user=record	record hits in the program, with registers as arguments
  *	user=PATH:OFFSET
  *			call a function of a file that the program has mapped
- *	vectors=0	that function leaves vector registers alone
+ *	vectors=0	the called function leaves vector registers alone
  *	stack=user	record the stack of the program as well
- *	pid=N		only in the process N, as the one who writes sees it; its
- *			children are not meant
+ *	pid=N		only in process N, a number in the writer's PID namespace; not in
+ *			its children
  *	FETCHARGS	those of uprobe events: trace_probe.c parses them
  *
- * These words come in any order, in front of the arguments, which for that cannot
- * have these names.
+ * These options may be in any order, before the arguments, whose names therefore cannot be
+ * those of options.
  *
- * dynamic_events takes definitions of user_events too, which begin with "u:" as
- * well. They have a type there, where ours have a place, which contains '/' or ':'.
- * We are asked first, having registered first: trace_uhook_events.c.
+ * dynamic_events also accepts definitions of user_events, which begin with "u:" as well. In
+ * the position of a place, which contains '/' or ':', they have a type. uhook's parser is
+ * called first, because it is registered first: see trace_uhook_events.c.
  *
- * Every failure but one for lack of memory leaves a sentence and a caret in
- * tracing/error_log. The parser and that log are serialised by
- * dyn_event_ops_mutex, which the caller of ->create() holds.
+ * Every failure except a lack of memory leaves a sentence and a caret in tracing/error_log.
+ * dyn_event_ops_mutex, which the caller of ->create() holds, serializes the parser and that
+ * log.
  */
 #include <linux/err.h>
 #include <linux/pid.h>
@@ -50,7 +50,7 @@ struct uhook_def {
 	char			event_buf[MAX_EVENT_NAME_LEN];
 };
 
-/* What follows user=; the sentence of UHOOK_USER names the words that can. */
+/* The word after user=, which the error message of UHOOK_USER lists. */
 static const char *user_name(const struct trace_uhook *tuh)
 {
 	return uhook_user_name(tuh->ops.user) ?: tuh->function.text;
@@ -158,7 +158,7 @@ static int parse_stack(struct uhook_def *def, const char *value, int pos)
 	return 0;
 }
 
-/* Options, which are words that are not arguments */
+/* Options: words before the arguments */
 static const struct {
 	const char	*prefix;
 	int		(*parse)(struct uhook_def *def, const char *value, int pos);
@@ -169,7 +169,7 @@ static const struct {
 	{ "stack=", parse_stack },
 };
 
-/* Is it an argument with the name of an option? Options are newer than that name. */
+/* Is this an argument with the name of an option, from before the option existed? */
 static bool is_fetch_arg(const char *value)
 {
 	return *value && strchr("$%@+-\\", *value);
@@ -189,7 +189,7 @@ static unsigned int find_option(const char *word)
 	return i;
 }
 
-/* Words that do not go together: @vectors and @stack are where these are, or 0 */
+/* Check that options are compatible; @vectors and @stack are their positions, or 0. */
 static int check_options(const struct uhook_def *def, int vectors, int stack)
 {
 	if (vectors && def->user != UHOOK_USER_FUNCTION) {
@@ -268,7 +268,7 @@ void trace_uhook_put(struct trace_uhook *tuh)
 {
 	struct trace_uhook *keeps;
 
-	/* Not by recursion: an event may have thousands of probes. */
+	/* A loop, not a recursion: an event may have thousands of probes. */
 	for (; tuh && refcount_dec_and_test(&tuh->refs); tuh = keeps) {
 		keeps = tuh->keeps;
 		free_probe(tuh);
@@ -304,7 +304,7 @@ static struct trace_uhook *alloc_probe(struct uhook_def *def, int nargs)
 	return tuh;
 }
 
-/* Let the program record another register, unless it already does */
+/* Record another register in the program, unless it is recorded already. */
 static int add_register(struct uhook_ops *ops, unsigned int offset)
 {
 	unsigned int i;
@@ -358,7 +358,7 @@ static int choose_registers(struct trace_uhook *tuh, int arg)
 	return code->op == FETCH_OP_REG ? add_register(&tuh->ops, code->param) : 0;
 }
 
-/* Records have a field of this name, besides those that trace_probe knows. */
+/* Do records have a field of this name, in addition to those that trace_probe knows? */
 static bool has_field(const struct trace_uhook *tuh, const char *name)
 {
 	return (tuh->ops.user == UHOOK_USER_RECORD && !strcmp(name, FIELD_STRING_TIME)) ||
@@ -455,16 +455,16 @@ static int parse_words(struct uhook_def *def, int argc, const char *argv[])
 }
 
 /**
- * trace_uhook_parse() - make a probe of a definition
- * @argc: how many words it has
- * @argv: the words
- * @words: receives where the arguments come from, for the caret
+ * trace_uhook_parse() - make a probe from a definition
+ * @argc: number of words
+ * @argv: words of the definition
+ * @words: set to the positions of the arguments, for the caret
  *
  * Called from ->create(), with the words in trace_probe's log. May sleep.
  *
- * Return: the probe, with one reference, whose event is not set up and which nobody else
- * knows; or a negative error, with the reason in error_log unless it is -ENOMEM, and
- * -ECANCELED if it is not a definition of ours.
+ * Return: the probe, with one reference, which has not been added, and whose event is not
+ * set up; or a negative error: -ECANCELED if this is a definition of another type, otherwise
+ * with the reason in error_log unless it is -ENOMEM.
  */
 struct trace_uhook *trace_uhook_parse(int argc, const char *argv[],
 				      struct trace_hook_words *words)
@@ -488,8 +488,8 @@ struct trace_uhook *trace_uhook_parse(int argc, const char *argv[],
 }
 
 /*
- * The output can be written back: "#" then begins a comment. A file that was replaced, for
- * example by an upgrade, has a new inode, in which nothing is hooked.
+ * The output can be written back: "#" begins a comment. A file that was replaced, for example
+ * by an upgrade, has a new inode, in which nothing is hooked.
  */
 static void show_if_gone(struct seq_file *m, const struct trace_uhook *tuh)
 {
@@ -501,8 +501,8 @@ static void show_if_gone(struct seq_file *m, const struct trace_uhook *tuh)
 
 /**
  * trace_uhook_show() - write the definition of a probe
- * @m: where to
- * @ev: the probe
+ * @m: output
+ * @ev: link of the probe in the list of dynamic events
  *
  * Return: 0.
  */
@@ -545,14 +545,14 @@ static bool match_option(const struct trace_uhook *tuh, const char *word)
 }
 
 /**
- * trace_uhook_match() - is a probe meant by words?
- * @system: the group, or NULL
- * @event: the name of its event, or ""
- * @argc: how many other words there are
- * @argv: these, as in its definition
- * @ev: the probe
+ * trace_uhook_match() - check whether words select a probe
+ * @system: name of the group, or NULL
+ * @event: name of the event, or ""
+ * @argc: number of other words
+ * @argv: other words, as in the definition of the probe
+ * @ev: link of the probe in the list of dynamic events
  *
- * Return: whether it is.
+ * Return: true if they do.
  */
 bool trace_uhook_match(const char *system, const char *event, int argc, const char **argv,
 		       struct dyn_event *ev)
@@ -564,7 +564,7 @@ bool trace_uhook_match(const char *system, const char *event, int argc, const ch
 		return false;
 	if (system && strcmp(trace_probe_group_name(&tuh->tp), system))
 		return false;
-	/* Words after the name pick one probe of an event that has several. */
+	/* Words after the name select one probe of an event that has several. */
 	if (!argc)
 		return true;
 	if (strcmp(tuh->place.text, argv[0]))

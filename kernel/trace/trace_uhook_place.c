@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook events: where they are.
+ * uhook events: parsing and checking places.
  *
  *	PATH:OFFSET[%return][(REF_CTR_OFFSET)]
  *
- * The offset is one in the file. It has to be in it, where an instruction can begin
- * as far as its alignment goes, and, in an ELF file, in a segment that gets mapped as
- * code. Files of other formats can be mapped as code too, and are believed.
+ * OFFSET is an offset in the file. It must be inside the file, aligned like an instruction
+ * and, in an ELF file, in a segment that is mapped as code. Files of other formats can be
+ * mapped as code, too; their offsets are not checked further.
  *
- * What is found in the file is no promise: it may change. Nothing relies on it.
+ * These checks guarantee nothing, because the file may change, and no code relies on them.
  *
  * The path is held from here to trace_uhook_put_place(), and with it the inode
  * and the mount. Errors go to error_log, under dyn_event_ops_mutex.

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook events: what is recorded when a program comes to a place, and how a record
- * reads.
+ * uhook events: recording hits of programs, and printing the records.
  *
- * Arguments are of the program and may have to be brought in first, so they are
- * fetched before there is room for them in a buffer: onto the stack, or, when
- * they are long, into memory for this hit alone. Hits of several threads share
- * nothing but the buffers that they end in.
+ * Arguments are in memory of the program and may have to be paged in first, so they are
+ * fetched before room for them is reserved in a buffer: onto the stack or, if they are long,
+ * into memory that is allocated for the hit. Hits of several threads share only the buffers
+ * to which they are written.
  *
- * What a program has recorded by itself comes later and from elsewhere: from it
- * registers are made, of which the arguments are fetched as from others, and the
- * thread and time of the hit go into the record.
+ * Records made by a program are read later, from its ring: their registers are restored, and
+ * arguments are fetched from these as usual. The thread and the time of the hit are
+ * stored in the event.
  *
  * uhook calls in the context of the task, which may sleep. The lists of files
  * are under RCU; the probe lives until uhook_unregister() has waited for hits.
@@ -36,14 +35,14 @@
 #define STACK_ARGS_SIZE	256
 
 /**
- * struct user_stack - the stack of the program in a record, between its head and its arguments
- * @loc: where @nr is in the record and how long it and @entries are, as a dynamic array has it
+ * struct user_stack - stack of the program in a record, between its head and its arguments
+ * @loc: position of @nr in the record, and length of @nr and @entries, as for a dynamic array
  * @unused: not used
- * @nr: how many addresses there are
- * @entries: the addresses, that of the hit first
+ * @nr: number of addresses
+ * @entries: addresses, that of the hit first
  *
- * Of a fixed size, so that arguments are at the same place in all records. Histograms have
- * stacks of this form, and of this depth, as keys.
+ * The size is fixed, so that arguments are at the same position in all records. Histograms
+ * have stacks of this form, and of this depth, as keys.
  */
 struct user_stack {
 	u32		loc;
@@ -53,15 +52,15 @@ struct user_stack {
 };
 
 /**
- * struct hit - what there is to record
+ * struct hit - data of a hit to record
  * @tuh: the probe
- * @regs: the registers of the program
- * @func: the function that returned, of events at the return
- * @file_start: the address of the beginning of the file, if all of it is mapped
- * @record: what the program has recorded, or NULL
- * @stack: the stack of the program, if the probe records that
- * @args: the arguments, fetched
- * @args_size: how long they are, in bytes
+ * @regs: registers of the program
+ * @func: address of the function that returned, for events at the return
+ * @file_start: address of the start of the file, if all of it is mapped
+ * @record: record made by the program, or NULL
+ * @stack: stack of the program, if the probe records it
+ * @args: fetched arguments
+ * @args_size: size of @args in bytes
  */
 struct hit {
 	struct trace_uhook	*tuh;
@@ -112,7 +111,7 @@ static bool is_recorded(const struct trace_uhook *tuh)
 	return tuh->ops.user == UHOOK_USER_RECORD;
 }
 
-/* What comes before the stack */
+/* The size of the part before the stack */
 static size_t top_size(const struct trace_uhook *tuh)
 {
 	if (is_recorded(tuh))
@@ -130,7 +129,7 @@ static size_t head_size(const struct trace_uhook *tuh)
 static_assert(sizeof(struct fexit_trace_entry_head) % sizeof(u64) == 0);
 static_assert(sizeof(struct fentry_trace_entry_head) % sizeof(u64) == 0);
 
-/* The walk ends where a page of the program's stack is not in memory. */
+/* Unwinding ends at a page of the program's stack that is not in memory. */
 static void take_stack(struct hit *hit)
 {
 	struct user_stack *stack = &hit->stack;
@@ -170,7 +169,7 @@ static void trace_hit(const struct hit *hit, struct trace_event_file *file)
 	if (trace_trigger_soft_disabled(file))
 		return;
 
-	/* As tracepoints are: the record says how deep, less one. */
+	/* As in tracepoints: the preemption count in the record is reduced by one. */
 	guard(preempt_notrace)();
 
 	record = trace_event_buffer_reserve(&fbuffer, file,
@@ -189,7 +188,7 @@ static void perf_hit(const struct hit *hit)
 	void *record;
 	int size, rctx;
 
-	/* perf frees its list once it has cleared the flag, and waited for this. */
+	/* perf clears the flag, and waits for this section before it frees its list. */
 	guard(preempt)();
 	if (!trace_probe_test_flag(&hit->tuh->tp, TP_FLAG_PROFILE))
 		return;
@@ -197,7 +196,7 @@ static void perf_hit(const struct hit *hit)
 	if (hlist_empty(head))
 		return;
 
-	/* perf puts a u32 before the record, and wants 8-byte alignment. */
+	/* perf puts a u32 before the record, and requires 8-byte alignment. */
 	size = ALIGN(used + sizeof(u32), sizeof(u64)) - sizeof(u32);
 	record = perf_trace_buf_alloc(size, NULL, &rctx);
 	if (!record)
@@ -228,7 +227,7 @@ static int record_hit(struct hit *hit)
 	u8 space[STACK_ARGS_SIZE] __aligned(8);
 	void *memory = NULL;
 
-	/* A string may get longer meanwhile, and is cut off then. */
+	/* A string may have become longer since; it is cut off then. */
 	hit->args_size = min(tp->size + __get_data_size(tp, hit, NULL), MAX_ARGS_SIZE);
 	hit->args = space;
 	if (hit->args_size > sizeof(space)) {
@@ -240,7 +239,7 @@ static int record_hit(struct hit *hit)
 
 	if (hit->tuh->ustack)
 		take_stack(hit);
-	/* What cannot be fetched reads as 0, and not as what was there before. */
+	/* Values that cannot be fetched read as 0, and not as older contents. */
 	memset(hit->args, 0, hit->args_size);
 	store_trace_args(hit->args, tp, hit, NULL, head_size(hit->tuh),
 			 hit->args_size - tp->size);
@@ -274,7 +273,7 @@ static int on_return(struct uhook_ops *ops, unsigned long func, struct pt_regs *
 	return record_hit(&hit);
 }
 
-/* For the column with the task's name, while the task exists */
+/* Save the task's name for the output, while the task exists. */
 static void remember_name(pid_t pid)
 {
 	struct task_struct *task;
@@ -429,7 +428,7 @@ static struct trace_event_fields hit_fields[] = {
 
 /**
  * trace_uhook_set_event() - set up the event of a probe for its records
- * @tuh: the probe; its place and its work in the program are known
+ * @tuh: the probe; its place and its work in the program are set
  */
 void trace_uhook_set_event(struct trace_uhook *tuh)
 {
