@@ -20,7 +20,7 @@
 struct fhook_exits;
 
 /**
- * enum fhook_state - what a slot does
+ * enum fhook_state - states of a slot
  * @FHOOK_NOP: nothing
  * @FHOOK_CALL: it calls a trampoline
  * @FHOOK_JUMP: it jumps to code that runs instead of the function
@@ -42,7 +42,7 @@ void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 void fhook_arch_site_flush(void);
 
 /**
- * struct fhook_stat - what the trampolines count, per CPU and hook
+ * struct fhook_stat - counters of a hook on a CPU, which trampolines increment
  * @hits: calls that the hook has seen
  * @missed: calls refused by the recursion guard, or for want of room for the
  *	return address

@@ -29,7 +29,7 @@
  *	tracefs.c	the files in tracefs' fhook/
  *	calltrace/	an extension: the sequence of calls, recorded by a block of jumps
  *
- * Trampolines run without fhook_mutex and read only what was written into them;
+ * Trampolines run without fhook_mutex and read only data that was written into them;
  * frame.c belongs to the task that runs; look-ups of addresses use RCU.
  */
 #ifndef _FHOOK_CORE_H

@@ -82,7 +82,7 @@ static void exits_free(struct fhook_exits *exits)
 }
 
 /**
- * fhook_exits_make() - prepare what the frames of a new set need
+ * fhook_exits_make() - prepare the data that frames of a new set need
  * @set: the set, with its hooks
  * @report: report of the error
  *

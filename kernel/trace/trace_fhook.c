@@ -5,7 +5,7 @@
  *
  * Each trace instance has a tracer of its own, whose hook is registered while it
  * is the current tracer. The two lists are kept as text, one pattern per line,
- * which is what the files show and fhook accepts. A write makes a new list, which
+ * the form that the files show and fhook accepts. A write makes a new list, which
  * takes effect if fhook accepts all of it: all or nothing, even while the tracer
  * runs.
  *
