@@ -172,7 +172,7 @@ SYM_FUNC_START(fhook_caller)
 
 	/*
 	 * Take room for the return address and for data that the entry callbacks pass
-	 * to the exit callbacks, see frame.c. Numbers are filled in in the copy.
+	 * to the exit callbacks, see frame.c. The copy gets the actual numbers.
 	 */
 	piece frame_stack
 	movq	PCPU(pcpu_hot + X86_current_task), %rax
