@@ -4,7 +4,7 @@
  *
  * With MITIGATION_RETHUNK the compiler makes each return a jump of 5 bytes to a thunk, and
  * at boot the kernel keeps that jump or replaces it with a return and four int3. Execution
- * never continues or jumps into these bytes, so that a jump to a stub fits in both cases;
+ * never reaches these int3, so that a jump to a stub fits in both cases;
  * the same holds for jumps through a register, which are retpolines. With retpolines the
  * compiler makes no jump tables, so that such a jump leaves the function, or goes to a label
  * whose address is taken.

@@ -313,7 +313,8 @@ static int give_block(struct program *p)
 
 	other = program_at(p->ops.stubs, block_size(p));
 	if (other)
-		pr_err("the block of '%s' is at this address: give another one, or none\n", other->name);
+		pr_err("the block of '%s' is at this address: give another one, or none\n",
+		       other->name);
 
 	return other ? -EBUSY : 0;
 }
