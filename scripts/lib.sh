@@ -7,18 +7,26 @@
 top=$(cd "$(dirname "$0")/../.." && pwd)
 me=${0##*/}
 
-# The kernel series that is worked on; any 6.12.y will do.
-linux_series=6.12
-tarball=${TARBALL:-/usr/src/linux-source-$linux_series.tar.xz}
-
 ARCH=${ARCH:-x86_64}
 BUILD=${BUILD:-$top/build}
 case $BUILD in
 /*) ;;
 *) BUILD=$top/$BUILD ;;
 esac
-tree=$BUILD/linux
 JOBS=${JOBS:-$(nproc)}
+
+# The kernel series that is worked on; any y of 6.12.y will do.  What is built for another
+# one than the first has a directory of its own, and sources may be fetched to there
+# (scripts/build/source).
+default_base=6.12
+BASE=${BASE:-$default_base}
+first_build=${BUILD%/"$BASE"}
+[ "$BASE" = "$default_base" ] || BUILD=$first_build/$BASE
+tree=$BUILD/linux
+packaged=/usr/src/linux-source-$BASE.tar.xz
+fetched=$BUILD/source/linux-source-$BASE.tar.xz
+tarball=${TARBALL:-$packaged}
+[ -n "${TARBALL:-}" ] || [ -r "$packaged" ] || [ ! -r "$fetched" ] || tarball=$fetched
 
 # The overlay: what lives here at the path it has in a kernel tree, and
 # selftests, which is renamed on the way.
@@ -43,6 +51,8 @@ case $ARCH in
 x86_64 | arm64) ;;
 *) die "ARCH=$ARCH is not known here: it is x86_64 or arm64." ;;
 esac
+[ -d "$top/bases/$BASE" ] ||
+	die "BASE=$BASE is not known here: it is one of $(cd "$top/bases" && echo *)."
 
 now()
 {
@@ -95,22 +105,39 @@ overlay_files()
 	git -C "$top" rev-parse -q --git-dir > /dev/null ||
 		die "$top is no git clone: the scripts ask git which files are the project's."
 	# shellcheck disable=SC2086
-	git -C "$top" ls-files -co --exclude-standard -- $overlay_dirs selftests |
+	git -C "$top" ls-files -co --exclude-standard -- $overlay_dirs selftests "bases/$BASE" |
 	while read -r f; do
 		[ -f "$top/$f" ] || continue
 		case $f in
 		selftests/mainline-*.list) ;;	# the project's, not the kernel's
 		selftests/*) echo "tools/testing/selftests/fhook/${f#selftests/} $f" ;;
+		bases/*/README*) ;;
+		bases/*) echo "${f#"bases/$BASE/"} $f" ;;
 		*) echo "$f $f" ;;
 		esac
 	done | LC_ALL=C sort -u
 }
 
-# The patches in order, one a line; nothing when there are none yet.
+patch_dir=${PATCHES:-$top/patches}
+
+# The directories of the topics in order, one a line: NUMBER-TOPIC.
+topics()
+{
+	find "$patch_dir" -mindepth 1 -maxdepth 1 -type d -name '[0-9]*-*' -printf '%f\n' 2>/dev/null |
+		LC_ALL=C sort
+}
+
+# The patches in order, one a line; nothing when there are none yet.  One in a directory
+# named like BASE stands for one of the same name that all bases share.
 patch_files()
 {
-	find "$top/patches" -maxdepth 1 -name '[0-9]*.patch' 2>/dev/null |
-		LC_ALL=C sort
+	topics | while read -r topic; do
+		find "$patch_dir/$topic/$BASE" "$patch_dir/$topic" -maxdepth 1 -name '[0-9]*.patch' \
+			2>/dev/null || :
+	done | awk -F/ -v base="$BASE" '
+		{ topic = $(NF - 1) == base ? $(NF - 2) : $(NF - 1) }
+		!(topic "/" $NF in file) { file[topic "/" $NF] = $0 }
+		END { for (f in file) print f, file[f] }' | LC_ALL=C sort | cut -d' ' -f2-
 }
 
 # The version of the source in a directory: from its Makefile, for nothing
@@ -124,8 +151,8 @@ kernel_version()
 check_version()
 {
 	case $1 in
-	"$linux_series".*) ;;
-	*) die "$2 is Linux ${1:-of an unknown version}, and the series is for $linux_series.y: install linux-source-$linux_series, or name another tarball with TARBALL=." ;;
+	"$BASE".*) ;;
+	*) die "$2 is Linux ${1:-of an unknown version}, and BASE=$BASE is for $BASE.y: install linux-source-$BASE, or name another tarball with TARBALL=." ;;
 	esac
 }
 

@@ -98,7 +98,7 @@ struct fhook_patch {
 	time64_t		since;
 };
 
-#ifdef CONFIG_FHOOK
+#ifdef CONFIG_FHOOK_REDIRECT
 
 int fhook_redirect(struct fhook_patch *patch);
 int fhook_restore(struct fhook_patch *patch);
@@ -106,7 +106,7 @@ int fhook_restore(struct fhook_patch *patch);
 /* For livepatch. */
 int fhook_refuse_livepatch(unsigned long func);
 
-#else /* !CONFIG_FHOOK */
+#else /* !CONFIG_FHOOK_REDIRECT */
 
 static inline int fhook_redirect(struct fhook_patch *patch)
 {
@@ -123,6 +123,6 @@ static inline int fhook_refuse_livepatch(unsigned long func)
 	return 0;
 }
 
-#endif /* CONFIG_FHOOK */
+#endif /* CONFIG_FHOOK_REDIRECT */
 
 #endif /* _LINUX_FHOOK_REDIRECT_H */

@@ -220,7 +220,7 @@ struct uhook_hits {
 	u64	unreturned;
 };
 
-#ifdef CONFIG_UHOOK
+#ifdef CONFIG_UHOOK_HANDLERS
 
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr);
 int uhook_apply(struct uhook_ops *ops);
@@ -230,6 +230,6 @@ void uhook_barrier(void);
 void uhook_get_hits(struct uhook_ops *ops, struct uhook_hits *hits);
 void uhook_get_words(struct uhook_ops *ops, u64 words[UHOOK_DATA_WORDS]);
 
-#endif /* CONFIG_UHOOK */
+#endif /* CONFIG_UHOOK_HANDLERS */
 
 #endif /* _LINUX_UHOOK_H */

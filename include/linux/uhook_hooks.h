@@ -71,32 +71,11 @@ struct uprobe *uhook_site_uprobe(const struct uhook_site *site);
 struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
 				  const struct uhook_lookup *lookup);
 bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt_regs *regs);
-bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
-		      struct arch_uprobe *auprobe, struct pt_regs *regs);
-bool uhook_is_consumer(struct uprobe_consumer *uc);
-void uhook_return_lost(struct uprobe *uprobe);
-unsigned long uhook_breakpoint_site(unsigned long vaddr);
-int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
-
-/* From uprobes; the last three with the mmap lock held. */
-bool uprobe_find_consumer(struct uprobe *uprobe,
-			  bool (*match)(struct uprobe_consumer *uc, void *data), void *data);
-bool uprobe_is_followed(struct uprobe *uprobe, unsigned int distance);
-bool uprobe_is_at(struct uprobe *uprobe, struct vm_area_struct *vma, unsigned long vaddr);
-int uprobe_read_text(struct mm_struct *mm, unsigned long vaddr, void *bytes, int len);
-int uprobe_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned long vaddr,
-		      const void *expected, const void *bytes, int len, gfp_t how);
 
 /* For the code that manages address spaces. */
 bool uhook_has_sites(const struct mm_struct *mm);
 void uhook_munmap(struct mm_struct *mm);
-int uhook_file_munmap(struct vm_area_struct *vma);
-int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm);
-int uhook_dup_mmap_end(struct mm_struct *mm);
 void uhook_free_mm(struct mm_struct *mm);
-int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
-int uhook_demote_all(struct task_struct *task);
-int uhook_rseq_begins(void);
 
 /* For the code that shows instruction pointers of programs. */
 unsigned long uhook_program_address(unsigned long ip);
@@ -107,7 +86,6 @@ unsigned long uhook_sampled_address(unsigned long ip);
 /* For signals. */
 void uhook_before_signal(void);
 void uhook_before_fault(struct task_struct *task);
-bool uhook_mark_is_gone(struct pt_regs *regs);
 
 #else /* !CONFIG_UHOOK */
 
@@ -136,38 +114,7 @@ static inline bool uhook_boost(struct uhook_site *site, struct arch_uprobe *aupr
 
 static inline bool uhook_has_sites(const struct mm_struct *mm) { return false; }
 static inline void uhook_munmap(struct mm_struct *mm) { }
-static inline int uhook_file_munmap(struct vm_area_struct *vma) { return 0; }
-
-static inline int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
-{
-	return 0;
-}
-
 static inline void uhook_free_mm(struct mm_struct *mm) { }
-static inline int uhook_dup_mmap_end(struct mm_struct *mm) { return 0; }
-
-static inline int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
-{
-	return 0;
-}
-
-static inline int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
-{
-	return 0;
-}
-
-static inline int uhook_demote_all(struct task_struct *task) { return 0; }
-static inline int uhook_rseq_begins(void) { return 0; }
-static inline void uhook_return_lost(struct uprobe *uprobe) { }
-static inline bool uhook_is_consumer(struct uprobe_consumer *uc) { return false; }
-static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
-
-static inline bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
-				    struct arch_uprobe *auprobe, struct pt_regs *regs)
-{
-	return false;
-}
-
 static inline unsigned long uhook_program_address(unsigned long ip) { return ip; }
 
 static inline unsigned long uhook_task_address(struct task_struct *task, unsigned long ip)
@@ -179,11 +126,78 @@ static inline bool uhook_is_inside(unsigned long ip) { return false; }
 static inline unsigned long uhook_sampled_address(unsigned long ip) { return ip; }
 static inline void uhook_before_signal(void) { }
 static inline void uhook_before_fault(struct task_struct *task) { }
-static inline bool uhook_mark_is_gone(struct pt_regs *regs) { return false; }
 
 #endif /* CONFIG_UHOOK */
 
-#if defined(CONFIG_UHOOK) && defined(CONFIG_RSEQ)
+/* The rest is for handlers that run in programs. */
+#ifdef CONFIG_UHOOK_HANDLERS
+
+/* For uprobes, between rcu_read_lock_trace() and rcu_read_unlock_trace(). */
+bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
+		      struct arch_uprobe *auprobe, struct pt_regs *regs);
+bool uhook_is_consumer(struct uprobe_consumer *uc);
+void uhook_return_lost(struct uprobe *uprobe);
+unsigned long uhook_breakpoint_site(unsigned long vaddr);
+int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
+
+/* From uprobes; the last three with the mmap lock held. */
+bool uprobe_find_consumer(struct uprobe *uprobe,
+			  bool (*match)(struct uprobe_consumer *uc, void *data), void *data);
+bool uprobe_is_followed(struct uprobe *uprobe, unsigned int distance);
+bool uprobe_is_at(struct uprobe *uprobe, struct vm_area_struct *vma, unsigned long vaddr);
+int uprobe_read_text(struct mm_struct *mm, unsigned long vaddr, void *bytes, int len);
+int uprobe_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned long vaddr,
+		      const void *expected, const void *bytes, int len, gfp_t how);
+
+/* For the code that manages address spaces. */
+int uhook_file_munmap(struct vm_area_struct *vma);
+int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm);
+int uhook_dup_mmap_end(struct mm_struct *mm);
+int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
+int uhook_demote_all(struct task_struct *task);
+int uhook_rseq_begins(void);
+
+/* For page faults. */
+bool uhook_mark_is_gone(struct pt_regs *regs);
+
+#else /* !CONFIG_UHOOK_HANDLERS */
+
+static inline bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
+				    struct arch_uprobe *auprobe, struct pt_regs *regs)
+{
+	return false;
+}
+
+static inline bool uhook_is_consumer(struct uprobe_consumer *uc) { return false; }
+static inline void uhook_return_lost(struct uprobe *uprobe) { }
+static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
+
+static inline int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
+{
+	return 0;
+}
+
+static inline int uhook_file_munmap(struct vm_area_struct *vma) { return 0; }
+
+static inline int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
+{
+	return 0;
+}
+
+static inline int uhook_dup_mmap_end(struct mm_struct *mm) { return 0; }
+
+static inline int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	return 0;
+}
+
+static inline int uhook_demote_all(struct task_struct *task) { return 0; }
+static inline int uhook_rseq_begins(void) { return 0; }
+static inline bool uhook_mark_is_gone(struct pt_regs *regs) { return false; }
+
+#endif /* CONFIG_UHOOK_HANDLERS */
+
+#if defined(CONFIG_UHOOK_HANDLERS) && defined(CONFIG_RSEQ)
 bool rseq_is_in_section(unsigned long ip);
 #else
 static inline bool rseq_is_in_section(unsigned long ip) { return false; }

@@ -20,7 +20,6 @@
 #include "extension.h"
 #include "hook.h"
 #include "redirect.h"
-#include "replacers.h"
 #include "set.h"
 #include "sites.h"
 #include "span.h"
@@ -224,7 +223,6 @@ void fhook_module_going(struct module *mod)
 	struct fhook_table *table = mod->fhook_table;
 
 	fhook_patches_of_going(mod);
-	fhook_replacer_forget(mod);
 
 	mutex_lock(&fhook_mutex);
 	detach_hooks_of(mod);

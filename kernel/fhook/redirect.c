@@ -770,6 +770,8 @@ static struct fhook_patch *patch_owned_by(const struct module *mod)
  * fhook_patches_of_going() - restore the enabled patches of a module that is being unloaded
  * @mod: the module
  *
+ * If it has replacements, no task is in its functions afterwards.
+ *
  * Cannot fail. Without memory it tries again, and releases the lock between the tries,
  * because other tasks may need it to free memory.
  */
@@ -786,7 +788,7 @@ void fhook_patches_of_going(struct module *mod)
 		err = patch ? take_back(patch, &ranges, NULL, &report) : 0;
 		mutex_unlock(&fhook_mutex);
 		if (!patch)
-			return;
+			break;
 		if (err) {
 			pr_warn_ratelimited("%s: %s; trying again\n",
 					    patch->name, report.text);
@@ -797,4 +799,6 @@ void fhook_patches_of_going(struct module *mod)
 		       mod->name, patch->name);
 		leave(patch, ranges);
 	}
+
+	fhook_replacer_forget(mod);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: the directory fhook/ in tracefs.
+ * fhook: the directory fhook/ in tracefs. redirect_tracefs.c adds a file to it.
  *
  *	available_functions	functions that can be hooked, one per line
  *	enabled_functions	hooked functions, with their trampolines and hooks
- *	redirects		redirected functions, with replacements and owners
  *	stat			hits and misses, one hook per line
  *	enabled			1; writing 0 detaches everything at once
  *
@@ -386,59 +385,6 @@ static const struct file_operations stat_fops = {
 	.release	= seq_release,
 };
 
-static void *redirects_start(struct seq_file *m, loff_t *pos)
-{
-	mutex_lock(&fhook_mutex);
-
-	return seq_list_start(&fhook_patches, *pos);
-}
-
-static void *redirects_next(struct seq_file *m, void *v, loff_t *pos)
-{
-	return seq_list_next(v, &fhook_patches, pos);
-}
-
-/* FUNCTION [MODULE] -> FUNCTION [MODULE] by NAME since TIME */
-static int redirects_show(struct seq_file *m, void *v)
-{
-	struct fhook_patch *patch = list_entry(v, struct fhook_patch, list);
-	const struct fhook_redirect *r = patch->redirects;
-
-	for (; r < patch->redirects + patch->num; r++) {
-		if (r->table)
-			seq_printf(m, "%ps",
-				   (void *)fhook_site_func(r->table, r->site));
-		else
-			seq_printf(m, r->module ? "%s [%s]" : "%s", r->func,
-				   r->module);
-		seq_printf(m, " -> %ps\tby %s since %ptTs%s\n", r->replacement,
-			   patch->name, &patch->since,
-			   r->gone ? ", freed after init" :
-			   r->table ? "" : ", waits for the module");
-	}
-
-	return 0;
-}
-
-static const struct seq_operations redirects_ops = {
-	.start	= redirects_start,
-	.next	= redirects_next,
-	.stop	= walk_stop,
-	.show	= redirects_show,
-};
-
-static int redirects_open(struct inode *inode, struct file *file)
-{
-	return open_list(file, &redirects_ops);
-}
-
-static const struct file_operations redirects_fops = {
-	.open		= redirects_open,
-	.read		= seq_read,
-	.llseek		= seq_lseek,
-	.release	= seq_release,
-};
-
 static int switch_open(struct inode *inode, struct file *file)
 {
 	int err = security_locked_down(LOCKDOWN_TRACEFS);
@@ -494,7 +440,6 @@ static int __init fhook_tracefs_init(void)
 			    &available_fops);
 	tracefs_create_file("enabled_functions", 0400, dir, NULL,
 			    &enabled_fops);
-	tracefs_create_file("redirects", 0400, dir, NULL, &redirects_fops);
 	tracefs_create_file("stat", 0400, dir, NULL, &stat_fops);
 	tracefs_create_file("enabled", 0600, dir, NULL, &switch_fops);
 

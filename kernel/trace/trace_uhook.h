@@ -15,10 +15,6 @@
 #ifndef _TRACE_UHOOK_H
 #define _TRACE_UHOOK_H
 
-struct seq_file;
-
-#ifdef CONFIG_UHOOK_EVENTS
-
 #include <linux/path.h>
 #include <linux/refcount.h>
 #include <linux/uhook.h>
@@ -118,13 +114,5 @@ bool trace_uhook_match(const char *system, const char *event, int argc, const ch
 void trace_uhook_put(struct trace_uhook *tuh);
 
 void trace_uhook_set_event(struct trace_uhook *tuh);
-
-void trace_uhook_show_hits(struct seq_file *m);
-
-#else /* !CONFIG_UHOOK_EVENTS */
-
-static inline void trace_uhook_show_hits(struct seq_file *m) { }
-
-#endif /* CONFIG_UHOOK_EVENTS */
 
 #endif /* _TRACE_UHOOK_H */

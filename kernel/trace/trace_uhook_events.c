@@ -26,6 +26,7 @@
 #include <linux/trace_events.h>
 #include <linux/uaccess.h>
 
+#include "../uhook/tracefs.h"
 #include "trace_uhook.h"
 
 static struct dyn_event_operations trace_uhook_ops;

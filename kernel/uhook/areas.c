@@ -34,15 +34,11 @@
 #include <linux/slab.h>
 
 #include "areas.h"
-#include "data.h"
+#include "handlers.h"
 #include "text.h"
 
 static_assert(UHOOK_COPY_MAX <= UHOOK_SLOT_SIZE);
 static_assert(UHOOK_CODE_SIZE / UHOOK_SLOT_SIZE <= U16_MAX);
-/* Each body has a counter in each lane. */
-static_assert(UHOOK_CODE_SIZE / UHOOK_BODY_SIZE * sizeof(u64) <= UHOOK_LANE_SIZE);
-/* An area that is aligned to the size of the lanes has aligned lanes. */
-static_assert(UHOOK_CODE_SIZE == UHOOK_LANES_SIZE);
 
 static unsigned long area_size(enum uhook_area_kind kind)
 {
@@ -171,8 +167,8 @@ static enum uhook_verdict map_area(struct uhook_mm *um, struct uhook_area *area,
 	const struct uhook_gap gap = {
 		.near		= near->site,
 		.size		= area_size(area->kind),
-		/* uhook_count_code() needs aligned lanes. */
-		.align_mask	= uhook_has_bodies(area->kind) ? UHOOK_LANES_SIZE - 1 : 0,
+		/* uhook_count_code() needs aligned lanes, which are as long as the code. */
+		.align_mask	= uhook_has_bodies(area->kind) ? UHOOK_CODE_SIZE - 1 : 0,
 		.fits		= near->fits,
 		.data		= near->data,
 	};
@@ -235,28 +231,12 @@ enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind
 	return verdict;
 }
 
-static void put_sets(struct uhook_area *area)
-{
-	struct uhook_set *set;
-	unsigned int i;
-
-	/* Code of handlers has no set. */
-	for (i = 0; i < area->used; i++) {
-		/* This was the last owner of the area. */
-		set = rcu_dereference_protected(uhook_body_nr(area, i)->set, true);
-		if (set)
-			uhook_put_set(set);
-	}
-	for (i = 0; i < area->nr_codes; i++)
-		uhook_put_counter(area->codes[i].counter);
-}
-
 static void free_area(struct uhook_area *area)
 {
 	unsigned int i;
 
 	if (uhook_has_bodies(area->kind))
-		put_sets(area);
+		uhook_put_bodies(area);
 	for (i = 0; i < UHOOK_AREA_PAGES; i++) {
 		if (area->pages[i])
 			put_page(area->pages[i]);
@@ -304,78 +284,6 @@ int uhook_make_page(struct uhook_area *area, unsigned int i)
 	lockdep_assert_held(&area->lock);
 
 	return make_tables(area, i) ?: uhook_make_text_page(&area->pages[i]);
-}
-
-/* Give a child an area of bodies. */
-static int share_area(const struct uhook_mm *from, unsigned int i, struct uhook_mm *to)
-{
-	struct uhook_area *area = from->areas[i];
-	unsigned int nr = to->nr_areas;
-
-	/* A fork should wait for memory rather than fail. */
-	if (uhook_add_data(to, nr, GFP_KERNEL_ACCOUNT))
-		return -ENOMEM;
-	if (area->kind == UHOOK_LONG_BODIES && uhook_copy_stacks(from->data[i], to->data[nr]))
-		return -ENOMEM;
-
-	/* Wait for additions in progress; there are none once the area is shared. */
-	mutex_lock(&area->lock);
-	refcount_inc(&area->ref);
-	mutex_unlock(&area->lock);
-	to->areas[nr] = area;
-	to->nr_kind[area->kind]++;
-	to->nr_areas = nr + 1;
-
-	return 0;
-}
-
-/**
- * uhook_dup_areas - decide which areas a child inherits
- * @from: state of the parent's address space
- *
- * Context: with the parent's mmap lock held for writing, which keeps areas from
- * being added.
- * Return: whether the child inherits any area.
- */
-bool uhook_dup_areas(const struct uhook_mm *from)
-{
-	unsigned int i;
-
-	mmap_assert_write_locked(from->mm);
-	for (i = 0; i < from->nr_areas; i++) {
-		enum uhook_area_kind kind = from->areas[i]->kind;
-
-		uhook_keep_in_children(from->mm, from->areas[i]->vaddr, area_size(kind),
-				       uhook_has_bodies(kind));
-	}
-
-	return uhook_has_jumps(from);
-}
-
-/**
- * uhook_share_areas - share the parent's bodies with a child
- * @from: state of the parent's address space
- * @to: state of the child's address space, not yet visible to others
- *
- * Context: same as uhook_dup_areas().
- * Return: 0 or -ENOMEM.
- */
-int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to)
-{
-	unsigned int i;
-
-	mmap_assert_write_locked(from->mm);
-	for (i = 0; i < from->nr_areas; i++) {
-		if (uhook_has_bodies(from->areas[i]->kind) && share_area(from, i, to))
-			return -ENOMEM;
-	}
-	to->functions = from->functions;
-	to->breaks = from->breaks;
-	to->before_rseq = READ_ONCE(from->before_rseq);
-	if (uhook_has_jumps(to))
-		uhook_start_counting(to);
-
-	return 0;
 }
 
 /**

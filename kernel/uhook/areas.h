@@ -11,10 +11,11 @@
 #include <linux/types.h>
 
 #include "mm.h"
-#include "sets.h"
 #include "verdict.h"
 
 struct page;
+struct uhook_counter;
+struct uhook_set;
 
 /**
  * struct uhook_body - a body; struct uhook_slot has its site and instruction
@@ -134,8 +135,6 @@ struct uhook_area *uhook_area_at(const struct uhook_mm *um, unsigned long addr);
 enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
 				  const struct uhook_near *near, struct uhook_area **made);
 int uhook_make_page(struct uhook_area *area, unsigned int i);
-bool uhook_dup_areas(const struct uhook_mm *from);
-int uhook_share_areas(const struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_areas(struct uhook_mm *um);
 const struct uhook_slot *uhook_slot_at(const struct uhook_area *area, unsigned long addr);
 struct uhook_body *uhook_body_at(const struct uhook_mm *um, unsigned long addr,

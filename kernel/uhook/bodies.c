@@ -23,14 +23,20 @@
 #include <linux/uhook_hooks.h>
 #include <asm/uhook.h>
 
+#include "areas.h"
 #include "consumers.h"
+#include "counters.h"
+#include "handlers.h"
 #include "jump.h"
+#include "kinds.h"
 #include "rings.h"
+#include "sets.h"
 #include "sites.h"
 #include "slots.h"
 #include "stubs.h"
 #include "sums.h"
 #include "tracefs.h"
+#include "translate.h"
 
 /* Without a body, do the work of a hook in the kernel, where possible. */
 static bool hit_consumer(struct uprobe_consumer *uc, void *regs)
@@ -158,6 +164,7 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 		return;
 	}
 
+	wanted.kind = wanted.set->traits & UHOOK_LONG ? UHOOK_LONG_BODIES : UHOOK_BODIES;
 	verdict = take_body(um, &wanted, uprobe, &addr);
 	uhook_put_set(wanted.set);
 	if (verdict) {
@@ -284,6 +291,24 @@ bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
 	uhook_count(UHOOK_USER);
 
 	return true;
+}
+
+/**
+ * uhook_breakpoint_site - find the site of a breakpoint
+ * @vaddr: address of the breakpoint in current's address space
+ *
+ * Context: task.
+ * Return: the site, if the breakpoint is in a body; otherwise @vaddr.
+ */
+unsigned long uhook_breakpoint_site(unsigned long vaddr)
+{
+	struct uhook_mm *um = uhook_mm_of(current->mm);
+	unsigned long site;
+
+	if (likely(!um || !READ_ONCE(um->breaks)))
+		return vaddr;
+
+	return uhook_translate(um, vaddr, &site) == UHOOK_BEFORE ? site : vaddr;
 }
 
 /**

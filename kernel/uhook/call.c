@@ -18,9 +18,11 @@
 #include <asm/uhook.h>
 
 #include "compose.h"
+#include "data_layout.h"
 #include "gates.h"
 #include "jump.h"
 #include "report.h"
+#include "sets.h"
 
 static int check_code(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
 {
@@ -124,8 +126,8 @@ static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
 	struct uhook_call call = {
 		.gate		= p->base,
 		.handler	= w->functions[i] ?: p->base,
-		.data		= uhook_block_of(p, i),
-		.missed		= uhook_block_of(p, i) + offsetof(struct uhook_block, missed),
+		.data		= uhook_block_addr(p->base, p->nr, i),
+		.missed		= uhook_block_addr(p->base, p->nr, i) + offsetof(struct uhook_block, missed),
 		.site		= w->site,
 	};
 	enum uhook_verdict verdict;

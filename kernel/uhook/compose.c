@@ -3,18 +3,16 @@
  * uhook: the code of slots and bodies.
  *
  * A slot is a copy of an instruction and a jump to the next one. A body runs the handlers
- * of a set of hooks first. It consists of a breakpoint if a hook wants it there, jumps to
- * stubs, the counter, the other handlers in the order of their hooks, the copy, and the
- * jump back.
+ * of a set of hooks first; body_code.c composes it.
  *
  * The code depends only on the instruction, its address, the set and the location of the
  * code. So a slot or body in an area is recognized by composing its code again.
  */
 #include <linux/string.h>
-#include <linux/uprobes.h>
+#include <linux/uhook_relocate.h>
 
 #include "compose.h"
-#include "count.h"
+#include "handlers.h"
 
 static enum uhook_verdict compose_slot(const struct uhook_wanted *w, unsigned long addr,
 				       struct uhook_code *code)
@@ -35,75 +33,6 @@ static enum uhook_verdict compose_slot(const struct uhook_wanted *w, unsigned lo
 	return UHOOK_GRANTED;
 }
 
-/* IPCOM000199322: the trampoline is "breakpoint, original, jump". */
-static void add_breakpoint(struct uhook_code *code)
-{
-	const uprobe_opcode_t insn = UPROBE_SWBP_INSN;
-
-	memcpy(code->bytes, &insn, UPROBE_SWBP_INSN_SIZE);
-	code->len = UPROBE_SWBP_INSN_SIZE;
-}
-
-/* Add the handlers that run before hits are counted (FIRST), or those that run after. */
-static enum uhook_verdict add_handlers(const struct uhook_wanted *w, const struct uhook_where *p,
-				       bool first, struct uhook_code *code)
-{
-	enum uhook_verdict verdict = UHOOK_GRANTED;
-	unsigned int i;
-
-	for (i = 0; i < w->set->nr && !verdict; i++) {
-		const struct uhook_kind *kind = w->set->counters[i]->kind;
-
-		if (kind->emit && !(kind->traits & UHOOK_FIRST) == !first)
-			verdict = kind->emit(w, i, p, code);
-	}
-
-	return verdict;
-}
-
-static enum uhook_verdict add_all(const struct uhook_wanted *w, const struct uhook_where *p,
-				  struct uhook_code *code)
-{
-	enum uhook_verdict verdict = add_handlers(w, p, true, code);
-
-	if (!verdict && (w->set->traits & UHOOK_COUNTS))
-		verdict = uhook_emit_count(w, p, code);
-
-	return verdict ?: add_handlers(w, p, false, code);
-}
-
-/* The form of US9336001 and IPCOM000199350: handlers, original instruction, jump. */
-static enum uhook_verdict compose_body(const struct uhook_wanted *w, const struct uhook_where *p,
-				       struct uhook_code *code)
-{
-	unsigned int size = uhook_slot_size(uhook_area_kind_of(w));
-	unsigned long addr = uhook_where_addr(p, uhook_area_kind_of(w));
-	enum uhook_verdict verdict;
-	struct uhook_copy copy;
-	int err;
-
-	code->len = 0;
-	if (w->set->traits & UHOOK_BREAKS)
-		add_breakpoint(code);
-	verdict = add_all(w, p, code);
-	if (verdict)
-		return verdict;
-
-	err = uhook_relocate_branch(w->insn, w->size, w->site, addr + code->len, &copy);
-	if (err)
-		return uhook_code_verdict(err);
-	if (code->len + copy.len > size)
-		return UHOOK_TOO_LONG;
-
-	memcpy(code->bytes + code->len, copy.bytes, copy.len);
-	code->insn_len = copy.insn_len;
-	code->copy_at = code->len;
-	code->copy_end = code->len + copy.copy_len;
-	code->len += copy.len;
-
-	return UHOOK_GRANTED;
-}
-
 /**
  * uhook_compose - generate the code of a slot or body
  * @w: the slot or body
@@ -120,5 +49,5 @@ enum uhook_verdict uhook_compose(const struct uhook_wanted *w, const struct uhoo
 	if (!w->set)
 		return compose_slot(w, uhook_where_addr(p, UHOOK_SLOTS), code);
 
-	return compose_body(w, p, code);
+	return uhook_compose_body(w, p, code);
 }

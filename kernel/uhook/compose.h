@@ -63,13 +63,6 @@ static inline unsigned long uhook_where_addr(const struct uhook_where *p,
 	return p->base + p->nr * uhook_slot_size(kind);
 }
 
-/* The struct uhook_block of a handler of a long body. */
-static inline unsigned long uhook_block_of(const struct uhook_where *p, unsigned int i)
-{
-	return p->base + UHOOK_CODE_SIZE + UHOOK_BLOCKS_AT +
-	       (p->nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block);
-}
-
 enum uhook_verdict uhook_compose(const struct uhook_wanted *w, const struct uhook_where *p,
 				 struct uhook_code *code);
 

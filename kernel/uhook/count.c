@@ -22,12 +22,11 @@
 enum uhook_verdict uhook_emit_count(const struct uhook_wanted *w, const struct uhook_where *p,
 				    struct uhook_code *code)
 {
-	enum uhook_area_kind kind = uhook_area_kind_of(w);
 	unsigned long cell = p->base + UHOOK_CODE_SIZE + p->nr * sizeof(u64);
 
 	return uhook_append(code, uhook_count_code(code->bytes + code->len,
-						   uhook_slot_size(kind) - code->len,
-						   uhook_where_addr(p, kind) + code->len, cell));
+						   uhook_slot_size(w->kind) - code->len,
+						   uhook_where_addr(p, w->kind) + code->len, cell));
 }
 
 const struct uhook_kind uhook_no_kind = {

@@ -24,6 +24,10 @@
 #include "data.h"
 
 static_assert(UHOOK_LANE_SIZE == PAGE_SIZE);
+/* Each body has a counter in each lane. */
+static_assert(UHOOK_CODE_SIZE / UHOOK_BODY_SIZE * sizeof(u64) <= UHOOK_LANE_SIZE);
+/* An area that is aligned to the size of its code has aligned lanes. */
+static_assert(UHOOK_CODE_SIZE == UHOOK_LANES_SIZE);
 
 /**
  * uhook_add_data - allocate the data of an area of bodies
@@ -48,6 +52,19 @@ int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp)
 	um->data[area] = data;
 
 	return 0;
+}
+
+/* Size of the data pages of an area, in bytes. */
+unsigned long uhook_data_size(enum uhook_area_kind kind)
+{
+	switch (kind) {
+	case UHOOK_SLOTS:
+		return 0;
+	case UHOOK_BODIES:
+		return UHOOK_LANES_SIZE;
+	default:
+		return UHOOK_DATA_PAGES * PAGE_SIZE;
+	}
 }
 
 /* The data that contains an address, and the index of the page there. */

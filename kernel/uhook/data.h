@@ -8,6 +8,8 @@
 #include <linux/gfp.h>
 #include <linux/types.h>
 
+#include "data_layout.h"
+#include "handlers.h"
 #include "mm.h"
 
 struct page;
@@ -34,13 +36,10 @@ struct uhook_data {
 	u64			time;
 };
 
-int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp);
-int uhook_map_data(unsigned long addr, unsigned long size);
 int uhook_make_data_page(struct page **slot);
 void *uhook_data_at(const struct uhook_data *data, unsigned long at);
 void uhook_free_data(struct uhook_data *data);
 
-void uhook_start_counting(struct uhook_mm *um);
 void uhook_stop_counting(struct uhook_mm *um);
 typedef void uhook_data_fn(struct uhook_mm *um);
 void uhook_visit_data(uhook_data_fn *fn);

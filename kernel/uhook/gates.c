@@ -18,6 +18,8 @@
 #include <linux/uprobes.h>
 #include <asm/uhook.h>
 
+#include "counters.h"
+#include "data_layout.h"
 #include "gates.h"
 #include "wanted.h"
 

@@ -29,6 +29,7 @@
 #include <linux/slab.h>
 
 #include "areas.h"
+#include "handlers.h"
 #include "hops.h"
 #include "text.h"
 

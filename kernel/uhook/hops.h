@@ -12,7 +12,6 @@
 
 enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
 			      unsigned long body, unsigned long *hop);
-unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip);
 int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_hops(struct uhook_mm *um);
 

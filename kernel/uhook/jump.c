@@ -28,8 +28,10 @@
 
 #include "areas.h"
 #include "consumers.h"
+#include "handlers.h"
 #include "hops.h"
 #include "jump.h"
+#include "sets.h"
 #include "sites.h"
 #include "translate.h"
 #include "users.h"

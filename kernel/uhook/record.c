@@ -16,8 +16,10 @@
 #include <linux/uhook_ring.h>
 
 #include "compose.h"
+#include "data_layout.h"
 #include "report.h"
 #include "rings.h"
+#include "sets.h"
 
 static int check(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
 {
@@ -64,7 +66,7 @@ static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
 	unsigned long at = uhook_where_addr(p, UHOOK_LONG_BODIES) + code->len;
 
 	recorder.ring = p->base + UHOOK_CODE_SIZE + UHOOK_RING_AT;
-	recorder.lost = uhook_block_of(p, i) + offsetof(struct uhook_block, lost);
+	recorder.lost = uhook_block_addr(p->base, p->nr, i) + offsetof(struct uhook_block, lost);
 	recorder.id = UHOOK_RECORDER_ID(p->nr, i);
 
 	return uhook_append(code, uhook_record_code(code->bytes + code->len,

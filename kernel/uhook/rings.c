@@ -31,6 +31,7 @@
 
 #include "events.h"
 #include "rings.h"
+#include "sets.h"
 
 #define DRAIN_INTERVAL	msecs_to_jiffies(10)
 

@@ -13,8 +13,8 @@
 #include <linux/uprobes.h>
 
 #include "compose.h"
+#include "handlers.h"
 #include "slots.h"
-#include "sums.h"
 
 static unsigned long slot_addr(const struct uhook_area *area, unsigned int nr)
 {
@@ -30,23 +30,6 @@ static void *slot_text(const struct uhook_area *area, unsigned int nr)
 }
 
 /*
- * Reuse a body of other hooks whose code is the same as the wanted one: from now on it
- * counts for the new hooks (also for a task that is already on its way into it). Only
- * this process has the body, so the old hooks do not need it.
- */
-static void adopt(struct uhook_mm *um, struct uhook_area *area, unsigned int nr,
-		  struct uhook_set *set)
-{
-	struct uhook_body *body = uhook_body_nr(area, nr);
-	struct uhook_set *old = uhook_set_of(um, body);
-
-	uhook_fold_body(um, area, nr);
-	refcount_inc(&set->ref);
-	rcu_assign_pointer(body->set, set);
-	uhook_put_set(old);
-}
-
-/*
  * A slot or body with the wanted code, of an earlier uprobe or, for bodies, of the
  * parent; or 0.
  */
@@ -56,42 +39,25 @@ static unsigned long find_slot(struct uhook_mm *um, struct uhook_area *area,
 	unsigned int i = area->buckets[hash_long(w->site, UHOOK_BUCKET_BITS)];
 	struct uhook_where where = { .base = area->vaddr, .area = area };
 	struct uhook_code code;
-	bool same;
 
 	for (; i; i = uhook_slot_nr(area, i - 1)->next) {
 		const struct uhook_slot *slot = uhook_slot_nr(area, i - 1);
 
 		if (slot->site != w->site)
 			continue;
-		same = !w->set || uhook_same_set(uhook_set_of(um, uhook_body_nr(area, i - 1)),
-						 w->set);
-		if (!same && refcount_read(&area->ref) > 1)
+		if (w->set && !uhook_may_adopt(um, area, i - 1, w->set))
 			continue;
 		/* The code may be of another instruction that was at the address earlier. */
 		where.nr = i - 1;
 		if (uhook_compose(w, &where, &code) ||
 		    memcmp(slot_text(area, i - 1), code.bytes, code.len))
 			continue;
-		if (!same)
-			adopt(um, area, i - 1, w->set);
+		if (w->set)
+			uhook_adopt_body(um, area, i - 1, w->set);
 		return slot_addr(area, i - 1);
 	}
 
 	return 0;
-}
-
-/* The length of the jump depends on the bytes of the file after the instruction. */
-static void fill_body(struct uhook_body *body, const struct uhook_wanted *w, u8 insn_len)
-{
-	struct uhook_targets targets;
-
-	refcount_inc(&w->set->ref);
-	rcu_assign_pointer(body->set, w->set);
-	memcpy(body->before, w->insn, UHOOK_JUMP_MAX);
-	body->fetched = false;
-	body->before_len = UHOOK_JUMP_MAX;
-	if (uhook_jump_targets(w->site, w->insn, insn_len, &targets) || targets.forced)
-		body->before_len = min_t(u8, insn_len, UHOOK_JUMP_MAX);
 }
 
 static void enter_slot(struct uhook_area *area, const struct uhook_wanted *w, unsigned int nr,
@@ -101,7 +67,7 @@ static void enter_slot(struct uhook_area *area, const struct uhook_wanted *w, un
 	struct uhook_slot *slot = uhook_slot_nr(area, nr);
 
 	if (w->set)
-		fill_body(uhook_body_nr(area, nr), w, code->insn_len);
+		uhook_fill_body(uhook_body_nr(area, nr), w, code->insn_len);
 	slot->insn_len = code->insn_len;
 	slot->copy_at = code->copy_at;
 	slot->copy_end = code->copy_end;
@@ -113,25 +79,6 @@ static void enter_slot(struct uhook_area *area, const struct uhook_wanted *w, un
 	smp_store_release(&area->used, nr + 1);
 }
 
-/*
- * Gates and code that were added stay in the area for later bodies, even if a later step
- * fails.
- */
-static enum uhook_verdict prepare_handlers(struct uhook_area *area, const struct uhook_set *set)
-{
-	enum uhook_verdict verdict = UHOOK_GRANTED;
-	unsigned int i;
-
-	for (i = 0; i < set->nr && !verdict; i++) {
-		struct uhook_counter *counter = set->counters[i];
-
-		if (counter->kind->prepare)
-			verdict = counter->kind->prepare(area, counter);
-	}
-
-	return verdict;
-}
-
 static enum uhook_verdict new_slot(struct uhook_area *area, const struct uhook_wanted *w,
 				   unsigned long *addr)
 {
@@ -140,7 +87,7 @@ static enum uhook_verdict new_slot(struct uhook_area *area, const struct uhook_w
 	struct uhook_code code;
 	unsigned int i;
 
-	verdict = w->set ? prepare_handlers(area, w->set) : UHOOK_GRANTED;
+	verdict = w->set ? uhook_prepare_handlers(area, w->set) : UHOOK_GRANTED;
 	if (verdict)
 		return verdict;
 
@@ -191,7 +138,7 @@ static bool fits(unsigned long area, const void *data)
 	struct uhook_where first = { .base = area };
 	struct uhook_where last = {
 		.base	= area,
-		.nr	= uhook_area_slots(uhook_area_kind_of(w)) - 1,
+		.nr	= uhook_area_slots(w->kind) - 1,
 	};
 	struct uhook_code code;
 
@@ -211,7 +158,6 @@ static bool fits(unsigned long area, const void *data)
 enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wanted *w,
 				   unsigned long *addr)
 {
-	enum uhook_area_kind kind = uhook_area_kind_of(w);
 	struct mm_struct *mm = current->mm;
 	struct uhook_area *area;
 	struct uhook_where here = { .base = w->site & ~(UHOOK_CODE_SIZE - 1) };
@@ -229,7 +175,7 @@ enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wante
 		return verdict;
 
 	for (i = 0; i < um->nr_areas; i++) {
-		if (um->areas[i]->kind != kind)
+		if (um->areas[i]->kind != w->kind)
 			continue;
 		verdict = take_slot(um, um->areas[i], w, addr);
 		if (verdict != UHOOK_NO_GAP && verdict != UHOOK_FULL)
@@ -238,7 +184,7 @@ enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wante
 
 	if (!w->set && mmap_write_lock_killable(mm))
 		return UHOOK_UNDECIDED;
-	verdict = uhook_add_area(um, kind, &near, &area);
+	verdict = uhook_add_area(um, w->kind, &near, &area);
 	if (!w->set)
 		mmap_write_unlock(mm);
 

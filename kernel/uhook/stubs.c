@@ -26,7 +26,9 @@
 
 #include "compose.h"
 #include "consumers.h"
+#include "handlers.h"
 #include "report.h"
+#include "sets.h"
 #include "stubs.h"
 #include "text.h"
 #include "users.h"

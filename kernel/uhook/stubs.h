@@ -7,7 +7,6 @@
 
 #include "mm.h"
 
-unsigned long uhook_stub_site(const struct uhook_mm *um, unsigned long ip);
 int uhook_copy_stubs(const struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_stubs(struct uhook_mm *um);
 

@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 
 #include "rings.h"
+#include "sets.h"
 #include "sums.h"
 
 /* Serializes readers while the counts of all processes are added up and read. */

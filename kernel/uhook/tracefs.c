@@ -19,7 +19,7 @@
 #include <linux/uhook_hooks.h>
 
 #include "../trace/trace.h"
-#include "../trace/trace_uhook.h"
+#include "handlers.h"
 #include "sites.h"
 #include "tracefs.h"
 

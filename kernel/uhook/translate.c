@@ -11,8 +11,7 @@
 #include <linux/uhook_hooks.h>
 
 #include "areas.h"
-#include "hops.h"
-#include "stubs.h"
+#include "handlers.h"
 #include "translate.h"
 
 static enum uhook_place place_in(const struct uhook_slot *slot, unsigned long at)
@@ -65,22 +64,4 @@ enum uhook_place uhook_translate(const struct uhook_mm *um, unsigned long ip,
 	*addr = place == UHOOK_BEHIND ? site + slot->insn_len : site;
 
 	return place;
-}
-
-/**
- * uhook_breakpoint_site - find the site of a breakpoint
- * @vaddr: address of the breakpoint in current's address space
- *
- * Context: task.
- * Return: the site, if the breakpoint is in a body; otherwise @vaddr.
- */
-unsigned long uhook_breakpoint_site(unsigned long vaddr)
-{
-	struct uhook_mm *um = uhook_mm_of(current->mm);
-	unsigned long site;
-
-	if (likely(!um || !READ_ONCE(um->breaks)))
-		return vaddr;
-
-	return uhook_translate(um, vaddr, &site) == UHOOK_BEFORE ? site : vaddr;
 }

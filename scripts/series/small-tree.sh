@@ -7,34 +7,42 @@
 rm -rf "$scratch/repo" "$scratch/build" "$scratch/source.tar.xz"
 repo=$scratch/repo
 t=$scratch/build/linux
-mkdir -p "$repo/include/linux" "$scratch/src/linux-source/kernel"
+mkdir -p "$repo/include/linux" "$repo/bases/6.12" "$repo/bases/7.3" "$repo/patches/1-fixes" \
+	"$repo/patches/2-more" "$scratch/src/linux-source/kernel"
 cp -r "$top/scripts" "$repo/"
 rm -r "$repo/scripts/gdb"
 
-# source VERSION: a tarball like Debian's, with the .gitignore it has.
+# source_package VERSION PATCHLEVEL SUBLEVEL [FILE]: a tarball like Debian's, with the
+# .gitignore it has.
 source_package()
 {
 	(
 		cd "$scratch/src/linux-source" || exit
-		printf 'VERSION = 6\nPATCHLEVEL = %s\nSUBLEVEL = %s\n' "$1" "$2" > Makefile
+		printf 'VERSION = %s\nPATCHLEVEL = %s\nSUBLEVEL = %s\n' "$1" "$2" "$3" > Makefile
 		printf '/*\n!/debian/\n' > .gitignore
 		printf 'one\ntwo\nthree\n' > kernel/file.c
-		tar -cJf "$scratch/source.tar.xz" -C .. linux-source
+		seq 100 > kernel/other.c
+		tar -cJf "$scratch/${4:-source.tar.xz}" -C .. linux-source
 	)
 }
 
-# ours SCRIPT: a script of the copied repository, on that source.
-ours()
+# ours_of SCRIPT: a script of the copied repository, on the source that TARBALL names.
+ours_of()
 {
 	(
 		cd "$repo" || exit
 		unset GIT_CONFIG_COUNT
-		BUILD=$scratch/build TARBALL=$scratch/source.tar.xz "scripts/series/$1"
+		BUILD=$scratch/build "scripts/series/$1"
 	)
 }
 
-# commit FILE LINE SUBJECT: append a line and commit, with an Adds: if there
-# is a fourth word.
+# ours SCRIPT: the same, on the first source.
+ours()
+{
+	TARBALL=$scratch/source.tar.xz ours_of "$1"
+}
+
+# commit FILE LINE SUBJECT [ADDS [TOPIC]]: append a line and commit.
 commit()
 {
 	(
@@ -46,7 +54,8 @@ commit()
 Why.
 
 Signed-off-by: A <a@localhost>
-${4:+Adds: $4}"
+${4:+Adds: $4
+}Topic: ${5:-fixes}"
 	)
 }
 

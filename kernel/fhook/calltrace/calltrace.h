@@ -239,7 +239,7 @@ void calltrace_context_show(struct seq_file *m,
 			    const struct calltrace_block *block);
 
 /* programs.c */
-#ifdef CONFIG_UHOOK
+#ifdef CONFIG_UHOOK_HANDLERS
 void calltrace_programs_init(struct dentry *dir);
 #else
 static inline void calltrace_programs_init(struct dentry *dir) { }
