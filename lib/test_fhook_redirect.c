@@ -19,21 +19,21 @@
  * @table: redirects of the patch
  * @report: last report of fhook about the patch
  * @test: test that owns it
- * @in_force: the patch must be restored at the end of the test
+ * @enabled: the patch must be restored at the end of the test
  */
 struct redirection {
 	struct fhook_patch	patch;
 	struct fhook_redirect	table[MAX_REDIRECTS];
 	struct fhook_report	report;
 	struct kunit		*test;
-	bool			in_force;
+	bool			enabled;
 };
 
 static void redirection_undo(void *data)
 {
 	struct redirection *r = data;
 
-	if (r->in_force)
+	if (r->enabled)
 		fhook_restore(&r->patch);
 }
 
@@ -67,7 +67,7 @@ static int apply(struct redirection *r)
 {
 	int err = fhook_redirect(&r->patch);
 
-	r->in_force |= !err;
+	r->enabled |= !err;
 
 	return err;
 }
@@ -82,7 +82,7 @@ static void expect_restored(struct redirection *r)
 	int err = fhook_restore(&r->patch);
 
 	KUNIT_EXPECT_EQ_MSG(r->test, 0, err, "%s", r->report.text);
-	r->in_force = err;
+	r->enabled = err;
 }
 
 static void expect_refused(struct redirection *r, int err,
@@ -610,7 +610,7 @@ static void test_restore_waits(struct kunit *test)
 
 	expect_applied(r);
 	task = fhook_stay_begin(test, stay_fn, &result);
-	r->in_force = false;
+	r->enabled = false;
 	restored = false;
 	restorer = kthread_run(restore_fn, r, "fhook_restores");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(restorer));

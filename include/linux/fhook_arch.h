@@ -302,7 +302,7 @@ void fhook_arch_emit_resched(struct fhook_asm *as);
 
 /* For unwinders: kernel/fhook/trampoline.c and extension.c */
 bool fhook_is_stub(unsigned long addr);
-unsigned long fhook_stub_goes_on(unsigned long addr);
+unsigned long fhook_resolve_stub(unsigned long addr);
 const struct fhook_arch_tramp *fhook_tramp_layout(unsigned long addr,
 						  unsigned long *offset);
 

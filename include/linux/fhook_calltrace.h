@@ -13,14 +13,14 @@
 
 #ifdef CONFIG_FHOOK_CALLTRACE
 bool calltrace_is_stub(unsigned long addr);
-unsigned long calltrace_goes_on(unsigned long addr);
+unsigned long calltrace_resolve_stub(unsigned long addr);
 #else
 static inline bool calltrace_is_stub(unsigned long addr)
 {
 	return false;
 }
 
-static inline unsigned long calltrace_goes_on(unsigned long addr)
+static inline unsigned long calltrace_resolve_stub(unsigned long addr)
 {
 	return addr;
 }

@@ -53,7 +53,7 @@ struct fhook_redirect {
 	/* private: under fhook's mutex; no table while there is no site */
 	struct fhook_table	*table;
 	u32			site;
-	bool			in_force;
+	bool			enabled;
 	bool			gone;
 	struct module		*held;
 };
@@ -94,7 +94,7 @@ struct fhook_patch {
 	struct fhook_report	*report;
 	/* private: under fhook's mutex */
 	struct list_head	list;
-	bool			in_force;
+	bool			enabled;
 	time64_t		since;
 };
 

@@ -158,7 +158,7 @@ int uhook_demote_all(struct task_struct *task);
 int uhook_rseq_begins(void);
 
 /* For page faults. */
-bool uhook_mark_is_gone(struct pt_regs *regs);
+bool uhook_fixup_gate_fault(struct pt_regs *regs);
 
 #else /* !CONFIG_UHOOK_HANDLERS */
 
@@ -193,7 +193,7 @@ static inline int uhook_demote(struct mm_struct *mm, unsigned long start, unsign
 
 static inline int uhook_demote_all(struct task_struct *task) { return 0; }
 static inline int uhook_rseq_begins(void) { return 0; }
-static inline bool uhook_mark_is_gone(struct pt_regs *regs) { return false; }
+static inline bool uhook_fixup_gate_fault(struct pt_regs *regs) { return false; }
 
 #endif /* CONFIG_UHOOK_HANDLERS */
 

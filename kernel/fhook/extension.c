@@ -46,20 +46,20 @@ bool fhook_is_stub(unsigned long addr)
 }
 
 /**
- * fhook_stub_goes_on() - find the address to which the stub of an entry leads
+ * fhook_resolve_stub() - find the address to which the stub of an entry leads
  * @addr: any address
  *
  * Any context.
  *
  * Return: the address after the slot, or @addr if it is in no such stub.
  */
-unsigned long fhook_stub_goes_on(unsigned long addr)
+unsigned long fhook_resolve_stub(unsigned long addr)
 {
 	struct fhook_extension *extension;
 	unsigned long on;
 
 	for_each_extension(extension) {
-		on = extension->goes_on(addr);
+		on = extension->resolve(addr);
 		if (on != addr)
 			return on;
 	}

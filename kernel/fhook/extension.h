@@ -15,7 +15,7 @@ struct fhook_table;
  * struct fhook_extension - an extension, as the rest of fhook sees it
  * @list: link in the list of extensions
  * @is_stub: tells whether an address is in a stub; any context
- * @goes_on: returns the address in a function to which the stub at an address leads, or
+ * @resolve: returns the address in a function to which the stub at an address leads, or
  *	the address itself if there is no such stub; any context
  * @lookup: names the stub at an address as fhook_address_lookup() does, or
  *	returns 0; any context, with preemption disabled
@@ -30,7 +30,7 @@ struct fhook_table;
 struct fhook_extension {
 	struct list_head	list;
 	bool (*is_stub)(unsigned long addr);
-	unsigned long (*goes_on)(unsigned long addr);
+	unsigned long (*resolve)(unsigned long addr);
 	int (*lookup)(unsigned long addr, unsigned long *size,
 		      unsigned long *offset, char *name);
 	bool (*symbol)(unsigned int *num, unsigned long *value, char *name);

@@ -105,7 +105,7 @@ static const void *replacement_of(const struct fhook_patch *patch,
 		r = patch ? find_in(patch, end_of(patch), table, site) : NULL;
 	}
 
-	return r && (r < end || r->in_force) ? r->replacement : NULL;
+	return r && (r < end || r->enabled) ? r->replacement : NULL;
 }
 
 /* Do both wait for the same function of a module that is not loaded? */
@@ -227,7 +227,7 @@ static int check_circle(const struct fhook_patch *patch,
 /* Was the table of this redirect found by the current call? */
 static bool is_new(const struct fhook_redirect *r)
 {
-	return r->table && !r->in_force;
+	return r->table && !r->enabled;
 }
 
 static int find_all(struct fhook_patch *patch, struct module *mod,
@@ -288,7 +288,7 @@ static int change_all(struct fhook_patch *patch, bool redirect,
 	struct fhook_txn txn = {
 		.report		= report,
 		.detach		= !redirect,
-		.skip_foreign	= patch->in_force,
+		.skip_foreign	= patch->enabled,
 	};
 	int err = plan_all(&txn, patch, redirect, NULL);
 
@@ -317,7 +317,7 @@ static int plan_consistent(struct consistent *c, struct fhook_patch *patch,
 			   bool redirect, const u32 *gate,
 			   struct fhook_report *report)
 {
-	bool skip = patch->in_force;
+	bool skip = patch->enabled;
 	int err;
 
 	c->gated = (struct fhook_txn){ .report = report, .detach = !redirect,
@@ -403,12 +403,12 @@ static int change(struct fhook_patch *patch, bool redirect,
 	return change_all(patch, redirect, report);
 }
 
-static void set_in_force(struct fhook_patch *patch)
+static void set_enabled(struct fhook_patch *patch)
 {
 	struct fhook_redirect *r;
 
 	for (r = patch->redirects; r < end_of(patch); r++)
-		r->in_force = r->table;
+		r->enabled = r->table;
 }
 
 static void forget_new(struct fhook_patch *patch)
@@ -490,16 +490,16 @@ static int check_patch(const struct fhook_patch *patch,
 	return 0;
 }
 
-static int put_in_force(struct fhook_patch *patch, struct fhook_looks *looks,
+static int enable_patch(struct fhook_patch *patch, struct fhook_looks *looks,
 			struct fhook_report *report)
 {
 	struct fhook_redirect *r;
 	int err;
 
-	patch->in_force = false;
+	patch->enabled = false;
 	for (r = patch->redirects; r < end_of(patch); r++) {
 		r->table = NULL;
-		r->in_force = false;
+		r->enabled = false;
 		r->gone = false;
 		r->held = NULL;
 	}
@@ -514,8 +514,8 @@ static int put_in_force(struct fhook_patch *patch, struct fhook_looks *looks,
 		return err;
 	}
 
-	set_in_force(patch);
-	patch->in_force = true;
+	set_enabled(patch);
+	patch->enabled = true;
 	patch->since = ktime_get_real_seconds();
 	list_add_tail(&patch->list, &fhook_patches);
 	fhook_replacers_pin(patch);
@@ -565,7 +565,7 @@ int fhook_redirect(struct fhook_patch *patch)
 
 	do {
 		mutex_lock(&fhook_mutex);
-		err = check_patch(patch, &report) ?: put_in_force(patch, &looks, &report);
+		err = check_patch(patch, &report) ?: enable_patch(patch, &looks, &report);
 		mutex_unlock(&fhook_mutex);
 	} while (fhook_look_again(&looks, err, &report));
 	if (err)
@@ -577,7 +577,7 @@ int fhook_redirect(struct fhook_patch *patch)
 }
 EXPORT_SYMBOL_GPL(fhook_redirect);
 
-static bool is_in_force(const struct fhook_patch *patch)
+static bool is_enabled(const struct fhook_patch *patch)
 {
 	const struct fhook_patch *other;
 
@@ -596,7 +596,7 @@ static int take_back(struct fhook_patch *patch, struct fhook_ranges **ranges,
 	int err;
 
 	lockdep_assert_held(&fhook_mutex);
-	if (!is_in_force(patch))
+	if (!is_enabled(patch))
 		return fhook_fail(report, FHOOK_ERR_NOT_REGISTERED, -EINVAL, 0,
 				  "the patch is not enabled");
 
@@ -710,7 +710,7 @@ int fhook_patches_attach(struct module *mod, struct fhook_report *report)
 			forget_new(patch);
 			return err;
 		}
-		set_in_force(patch);
+		set_enabled(patch);
 	}
 
 	return 0;
@@ -748,7 +748,7 @@ void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last,
 			    r->site >= last)
 				continue;
 			r->table = NULL;
-			r->in_force = false;
+			r->enabled = false;
 			r->gone = init;
 		}
 	}

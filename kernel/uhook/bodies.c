@@ -149,12 +149,12 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 		return;
 
 	/* Hooks added while the text was writable were not reported. */
-	if (site->body && site->bar == UHOOK_BAR_WRITABLE)
+	if (site->body && site->blocker == UHOOK_BLOCKER_WRITABLE)
 		uhook_forget_body(um, site->vaddr);
 	/* Other threads may have written the jump meanwhile. */
 	if (site->body) {
-		if (site->bar)
-			site->bar = uhook_jump_to(um, uprobe, vma, site->body);
+		if (site->blocker)
+			site->blocker = uhook_jump_to(um, uprobe, vma, site->body);
 		return;
 	}
 
@@ -172,7 +172,7 @@ static void make_body(struct uhook_mm *um, struct uhook_site *site, struct uprob
 		return;
 	}
 
-	site->bar = uhook_jump_to(um, uprobe, vma, addr);
+	site->blocker = uhook_jump_to(um, uprobe, vma, addr);
 	/* Publish the body before its address: body_of(). */
 	smp_store_release(&site->body, addr);
 }
@@ -220,15 +220,15 @@ static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
 }
 
 /* Whether the reason may vanish without a notification. */
-static bool may_pass(enum uhook_bar bar)
+static bool may_pass(enum uhook_jump_blocker blocker)
 {
-	switch (bar) {
-	case UHOOK_BAR_WRITABLE:
-	case UHOOK_BAR_TRACED:
-	case UHOOK_BAR_SHARED:
-	case UHOOK_BAR_CLOCK:
-	case UHOOK_BAR_RSEQ:
-	case UHOOK_BAR_ERROR:
+	switch (blocker) {
+	case UHOOK_BLOCKER_WRITABLE:
+	case UHOOK_BLOCKER_TRACED:
+	case UHOOK_BLOCKER_SHARED:
+	case UHOOK_BLOCKER_CLOCK:
+	case UHOOK_BLOCKER_RSEQ:
+	case UHOOK_BLOCKER_ERROR:
 		return true;
 	default:
 		return false;
@@ -247,7 +247,8 @@ static unsigned long body_of(struct uhook_site *site, struct uprobe *uprobe,
 	/* Pairs with make_body(). */
 	unsigned long body = smp_load_acquire(&site->body);
 
-	if (body ? !may_pass(READ_ONCE(site->bar)) : !may_have_body(READ_ONCE(site->body_verdict)))
+	if (body ? !may_pass(READ_ONCE(site->blocker)) :
+		   !may_have_body(READ_ONCE(site->body_verdict)))
 		return body;
 	if (looked_lately(site))
 		return body;

@@ -61,14 +61,14 @@ static int check_function(struct uhook_counter *counter, const struct uhook_ops 
 	return 0;
 }
 
-/* Check that calls are possible in current, and that the handler has a struct uhook_block. */
+/* Check that calls are possible in current, and that the handler has a struct uhook_cells. */
 static enum uhook_verdict find_code(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
 				    struct uprobe *uprobe)
 {
 	if (!arch_uhook_can_call(!w->set->counters[i]->no_vectors))
 		return UHOOK_NO_VECTORS;
 
-	return i < UHOOK_BODY_BLOCKS ? UHOOK_GRANTED : UHOOK_TOO_LONG;
+	return i < UHOOK_BODY_CELLS ? UHOOK_GRANTED : UHOOK_TOO_LONG;
 }
 
 /* Address at which current has mapped an instruction of a file as executable, or 0. */
@@ -126,8 +126,9 @@ static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
 	struct uhook_call call = {
 		.gate		= p->base,
 		.handler	= w->functions[i] ?: p->base,
-		.data		= uhook_block_addr(p->base, p->nr, i),
-		.missed		= uhook_block_addr(p->base, p->nr, i) + offsetof(struct uhook_block, missed),
+		.data		= uhook_cells_addr(p->base, p->nr, i),
+		.missed		= uhook_cells_addr(p->base, p->nr, i) +
+				  offsetof(struct uhook_cells, missed),
 		.site		= w->site,
 	};
 	enum uhook_verdict verdict;

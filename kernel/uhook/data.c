@@ -129,8 +129,8 @@ static struct page **seen_slot(struct uhook_data *data, unsigned int page)
 
 	if (at < UHOOK_LANES_SIZE)
 		return &data->seen[0];
-	if (at >= UHOOK_BLOCKS_AT && at < UHOOK_POOL_AT)
-		return &data->seen[1 + ((at - UHOOK_BLOCKS_AT) >> PAGE_SHIFT)];
+	if (at >= UHOOK_CELLS_AT && at < UHOOK_POOL_AT)
+		return &data->seen[1 + ((at - UHOOK_CELLS_AT) >> PAGE_SHIFT)];
 
 	return NULL;
 }
@@ -161,7 +161,7 @@ static vm_fault_t data_fault(struct vm_fault *vmf)
 	if (is_guard(vmf->pgoff << PAGE_SHIFT))
 		return VM_FAULT_SIGSEGV;
 
-	/* Allocate the seen counts before the counters: seen_block_at(). */
+	/* Allocate the seen counts before the counters: seen_cells_at(). */
 	seen = seen_slot(data, i);
 	if ((seen && uhook_make_data_page(seen)) || uhook_make_data_page(&data->pages[i]))
 		return VM_FAULT_OOM;

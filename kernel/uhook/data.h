@@ -16,10 +16,10 @@ struct page;
 
 /**
  * struct uhook_data - data written by the bodies of an area in an address space
- * @pages: lanes with a counter for each body; and, for long bodies, the ring, the blocks
+ * @pages: lanes with a counter for each body; and, for long bodies, the ring, the cells
  *	of handlers and the stacks. Each page is allocated when first touched
  * @seen: counts that have been added to counters already: the sum of the lanes of each
- *	body, and the blocks; each page is allocated with the page it describes
+ *	body, and the cells; each page is allocated with the page it describes
  * @tail: number of the first unread entry of the ring
  * @stuck: number of the entry that was incomplete when the ring was full, or -1
  * @stuck_in: number of the reading that found @stuck
@@ -28,7 +28,7 @@ struct page;
  */
 struct uhook_data {
 	struct page		*pages[UHOOK_DATA_PAGES];
-	struct page		*seen[1 + UHOOK_BLOCKS_SIZE / PAGE_SIZE];
+	struct page		*seen[1 + UHOOK_ALL_CELLS_SIZE / PAGE_SIZE];
 	u64			tail;
 	u64			stuck;
 	unsigned int		stuck_in;

@@ -20,30 +20,30 @@
 #define UHOOK_RING_SIZE		(UHOOK_RING_PAGES * PAGE_SIZE)
 
 /**
- * struct uhook_block - data that a handler of a body writes
+ * struct uhook_cells - data that a handler of a body writes
  * @words: words of the handler
  * @missed: number of hits at which the handler was not called
  * @lost: number of hits without room for a record
  * @unused: padding
  */
-struct uhook_block {
+struct uhook_cells {
 	u64	words[UHOOK_DATA_WORDS];
 	u64	missed;
 	u64	lost;
 	u64	unused[6];
 };
 
-static_assert(sizeof(struct uhook_block) == UHOOK_BLOCK_SIZE);
+static_assert(sizeof(struct uhook_cells) == UHOOK_CELLS_SIZE);
 
-#define UHOOK_BLOCKS_SIZE	UHOOK_CODE_SIZE
+#define UHOOK_ALL_CELLS_SIZE	UHOOK_CODE_SIZE
 
 /* A page with the owners of the stacks, and the stacks. */
 #define UHOOK_POOL_SIZE		(PAGE_SIZE + UHOOK_STACKS * UHOOK_STACK_SIZE)
 
 /* Offsets from the end of an area's code. */
 #define UHOOK_RING_AT		UHOOK_LANES_SIZE
-#define UHOOK_BLOCKS_AT		(UHOOK_RING_AT + UHOOK_RING_SIZE)
-#define UHOOK_POOL_AT		(UHOOK_BLOCKS_AT + UHOOK_BLOCKS_SIZE)
+#define UHOOK_CELLS_AT		(UHOOK_RING_AT + UHOOK_RING_SIZE)
+#define UHOOK_POOL_AT		(UHOOK_CELLS_AT + UHOOK_ALL_CELLS_SIZE)
 #define UHOOK_DATA_PAGES	((UHOOK_POOL_AT + UHOOK_POOL_SIZE) / PAGE_SIZE)
 
 /* A recorder is identified by its body and by the index of its hook in the set. */
@@ -51,11 +51,11 @@ static_assert(sizeof(struct uhook_block) == UHOOK_BLOCK_SIZE);
 #define UHOOK_RECORDER_BODY(id)		((id) >> 8)
 #define UHOOK_RECORDER_INDEX(id)	((id) & 0xff)
 
-/* The address of the block of handler I of body NR, in the area at BASE. */
-static inline unsigned long uhook_block_addr(unsigned long base, unsigned int nr, unsigned int i)
+/* The address of the cells of handler I of body NR, in the area at BASE. */
+static inline unsigned long uhook_cells_addr(unsigned long base, unsigned int nr, unsigned int i)
 {
-	return base + UHOOK_CODE_SIZE + UHOOK_BLOCKS_AT +
-	       (nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block);
+	return base + UHOOK_CODE_SIZE + UHOOK_CELLS_AT +
+	       (nr * UHOOK_BODY_CELLS + i) * sizeof(struct uhook_cells);
 }
 
 #endif /* _KERNEL_UHOOK_DATA_LAYOUT_H */

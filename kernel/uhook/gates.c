@@ -167,7 +167,7 @@ static unsigned long gate_at(const struct uhook_area *area, unsigned long addr)
 }
 
 /**
- * uhook_mark_is_gone - fix up a gate's fault on an unmapped mark
+ * uhook_fixup_gate_fault - fix up a gate's fault on an unmapped mark
  * @regs: user registers of current, which is about to get a signal for a memory fault
  *
  * A gate that finds a stack in use looks for the mark of the handler on it. If a handler
@@ -178,7 +178,7 @@ static unsigned long gate_at(const struct uhook_area *area, unsigned long addr)
  * Return: true if that was the cause: the gate continues without the mark, and the signal
  * is suppressed.
  */
-bool uhook_mark_is_gone(struct pt_regs *regs)
+bool uhook_fixup_gate_fault(struct pt_regs *regs)
 {
 	struct uhook_mm *um = current->mm ? uhook_mm_of(current->mm) : NULL;
 	unsigned long ip = instruction_pointer(regs), gate;

@@ -4,7 +4,7 @@
  *
  * A jump over an instruction that is shorter than the jump takes the following bytes of
  * the text as the rest of its displacement. At the resulting address the process gets a
- * page with a hop: a jump to the body. Pages are mapped in blocks where there is room, so
+ * page with a hop: a jump to the body. Pages are mapped in ranges where there is room, so
  * that nearby sites find their pages mapped already, and one by one elsewhere. They are
  * special mappings, as areas are: the program may execute them, but cannot change or
  * replace them. Existing mappings stay, and room is left for heap and stack to grow.
@@ -12,7 +12,7 @@
  * A hop is written before the jump to it. If there is room for only one hop, and its site
  * has another body by now, the page is replaced by a copy in which the hop leads to the
  * new body; until the replacement is complete, threads may take either hop. A child has
- * its parent's hops; a block with several owners never changes.
+ * its parent's hops; a range with several owners never changes.
  *
  * Blocks are found by address without a lock, by tasks that run in the address space.
  * They are added with uhook_mm::lock and the mmap lock held, and freed when the address
@@ -33,8 +33,8 @@
 #include "hops.h"
 #include "text.h"
 
-#define HOP_BLOCK_PAGES	16
-#define HOP_BLOCK_SIZE	(HOP_BLOCK_PAGES * PAGE_SIZE)
+#define HOP_RANGE_PAGES	16
+#define HOP_RANGE_SIZE	(HOP_RANGE_PAGES * PAGE_SIZE)
 
 /* Maximum number of hop pages of a process. */
 #define MAX_HOP_PAGES	4096
@@ -54,9 +54,9 @@ struct hop_page {
 };
 
 /**
- * struct uhook_hops - a block of hop pages
- * @ref: number of address spaces that have the block
- * @vaddr: address of the block
+ * struct uhook_hops - a range of hop pages
+ * @ref: number of address spaces that have the range
+ * @vaddr: address of the range
  * @mapped: bitmap of pages that are mapped in the process
  * @pages: pages with hops; change with the mmap lock for writing held
  */
@@ -64,30 +64,30 @@ struct uhook_hops {
 	refcount_t	ref;
 	unsigned long	vaddr;
 	unsigned long	mapped;
-	struct hop_page	__rcu *pages[HOP_BLOCK_PAGES];
+	struct hop_page	__rcu *pages[HOP_RANGE_PAGES];
 };
 
-static struct uhook_hops *block_at(const struct uhook_mm *um, unsigned long addr)
+static struct uhook_hops *range_at(const struct uhook_mm *um, unsigned long addr)
 {
-	return xa_load((struct xarray *)&um->hops, addr / HOP_BLOCK_SIZE);
+	return xa_load((struct xarray *)&um->hops, addr / HOP_RANGE_SIZE);
 }
 
 /* The caller holds the mmap lock. */
-static struct hop_page *hop_page_of(const struct uhook_mm *um, const struct uhook_hops *block,
+static struct hop_page *hop_page_of(const struct uhook_mm *um, const struct uhook_hops *range,
 				    unsigned int i)
 {
-	return rcu_dereference_check(block->pages[i], lockdep_is_held(&um->mm->mmap_lock));
+	return rcu_dereference_check(range->pages[i], lockdep_is_held(&um->mm->mmap_lock));
 }
 
 static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
 {
-	struct uhook_hops *block = block_at(um, addr);
+	struct uhook_hops *range = range_at(um, addr);
 	struct hop_page *hp;
 
-	if (!block)
+	if (!range)
 		return NULL;
 	/* The mmap lock keeps pages from being replaced. */
-	hp = hop_page_of(um, block, addr % HOP_BLOCK_SIZE / PAGE_SIZE);
+	hp = hop_page_of(um, range, addr % HOP_RANGE_SIZE / PAGE_SIZE);
 
 	return hp ? hp->page : NULL;
 }
@@ -97,60 +97,64 @@ static const struct uhook_text hop_text = UHOOK_TEXT(page_at);
 /* Room under RLIMIT_AS that must remain for the program after the mapping. */
 #define ROOM_LEFT	SZ_4M
 
-static enum uhook_bar map_pages(struct mm_struct *mm, unsigned long start, unsigned long size)
+static enum uhook_jump_blocker map_pages(struct mm_struct *mm, unsigned long start,
+					 unsigned long size)
 {
 	if (!uhook_is_free(mm, start, size))
-		return UHOOK_BAR_TAKEN;
+		return UHOOK_BLOCKER_TAKEN;
 	/* The mapping counts against the program's limit: leave it some room. */
 	if (!may_expand_vm(mm, VM_READ | VM_EXEC, (size + ROOM_LEFT) >> PAGE_SHIFT))
-		return UHOOK_BAR_ERROR;
+		return UHOOK_BLOCKER_ERROR;
 
-	return uhook_map_text(mm, &hop_text, start, size, 0) ? UHOOK_BAR_ERROR : UHOOK_NO_BAR;
+	if (uhook_map_text(mm, &hop_text, start, size, 0))
+		return UHOOK_BLOCKER_ERROR;
+
+	return UHOOK_NO_BLOCKER;
 }
 
-static struct uhook_hops *make_block(struct uhook_mm *um, unsigned long vaddr)
+static struct uhook_hops *make_range(struct uhook_mm *um, unsigned long vaddr)
 {
-	struct uhook_hops *block = kzalloc(sizeof(*block), GFP_UHOOK);
+	struct uhook_hops *range = kzalloc(sizeof(*range), GFP_UHOOK);
 
-	if (!block)
+	if (!range)
 		return NULL;
 
-	refcount_set(&block->ref, 1);
-	block->vaddr = vaddr;
-	if (xa_err(xa_store(&um->hops, vaddr / HOP_BLOCK_SIZE, block, GFP_UHOOK))) {
-		kfree(block);
+	refcount_set(&range->ref, 1);
+	range->vaddr = vaddr;
+	if (xa_err(xa_store(&um->hops, vaddr / HOP_RANGE_SIZE, range, GFP_UHOOK))) {
+		kfree(range);
 		return NULL;
 	}
 
-	return block;
+	return range;
 }
 
-/* Map a page, or all pages of the block if there is room. */
-static enum uhook_bar map_page(struct uhook_hops *block, unsigned int i)
+/* Map a page, or all pages of the range if there is room. */
+static enum uhook_jump_blocker map_page(struct uhook_hops *range, unsigned int i)
 {
 	struct mm_struct *mm = current->mm;
-	enum uhook_bar bar;
+	enum uhook_jump_blocker blocker;
 
-	if (test_bit(i, &block->mapped))
-		return UHOOK_NO_BAR;
+	if (test_bit(i, &range->mapped))
+		return UHOOK_NO_BLOCKER;
 
-	if (!block->mapped && !map_pages(mm, block->vaddr, HOP_BLOCK_SIZE)) {
-		block->mapped = GENMASK(HOP_BLOCK_PAGES - 1, 0);
-		return UHOOK_NO_BAR;
+	if (!range->mapped && !map_pages(mm, range->vaddr, HOP_RANGE_SIZE)) {
+		range->mapped = GENMASK(HOP_RANGE_PAGES - 1, 0);
+		return UHOOK_NO_BLOCKER;
 	}
 
-	bar = map_pages(mm, block->vaddr + i * PAGE_SIZE, PAGE_SIZE);
-	if (!bar)
-		__set_bit(i, &block->mapped);
+	blocker = map_pages(mm, range->vaddr + i * PAGE_SIZE, PAGE_SIZE);
+	if (!blocker)
+		__set_bit(i, &range->mapped);
 
-	return bar;
+	return blocker;
 }
 
-static int make_hop_page(struct uhook_mm *um, struct uhook_hops *block, unsigned int i)
+static int make_hop_page(struct uhook_mm *um, struct uhook_hops *range, unsigned int i)
 {
 	struct hop_page *hp;
 
-	if (rcu_access_pointer(block->pages[i]))
+	if (rcu_access_pointer(range->pages[i]))
 		return 0;
 
 	hp = kvzalloc(sizeof(*hp), GFP_UHOOK);
@@ -162,7 +166,7 @@ static int make_hop_page(struct uhook_mm *um, struct uhook_hops *block, unsigned
 	}
 	um->nr_hop_pages++;
 	/* Translations read the pointer without a lock. */
-	rcu_assign_pointer(block->pages[i], hp);
+	rcu_assign_pointer(range->pages[i], hp);
 
 	return 0;
 }
@@ -219,14 +223,14 @@ struct hop_want {
 };
 
 /* Whether the limits allow the process another page and mapping, if needed. */
-static bool has_room(const struct uhook_mm *um, const struct uhook_hops *block, unsigned int i)
+static bool has_room(const struct uhook_mm *um, const struct uhook_hops *range, unsigned int i)
 {
-	if (block && rcu_access_pointer(block->pages[i]))
+	if (range && rcu_access_pointer(range->pages[i]))
 		return true;
 	if (um->nr_hop_pages == MAX_HOP_PAGES)
 		return false;
 
-	return (block && test_bit(i, &block->mapped)) ||
+	return (range && test_bit(i, &range->mapped)) ||
 	       current->mm->map_count < sysctl_max_map_count / 2;
 }
 
@@ -247,65 +251,65 @@ static unsigned long hop_of_site(const struct uhook_mm *um, const struct hop_pag
 }
 
 /* Redirect a hop of the same site to the new body. */
-static enum uhook_bar turn_hop(struct uhook_mm *um, struct uhook_hops *block,
-			       const struct hop_want *want, unsigned long *hop)
+static enum uhook_jump_blocker turn_hop(struct uhook_mm *um, struct uhook_hops *range,
+					const struct hop_want *want, unsigned long *hop)
 {
-	unsigned int i = want->first % HOP_BLOCK_SIZE / PAGE_SIZE;
-	struct hop_page *old = hop_page_of(um, block, i), *hp;
+	unsigned int i = want->first % HOP_RANGE_SIZE / PAGE_SIZE;
+	struct hop_page *old = hop_page_of(um, range, i), *hp;
 	unsigned long addr = hop_of_site(um, old, want);
 	u8 bytes[UHOOK_JUMP_MAX];
 
 	if (!addr || uhook_make_hop(addr, want->body, bytes))
-		return UHOOK_BAR_TAKEN;
+		return UHOOK_BLOCKER_TAKEN;
 	hp = copy_hop_page(old);
 	if (!hp)
-		return UHOOK_BAR_ERROR;
+		return UHOOK_BLOCKER_ERROR;
 
 	arch_uprobe_copy_ixol(hp->page, addr, bytes, sizeof(bytes));
-	rcu_assign_pointer(block->pages[i], hp);
+	rcu_assign_pointer(range->pages[i], hp);
 	zap_page_range_single(vma_lookup(current->mm, addr), addr & PAGE_MASK, PAGE_SIZE, NULL);
 	call_rcu(&old->rcu, free_hop_page_rcu);
 	*hop = addr;
 
-	return UHOOK_NO_BAR;
+	return UHOOK_NO_BLOCKER;
 }
 
-static enum uhook_bar hop_in_page(struct uhook_mm *um, const struct hop_want *want,
-				  unsigned long *hop)
+static enum uhook_jump_blocker hop_in_page(struct uhook_mm *um, const struct hop_want *want,
+					   unsigned long *hop)
 {
-	unsigned int i = want->first % HOP_BLOCK_SIZE / PAGE_SIZE;
-	struct uhook_hops *block = block_at(um, want->first);
+	unsigned int i = want->first % HOP_RANGE_SIZE / PAGE_SIZE;
+	struct uhook_hops *range = range_at(um, want->first);
 	u8 bytes[UHOOK_JUMP_MAX];
 	struct hop_page *hp;
-	enum uhook_bar bar;
+	enum uhook_jump_blocker blocker;
 	unsigned long addr;
 	long at;
 
-	if (!has_room(um, block, i))
-		return UHOOK_BAR_FULL;
-	if (!block && !uhook_is_free(current->mm, want->first & PAGE_MASK, PAGE_SIZE))
-		return UHOOK_BAR_TAKEN;
-	if (!block)
-		block = make_block(um, ALIGN_DOWN(want->first, HOP_BLOCK_SIZE));
-	if (!block)
-		return UHOOK_BAR_ERROR;
-	if (refcount_read(&block->ref) > 1)
-		return UHOOK_BAR_SHARED;
+	if (!has_room(um, range, i))
+		return UHOOK_BLOCKER_FULL;
+	if (!range && !uhook_is_free(current->mm, want->first & PAGE_MASK, PAGE_SIZE))
+		return UHOOK_BLOCKER_TAKEN;
+	if (!range)
+		range = make_range(um, ALIGN_DOWN(want->first, HOP_RANGE_SIZE));
+	if (!range)
+		return UHOOK_BLOCKER_ERROR;
+	if (refcount_read(&range->ref) > 1)
+		return UHOOK_BLOCKER_SHARED;
 
-	bar = map_page(block, i);
-	if (bar)
-		return bar;
-	if (make_hop_page(um, block, i))
-		return UHOOK_BAR_ERROR;
+	blocker = map_page(range, i);
+	if (blocker)
+		return blocker;
+	if (make_hop_page(um, range, i))
+		return UHOOK_BLOCKER_ERROR;
 
-	hp = hop_page_of(um, block, i);
+	hp = hop_page_of(um, range, i);
 	at = find_place(hp, offset_in_page(want->first), offset_in_page(want->last));
 	if (at < 0)
-		return turn_hop(um, block, want, hop);
+		return turn_hop(um, range, want, hop);
 
 	addr = (want->first & PAGE_MASK) + at;
 	if (uhook_make_hop(addr, want->body, bytes))
-		return UHOOK_BAR_TAKEN;
+		return UHOOK_BLOCKER_TAKEN;
 
 	arch_uprobe_copy_ixol(hp->page, addr, bytes, sizeof(bytes));
 	bitmap_set(hp->used, at, UHOOK_JUMP_MAX);
@@ -314,7 +318,7 @@ static enum uhook_bar hop_in_page(struct uhook_mm *um, const struct hop_want *wa
 	set_bit(at, hp->starts);
 	*hop = addr;
 
-	return UHOOK_NO_BAR;
+	return UHOOK_NO_BLOCKER;
 }
 
 /**
@@ -326,31 +330,32 @@ static enum uhook_bar hop_in_page(struct uhook_mm *um, const struct hop_want *wa
  *	which may have led to an earlier body of the site
  *
  * Context: task, with @um->lock and the mmap lock for writing held.
- * Return: UHOOK_NO_BAR; UHOOK_BAR_TAKEN if the addresses are in use, UHOOK_BAR_SHARED if
- * another process shares the page, UHOOK_BAR_FULL if there are too many pages,
- * UHOOK_BAR_ERROR if there is no memory.
+ * Return: UHOOK_NO_BLOCKER; UHOOK_BLOCKER_TAKEN if the addresses are in use,
+ * UHOOK_BLOCKER_SHARED if another process shares the page, UHOOK_BLOCKER_FULL if there are
+ * too many pages, UHOOK_BLOCKER_ERROR if there is no memory.
  */
-enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
-			      unsigned long body, unsigned long *hop)
+enum uhook_jump_blocker uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
+				       unsigned long body, unsigned long *hop)
 {
 	struct hop_want want = { .body = body, .first = targets->first };
-	enum uhook_bar ret = UHOOK_BAR_TAKEN, bar;
+	enum uhook_jump_blocker ret = UHOOK_BLOCKER_TAKEN, blocker;
 
 	lockdep_assert_held(&um->lock);
 	mmap_assert_write_locked(current->mm);
 	if (*hop >= targets->first && *hop <= targets->last && uhook_hop_body(um, *hop) == body)
-		return UHOOK_NO_BAR;
+		return UHOOK_NO_BLOCKER;
 
 	while (want.first <= targets->last) {
 		unsigned long page = want.first & PAGE_MASK;
 
 		/* A hop must not cross the end of the page. */
 		want.last = min(targets->last, page + PAGE_SIZE - UHOOK_JUMP_MAX);
-		bar = want.first <= want.last ? hop_in_page(um, &want, hop) : UHOOK_BAR_TAKEN;
-		if (!bar || bar == UHOOK_BAR_ERROR)
-			return bar;
-		if (ret == UHOOK_BAR_TAKEN)
-			ret = bar;
+		blocker = want.first > want.last ? UHOOK_BLOCKER_TAKEN :
+			  hop_in_page(um, &want, hop);
+		if (!blocker || blocker == UHOOK_BLOCKER_ERROR)
+			return blocker;
+		if (ret == UHOOK_BLOCKER_TAKEN)
+			ret = blocker;
 		want.first = page + PAGE_SIZE;
 	}
 
@@ -367,17 +372,17 @@ enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *t
  */
 unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
 {
-	struct uhook_hops *block = block_at(um, ip);
+	struct uhook_hops *range = range_at(um, ip);
 	unsigned int at = offset_in_page(ip);
 	unsigned long body = 0;
 	struct hop_page *hp;
 
-	if (!block)
+	if (!range)
 		return 0;
 
 	/* turn_hop() may replace the page. */
 	rcu_read_lock();
-	hp = rcu_dereference(block->pages[ip % HOP_BLOCK_SIZE / PAGE_SIZE]);
+	hp = rcu_dereference(range->pages[ip % HOP_RANGE_SIZE / PAGE_SIZE]);
 	if (hp && test_bit_acquire(at, hp->starts))
 		body = arch_uhook_jump_target(ip, page_address(hp->page) + at);
 	rcu_read_unlock();
@@ -395,34 +400,34 @@ unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
  */
 int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to)
 {
-	struct uhook_hops *block;
+	struct uhook_hops *range;
 	unsigned long i;
 	int err;
 
 	mmap_assert_write_locked(from->mm);
-	xa_for_each(&from->hops, i, block) {
-		err = xa_err(xa_store(&to->hops, i, block, GFP_KERNEL_ACCOUNT));
+	xa_for_each(&from->hops, i, range) {
+		err = xa_err(xa_store(&to->hops, i, range, GFP_KERNEL_ACCOUNT));
 		if (err)
 			return err;
-		refcount_inc(&block->ref);
+		refcount_inc(&range->ref);
 	}
 	to->nr_hop_pages = from->nr_hop_pages;
 
 	return 0;
 }
 
-static void free_block(struct uhook_hops *block)
+static void free_range(struct uhook_hops *range)
 {
 	struct hop_page *hp;
 	unsigned int i;
 
-	for (i = 0; i < HOP_BLOCK_PAGES; i++) {
-		/* No address space has the block any more. */
-		hp = rcu_dereference_protected(block->pages[i], true);
+	for (i = 0; i < HOP_RANGE_PAGES; i++) {
+		/* No address space has the range any more. */
+		hp = rcu_dereference_protected(range->pages[i], true);
 		if (hp)
 			free_hop_page(hp);
 	}
-	kfree(block);
+	kfree(range);
 }
 
 /**
@@ -431,12 +436,12 @@ static void free_block(struct uhook_hops *block)
  */
 void uhook_put_hops(struct uhook_mm *um)
 {
-	struct uhook_hops *block;
+	struct uhook_hops *range;
 	unsigned long i;
 
-	xa_for_each(&um->hops, i, block) {
-		if (refcount_dec_and_test(&block->ref))
-			free_block(block);
+	xa_for_each(&um->hops, i, range) {
+		if (refcount_dec_and_test(&range->ref))
+			free_range(range);
 	}
 	xa_destroy(&um->hops);
 }

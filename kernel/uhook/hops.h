@@ -10,8 +10,8 @@
 #include "mm.h"
 #include "verdict.h"
 
-enum uhook_bar uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
-			      unsigned long body, unsigned long *hop);
+enum uhook_jump_blocker uhook_take_hop(struct uhook_mm *um, const struct uhook_targets *targets,
+				       unsigned long body, unsigned long *hop);
 int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to);
 void uhook_put_hops(struct uhook_mm *um);
 

@@ -56,38 +56,39 @@ static bool has_rseq(const struct task_struct *task)
 #endif
 }
 
-static enum uhook_bar bar_of_thread(const struct task_struct *task, const struct uhook_set *set)
+static enum uhook_jump_blocker blocker_of_thread(const struct task_struct *task,
+						 const struct uhook_set *set)
 {
 	if (READ_ONCE(task->ptrace))
-		return UHOOK_BAR_TRACED;
+		return UHOOK_BLOCKER_TRACED;
 	/* current's rseq area does not show the critical sections of that thread. */
 	if (has_rseq(task) && !has_rseq(current))
-		return UHOOK_BAR_RSEQ;
+		return UHOOK_BLOCKER_RSEQ;
 
-	return uhook_may_run(set, task) ? UHOOK_NO_BAR : UHOOK_BAR_CLOCK;
+	return uhook_may_run(set, task) ? UHOOK_NO_BLOCKER : UHOOK_BLOCKER_CLOCK;
 }
 
 /* Checks of each thread that may take a jump. */
 struct asked {
 	const struct uhook_set	*set;
-	enum uhook_bar		bar;
+	enum uhook_jump_blocker		blocker;
 };
 
 static void ask_thread(struct task_struct *task, void *data)
 {
 	struct asked *asked = data;
 
-	asked->bar = asked->bar ?: bar_of_thread(task, asked->set);
+	asked->blocker = asked->blocker ?: blocker_of_thread(task, asked->set);
 }
 
 /* All threads, also of processes that share the address space, will take the jump. */
-static enum uhook_bar bar_of_process(const struct uhook_set *set)
+static enum uhook_jump_blocker blocker_of_process(const struct uhook_set *set)
 {
 	struct asked asked = { .set = set };
 
 	uhook_visit_users(ask_thread, &asked);
 
-	return asked.bar;
+	return asked.blocker;
 }
 
 static bool fits_page(unsigned long site)
@@ -122,28 +123,28 @@ static int is_in_atomic(struct mm_struct *mm, unsigned long site)
 	return uhook_is_atomic(before + more, len);
 }
 
-static enum uhook_bar find_bar(struct uprobe *uprobe, struct vm_area_struct *vma,
-			       unsigned long site, const struct uhook_body *body)
+static enum uhook_jump_blocker find_blocker(struct uprobe *uprobe, struct vm_area_struct *vma,
+					    unsigned long site, const struct uhook_body *body)
 {
 	int atomic;
 
 	/* Check this first: changes of consumers are not reported for writable text. */
 	if (vma->vm_flags & VM_WRITE)
-		return UHOOK_BAR_WRITABLE;
+		return UHOOK_BLOCKER_WRITABLE;
 	if (uprobe_find_consumer(uprobe, needs_kernel, vma->vm_mm))
-		return UHOOK_BAR_KERNEL;
+		return UHOOK_BLOCKER_KERNEL;
 	if (uprobe_is_followed(uprobe, UHOOK_JUMP_MAX))
-		return UHOOK_BAR_NEIGHBOUR;
+		return UHOOK_BLOCKER_NEIGHBOUR;
 	if (!fits_page(site))
-		return UHOOK_BAR_PAGE;
+		return UHOOK_BLOCKER_PAGE;
 	if (arch_uhook_is_landing(vma, body->before))
-		return UHOOK_BAR_LANDING;
+		return UHOOK_BLOCKER_LANDING;
 
 	atomic = is_in_atomic(vma->vm_mm, site);
 	if (atomic)
-		return atomic < 0 ? UHOOK_BAR_ERROR : UHOOK_BAR_ATOMIC;
+		return atomic < 0 ? UHOOK_BLOCKER_ERROR : UHOOK_BLOCKER_ATOMIC;
 
-	return UHOOK_NO_BAR;
+	return UHOOK_NO_BLOCKER;
 }
 
 /* The bytes of a site with its breakpoint. */
@@ -156,20 +157,20 @@ static void with_breakpoint(const u8 *before, u8 *bytes)
 }
 
 /* The target of the jump: the body, or a hop, which is made if needed. */
-static enum uhook_bar find_target(struct uhook_mm *um, const struct uhook_targets *targets,
-				  struct uhook_body *body, unsigned long addr,
+static enum uhook_jump_blocker find_target(struct uhook_mm *um, const struct uhook_targets *targets,
+					   struct uhook_body *body, unsigned long addr,
 				  unsigned long *target)
 {
-	enum uhook_bar bar;
+	enum uhook_jump_blocker blocker;
 
 	*target = addr;
 	if (!targets->forced && addr >= targets->first && addr <= targets->last)
-		return UHOOK_NO_BAR;
+		return UHOOK_NO_BLOCKER;
 
-	bar = uhook_take_hop(um, targets, addr, &body->hop);
+	blocker = uhook_take_hop(um, targets, addr, &body->hop);
 	*target = body->hop;
 
-	return bar;
+	return blocker;
 }
 
 /* The body that the jump at a site leads to, if the jump is uhook's; or 0. */
@@ -187,8 +188,8 @@ static unsigned long own_body(const struct uhook_mm *um, unsigned long site, con
 }
 
 /* The rest of uhook_jump_to(), after it has updated before_rseq. */
-static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
-			      struct vm_area_struct *vma, unsigned long addr)
+static enum uhook_jump_blocker jump_to(struct uhook_mm *um, struct uprobe *uprobe,
+				       struct vm_area_struct *vma, unsigned long addr)
 {
 	const struct uhook_slot *slot;
 	struct uhook_body *body = uhook_body_at(um, addr, &slot);
@@ -196,37 +197,37 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	u8 text[UHOOK_JUMP_MAX], expected[UHOOK_JUMP_MAX];
 	struct uhook_targets targets;
 	struct uhook_jump jump;
-	enum uhook_bar bar;
+	enum uhook_jump_blocker blocker;
 	unsigned long target;
 
-	bar = find_bar(uprobe, vma, site, body);
-	if (bar)
-		return bar;
+	blocker = find_blocker(uprobe, vma, site, body);
+	if (blocker)
+		return blocker;
 
 	/* Use the current bytes after the instruction. */
 	if (uprobe_read_text(vma->vm_mm, site, text, sizeof(text)))
-		return UHOOK_BAR_ERROR;
+		return UHOOK_BLOCKER_ERROR;
 	/* The jump exists, and the task came through it to the breakpoint of the body. */
 	if (own_body(um, site, text) == addr)
-		return UHOOK_NO_BAR;
+		return UHOOK_NO_BLOCKER;
 	memcpy(text, body->before, body->before_len);
 
 	if (uhook_jump_targets(site, text, slot->insn_len, &targets))
-		return UHOOK_BAR_TAKEN;
-	bar = find_target(um, &targets, body, addr, &target);
-	if (bar)
-		return bar;
+		return UHOOK_BLOCKER_TAKEN;
+	blocker = find_target(um, &targets, body, addr, &target);
+	if (blocker)
+		return blocker;
 
 	if (uhook_make_jump(site, text, slot->insn_len, target, &jump))
-		return UHOOK_BAR_TAKEN;
+		return UHOOK_BLOCKER_TAKEN;
 	/* The program has changed the bytes after a return. */
 	if (jump.len != body->before_len)
-		return UHOOK_BAR_ERROR;
+		return UHOOK_BLOCKER_ERROR;
 
 	/* Check threads last, because there may be very many. */
-	bar = bar_of_process(uhook_set_of(um, body));
-	if (bar)
-		return bar;
+	blocker = blocker_of_process(uhook_set_of(um, body));
+	if (blocker)
+		return blocker;
 
 	/* Other CPUs may have fetched the body's memory before the body was written. */
 	if (!body->fetched)
@@ -235,9 +236,9 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 	with_breakpoint(text, expected);
 	if (uprobe_write_text(vma->vm_mm, vma->vm_mm, site, expected, jump.bytes, jump.len,
 			      __GFP_NORETRY | __GFP_NOWARN))
-		return UHOOK_BAR_ERROR;
+		return UHOOK_BLOCKER_ERROR;
 
-	return UHOOK_NO_BAR;
+	return UHOOK_NO_BLOCKER;
 }
 
 /**
@@ -251,11 +252,11 @@ static enum uhook_bar jump_to(struct uhook_mm *um, struct uprobe *uprobe,
  * rcu_read_lock_trace() and rcu_read_unlock_trace().
  * Return: 0, or the reason why the breakpoint stays.
  */
-enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
-			     struct vm_area_struct *vma, unsigned long addr)
+enum uhook_jump_blocker uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
+				      struct vm_area_struct *vma, unsigned long addr)
 {
 	bool before = um->before_rseq;
-	enum uhook_bar bar;
+	enum uhook_jump_blocker blocker;
 
 	lockdep_assert_held(&um->lock);
 	mmap_assert_write_locked(vma->vm_mm);
@@ -265,12 +266,12 @@ enum uhook_bar uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe,
 		smp_mb();
 	}
 
-	bar = jump_to(um, uprobe, vma, addr);
+	blocker = jump_to(um, uprobe, vma, addr);
 	/* No jump was written that uhook_rseq_begins() would have to undo. */
-	if (bar && !before)
+	if (blocker && !before)
 		WRITE_ONCE(um->before_rseq, false);
 
-	return bar;
+	return blocker;
 }
 
 /**

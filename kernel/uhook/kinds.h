@@ -28,7 +28,7 @@ struct uprobe;
 /**
  * enum uhook_trait - properties of a kind, or of at least one hook of a set
  * @UHOOK_COUNTS: bodies count the hits
- * @UHOOK_LONG: bodies are long, and each of their handlers has a &struct uhook_block
+ * @UHOOK_LONG: bodies are long, and each of their handlers has a &struct uhook_cells
  * @UHOOK_FIRST: the code comes first in a body, before hits are counted
  * @UHOOK_RECORDS: bodies write to the ring of their area
  * @UHOOK_CALLS: bodies call code that the kernel cannot run in their place

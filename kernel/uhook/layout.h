@@ -18,9 +18,9 @@
 /* A body that does more than count needs more room. */
 #define UHOOK_LONG_SIZE		(4 * UHOOK_BODY_SIZE)
 
-/* Size of struct uhook_block, and the maximum number of handlers of a body that have one. */
-#define UHOOK_BLOCK_SIZE	128
-#define UHOOK_BODY_BLOCKS	(UHOOK_LONG_SIZE / UHOOK_BLOCK_SIZE)
+/* Size of struct uhook_cells, and the maximum number of handlers of a body that have one. */
+#define UHOOK_CELLS_SIZE	128
+#define UHOOK_BODY_CELLS	(UHOOK_LONG_SIZE / UHOOK_CELLS_SIZE)
 
 /**
  * enum uhook_area_kind - contents of an area

@@ -64,7 +64,7 @@ struct uhook_who {
  * @nr_kind: number of areas of each kind
  * @areas: the areas, in order of creation
  * @data: data written by the bodies of each area
- * @hops: struct uhook_hops by block number
+ * @hops: struct uhook_hops by number of the range
  * @nr_hop_pages: number of pages in @hops
  * @nr_blocks: number of stub blocks; changes under the same rules as @nr_areas
  * @blocks: the stub blocks

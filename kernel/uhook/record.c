@@ -52,11 +52,11 @@ static int check(struct uhook_counter *counter, const struct uhook_ops *ops, uns
 	return 0;
 }
 
-/* Check that the recorder has a struct uhook_block to count lost records in. */
+/* Check that the recorder has a struct uhook_cells to count lost records in. */
 static enum uhook_verdict find(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
 			       struct uprobe *uprobe)
 {
-	return i < UHOOK_BODY_BLOCKS ? UHOOK_GRANTED : UHOOK_TOO_LONG;
+	return i < UHOOK_BODY_CELLS ? UHOOK_GRANTED : UHOOK_TOO_LONG;
 }
 
 static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
@@ -66,7 +66,7 @@ static enum uhook_verdict emit(const struct uhook_wanted *w, unsigned int i,
 	unsigned long at = uhook_where_addr(p, UHOOK_LONG_BODIES) + code->len;
 
 	recorder.ring = p->base + UHOOK_CODE_SIZE + UHOOK_RING_AT;
-	recorder.lost = uhook_block_addr(p->base, p->nr, i) + offsetof(struct uhook_block, lost);
+	recorder.lost = uhook_cells_addr(p->base, p->nr, i) + offsetof(struct uhook_cells, lost);
 	recorder.id = UHOOK_RECORDER_ID(p->nr, i);
 
 	return uhook_append(code, uhook_record_code(code->bytes + code->len,

@@ -49,20 +49,20 @@ static const char * const no_body[UHOOK_VERDICTS] = {
 	[UHOOK_STUB_REGISTER]	= "its stub would change a register that the instruction needs",
 };
 
-static const char * const bars[UHOOK_BARS] = {
-	[UHOOK_BAR_KERNEL]	= "there is a handler in the kernel, too",
-	[UHOOK_BAR_NEIGHBOUR]	= "a probe is on the bytes after it",
-	[UHOOK_BAR_PAGE]	= "a jump would cross the end of a page",
-	[UHOOK_BAR_WRITABLE]	= "the program can write to its text",
-	[UHOOK_BAR_TRACED]	= "a debugger is attached",
-	[UHOOK_BAR_ATOMIC]	= "it is in an atomic sequence of instructions",
-	[UHOOK_BAR_LANDING]	= "it is a landing pad for indirect branches",
-	[UHOOK_BAR_TAKEN]	= "the addresses that a jump can reach are in use",
-	[UHOOK_BAR_FULL]	= "the process has as many pages for hops as it may have",
-	[UHOOK_BAR_SHARED]	= "the page for its hop is shared with a parent or child",
-	[UHOOK_BAR_CLOCK]	= "a thread may not read the clock or its thread register",
-	[UHOOK_BAR_RSEQ]	= "a thread may be in a restartable sequence there",
-	[UHOOK_BAR_ERROR]	= "the text could not be written",
+static const char * const blockers[UHOOK_BLOCKERS] = {
+	[UHOOK_BLOCKER_KERNEL]	= "there is a handler in the kernel, too",
+	[UHOOK_BLOCKER_NEIGHBOUR]	= "a probe is on the bytes after it",
+	[UHOOK_BLOCKER_PAGE]	= "a jump would cross the end of a page",
+	[UHOOK_BLOCKER_WRITABLE]	= "the program can write to its text",
+	[UHOOK_BLOCKER_TRACED]	= "a debugger is attached",
+	[UHOOK_BLOCKER_ATOMIC]	= "it is in an atomic sequence of instructions",
+	[UHOOK_BLOCKER_LANDING]	= "it is a landing pad for indirect branches",
+	[UHOOK_BLOCKER_TAKEN]	= "the addresses that a jump can reach are in use",
+	[UHOOK_BLOCKER_FULL]	= "the process has as many pages for hops as it may have",
+	[UHOOK_BLOCKER_SHARED]	= "the page for its hop is shared with a parent or child",
+	[UHOOK_BLOCKER_CLOCK]	= "a thread may not read the clock or its thread register",
+	[UHOOK_BLOCKER_RSEQ]	= "a thread may be in a restartable sequence there",
+	[UHOOK_BLOCKER_ERROR]	= "the text could not be written",
 };
 
 /* Whether the text has a jump or a breakpoint may change at any time. */
@@ -70,10 +70,10 @@ static void show_way(struct seq_file *m, const struct uhook_site *site)
 {
 	unsigned long body = READ_ONCE(site->body);
 	enum uhook_verdict verdict = READ_ONCE(site->body_verdict);
-	enum uhook_bar bar = READ_ONCE(site->bar);
+	enum uhook_jump_blocker blocker = READ_ONCE(site->blocker);
 
-	if (body && bar)
-		seq_printf(m, "body 0x%lx, breakpoint: %s", body, bars[bar]);
+	if (body && blocker)
+		seq_printf(m, "body 0x%lx, breakpoint: %s", body, blockers[blocker]);
 	else if (body)
 		seq_printf(m, "body 0x%lx, jump", body);
 	else if (no_body[verdict])

@@ -29,7 +29,7 @@ struct uprobe;
  * @body_verdict: reason why there is no body
  * @again: time of the next attempt to make a body or jump, in jiffies
  * @tries: number of attempts since the last change of the hooks
- * @bar: reason why a site with a body still has a breakpoint, if it has one
+ * @blocker: reason why a site with a body still has a breakpoint, if it has one
  * @rcu: for freeing after a grace period of RCU tasks trace
  */
 struct uhook_site {
@@ -44,7 +44,7 @@ struct uhook_site {
 	enum uhook_verdict	body_verdict;
 	unsigned long		again;
 	unsigned int		tries;
-	enum uhook_bar		bar;
+	enum uhook_jump_blocker		blocker;
 	struct rcu_head		rcu;
 };
 

@@ -64,7 +64,7 @@ static unsigned long block_size(const struct uhook_stubs *block)
 }
 
 /* The block that an address is in, or NULL; lockless. */
-static struct uhook_stubs *block_at(const struct uhook_mm *um, unsigned long addr)
+static struct uhook_stubs *cells_at(const struct uhook_mm *um, unsigned long addr)
 {
 	/* Pairs with enter_block(). */
 	unsigned int i, nr = smp_load_acquire(&um->nr_blocks);
@@ -79,7 +79,7 @@ static struct uhook_stubs *block_at(const struct uhook_mm *um, unsigned long add
 
 static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
 {
-	const struct uhook_stubs *block = block_at(um, addr);
+	const struct uhook_stubs *block = cells_at(um, addr);
 
 	/* Pairs with uhook_make_text_page(). */
 	return block ? smp_load_acquire(&block->pages[(addr - block->vaddr) >> PAGE_SHIFT]) : NULL;
@@ -120,7 +120,7 @@ static void free_block(struct uhook_stubs *block)
 static void enter_block(struct uhook_mm *um, struct uhook_stubs *block)
 {
 	um->blocks[um->nr_blocks] = block;
-	/* Publish the block before the number: block_at(). */
+	/* Publish the block before the number: cells_at(). */
 	smp_store_release(&um->nr_blocks, um->nr_blocks + 1);
 }
 
@@ -162,7 +162,7 @@ static enum uhook_verdict make_block(struct uhook_mm *um, const struct uhook_cou
 static enum uhook_verdict block_of(struct uhook_mm *um, const struct uhook_counter *counter,
 				   struct uhook_stubs **block)
 {
-	*block = block_at(um, counter->stubs);
+	*block = cells_at(um, counter->stubs);
 	if (!*block)
 		return make_block(um, counter, block);
 	/* The block of an earlier hook. */
@@ -204,7 +204,7 @@ static enum uhook_verdict find(struct uhook_mm *um, struct uhook_wanted *w, unsi
 	int number;
 
 	/* After a breakpoint, the addresses that jumps read would not be aligned. */
-	if ((w->set->traits & UHOOK_BREAKS) || i >= UHOOK_BODY_BLOCKS)
+	if ((w->set->traits & UHOOK_BREAKS) || i >= UHOOK_BODY_CELLS)
 		return UHOOK_TOO_LONG;
 	number = uhook_point_number(uprobe, counter);
 	/* The hook has been unregistered meanwhile. */
@@ -290,7 +290,7 @@ static enum uhook_verdict finish(struct uhook_mm *um, const struct uhook_wanted 
  */
 unsigned long uhook_stub_site(const struct uhook_mm *um, unsigned long ip)
 {
-	const struct uhook_stubs *block = block_at(um, ip);
+	const struct uhook_stubs *block = cells_at(um, ip);
 	unsigned long number;
 
 	if (!block)

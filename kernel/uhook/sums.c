@@ -49,18 +49,18 @@ static u64 sum_of(const struct uhook_data *data, unsigned int nr)
 	return sum;
 }
 
-static struct uhook_block *block_at(const struct uhook_data *data, unsigned int nr,
+static struct uhook_cells *cells_at(const struct uhook_data *data, unsigned int nr,
 				    unsigned int i)
 {
-	return uhook_data_at(data, UHOOK_BLOCKS_AT +
-			     (nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block));
+	return uhook_data_at(data, UHOOK_CELLS_AT +
+			     (nr * UHOOK_BODY_CELLS + i) * sizeof(struct uhook_cells));
 }
 
-/* The counts seen so far of a block that exists. */
-static struct uhook_block *seen_block_at(const struct uhook_data *data, unsigned int nr,
+/* The counts seen so far of a cells that exists. */
+static struct uhook_cells *seen_cells_at(const struct uhook_data *data, unsigned int nr,
 					 unsigned int i)
 {
-	unsigned long at = (nr * UHOOK_BODY_BLOCKS + i) * sizeof(struct uhook_block);
+	unsigned long at = (nr * UHOOK_BODY_CELLS + i) * sizeof(struct uhook_cells);
 
 	return page_address(data->seen[1 + (at >> PAGE_SHIFT)]) + offset_in_page(at);
 }
@@ -75,15 +75,15 @@ static u64 come(u64 now, u64 *seen)
 	return (s64)more > 0 ? more : 0;
 }
 
-static void add_block(struct uhook_counter *counter, const struct uhook_block *block,
-		      struct uhook_block *seen)
+static void add_cells(struct uhook_counter *counter, const struct uhook_cells *cells,
+		      struct uhook_cells *seen)
 {
 	unsigned int i;
 
-	atomic64_add(come(READ_ONCE(block->missed), &seen->missed), &counter->missed);
-	atomic64_add(come(READ_ONCE(block->lost), &seen->lost), &counter->lost);
+	atomic64_add(come(READ_ONCE(cells->missed), &seen->missed), &counter->missed);
+	atomic64_add(come(READ_ONCE(cells->lost), &seen->lost), &counter->lost);
 	for (i = 0; i < UHOOK_DATA_WORDS; i++) {
-		u64 word = READ_ONCE(block->words[i]);
+		u64 word = READ_ONCE(cells->words[i]);
 
 		/* Words are the handler's own, and may decrease. */
 		atomic64_add(word - seen->words[i], &counter->words[i]);
@@ -96,7 +96,7 @@ static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 		     const struct uhook_body *body, unsigned int nr)
 {
 	const struct uhook_set *set = uhook_set_of(um, body);
-	const struct uhook_block *block;
+	const struct uhook_cells *cells;
 	unsigned int i;
 	u64 hits = 0;
 
@@ -109,10 +109,10 @@ static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 	for (i = 0; i < set->nr; i++) {
 		if (hits)
 			atomic64_add(hits, &set->counters[i]->bodies);
-		block = i < UHOOK_BODY_BLOCKS && (set->traits & UHOOK_LONG) ?
-			block_at(data, nr, i) : NULL;
-		if (block)
-			add_block(set->counters[i], block, seen_block_at(data, nr, i));
+		cells = i < UHOOK_BODY_CELLS && (set->traits & UHOOK_LONG) ?
+			cells_at(data, nr, i) : NULL;
+		if (cells)
+			add_cells(set->counters[i], cells, seen_cells_at(data, nr, i));
 	}
 }
 

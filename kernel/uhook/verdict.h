@@ -51,41 +51,41 @@ enum uhook_verdict {
 };
 
 /**
- * enum uhook_bar - why a site with a body has no jump to it
- * @UHOOK_NO_BAR: the site has a jump, or had one when last checked
- * @UHOOK_BAR_KERNEL: a consumer needs to be called in the kernel
- * @UHOOK_BAR_NEIGHBOUR: another probe is on the bytes that the jump would replace
- * @UHOOK_BAR_PAGE: the jump would cross a page boundary
- * @UHOOK_BAR_WRITABLE: the program can write to its text
- * @UHOOK_BAR_TRACED: a debugger is attached
- * @UHOOK_BAR_ATOMIC: the site is in a sequence of instructions that must not be
+ * enum uhook_jump_blocker - why a site with a body has no jump to it
+ * @UHOOK_NO_BLOCKER: the site has a jump, or had one when last checked
+ * @UHOOK_BLOCKER_KERNEL: a consumer needs to be called in the kernel
+ * @UHOOK_BLOCKER_NEIGHBOUR: another probe is on the bytes that the jump would replace
+ * @UHOOK_BLOCKER_PAGE: the jump would cross a page boundary
+ * @UHOOK_BLOCKER_WRITABLE: the program can write to its text
+ * @UHOOK_BLOCKER_TRACED: a debugger is attached
+ * @UHOOK_BLOCKER_ATOMIC: the site is in a sequence of instructions that must not be
  *	interrupted
- * @UHOOK_BAR_LANDING: the instruction is a landing pad for indirect branches
- * @UHOOK_BAR_TAKEN: all addresses that the jump can reach are in use
- * @UHOOK_BAR_FULL: the process has the maximum number of hop pages
- * @UHOOK_BAR_SHARED: the page for the hop is shared with a child or parent
- * @UHOOK_BAR_CLOCK: a thread may not read the clock
- * @UHOOK_BAR_RSEQ: the thread that hit the site has no restartable sequences, but another
+ * @UHOOK_BLOCKER_LANDING: the instruction is a landing pad for indirect branches
+ * @UHOOK_BLOCKER_TAKEN: all addresses that the jump can reach are in use
+ * @UHOOK_BLOCKER_FULL: the process has the maximum number of hop pages
+ * @UHOOK_BLOCKER_SHARED: the page for the hop is shared with a child or parent
+ * @UHOOK_BLOCKER_CLOCK: a thread may not read the clock
+ * @UHOOK_BLOCKER_RSEQ: the thread that hit the site has no restartable sequences, but another
  *	thread has
- * @UHOOK_BAR_ERROR: the text could not be written
- * @UHOOK_BARS: number of reasons
+ * @UHOOK_BLOCKER_ERROR: the text could not be written
+ * @UHOOK_BLOCKERS: number of reasons
  */
-enum uhook_bar {
-	UHOOK_NO_BAR,
-	UHOOK_BAR_KERNEL,
-	UHOOK_BAR_NEIGHBOUR,
-	UHOOK_BAR_PAGE,
-	UHOOK_BAR_WRITABLE,
-	UHOOK_BAR_TRACED,
-	UHOOK_BAR_ATOMIC,
-	UHOOK_BAR_LANDING,
-	UHOOK_BAR_TAKEN,
-	UHOOK_BAR_FULL,
-	UHOOK_BAR_SHARED,
-	UHOOK_BAR_CLOCK,
-	UHOOK_BAR_RSEQ,
-	UHOOK_BAR_ERROR,
-	UHOOK_BARS
+enum uhook_jump_blocker {
+	UHOOK_NO_BLOCKER,
+	UHOOK_BLOCKER_KERNEL,
+	UHOOK_BLOCKER_NEIGHBOUR,
+	UHOOK_BLOCKER_PAGE,
+	UHOOK_BLOCKER_WRITABLE,
+	UHOOK_BLOCKER_TRACED,
+	UHOOK_BLOCKER_ATOMIC,
+	UHOOK_BLOCKER_LANDING,
+	UHOOK_BLOCKER_TAKEN,
+	UHOOK_BLOCKER_FULL,
+	UHOOK_BLOCKER_SHARED,
+	UHOOK_BLOCKER_CLOCK,
+	UHOOK_BLOCKER_RSEQ,
+	UHOOK_BLOCKER_ERROR,
+	UHOOK_BLOCKERS
 };
 
 /**

@@ -26,7 +26,7 @@ struct uhook_wanted {
 	size_t			size;
 	enum uhook_area_kind	kind;
 	struct uhook_set	*set;
-	unsigned long		functions[UHOOK_BODY_BLOCKS];
+	unsigned long		functions[UHOOK_BODY_CELLS];
 };
 
 #endif /* _KERNEL_UHOOK_WANTED_H */

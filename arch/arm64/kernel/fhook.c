@@ -381,7 +381,7 @@ void fhook_arch_call_kill(void *call)
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
-	regs->pc = fhook_stub_goes_on(fhook_regs_get_ip(fregs));
+	regs->pc = fhook_resolve_stub(fhook_regs_get_ip(fregs));
 	regs->sp = fhook_regs_get_sp(fregs);
 	/* Only the trampoline's frame record has the function's caller. */
 	regs->regs[29] = fhook_regs_at_exit(fregs) ? fregs->fp :

@@ -65,7 +65,7 @@ unsigned long fhook_template_ip(unsigned long ip)
  */
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs)
 {
-	regs->ip = fhook_stub_goes_on(fhook_regs_get_ip(fregs));
+	regs->ip = fhook_resolve_stub(fhook_regs_get_ip(fregs));
 	regs->sp = fhook_regs_get_sp(fregs);
 	/* At the exit, the slot of the return address has it until it has been used. */
 	if (fhook_regs_at_exit(fregs))

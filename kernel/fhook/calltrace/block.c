@@ -418,14 +418,14 @@ static const struct calltrace_function *function_of(const struct found *found)
 }
 
 /**
- * calltrace_goes_on() - resolve a stub of an entry to its function
+ * calltrace_resolve_stub() - resolve a stub of an entry to its function
  * @addr: any address
  *
  * Any context.
  *
  * Return: the address after the function's slot; @addr if it is not in such a stub.
  */
-unsigned long calltrace_goes_on(unsigned long addr)
+unsigned long calltrace_resolve_stub(unsigned long addr)
 {
 	const struct fhook_table *table;
 	struct found found;

@@ -354,7 +354,7 @@ static bool is_reserved(unsigned long start, unsigned long end)
 
 static struct fhook_extension extension = {
 	.is_stub	= calltrace_is_stub,
-	.goes_on	= calltrace_goes_on,
+	.resolve	= calltrace_resolve_stub,
 	.lookup		= calltrace_address_lookup,
 	.symbol		= calltrace_get_kallsym,
 	.reserved	= is_reserved,

@@ -85,7 +85,7 @@ class LxFhookEnabled(gdb.Command):
         redirected = {}
         for patch in each("&fhook_patches", patch_type):
             for redirect, place in redirects_of(patch):
-                if place and redirect["in_force"]:
+                if place and redirect["enabled"]:
                     redirected[place] = "redirected to {} by {}".format(
                         function_at(redirect["replacement"]),
                         patch["name"].string())
@@ -140,7 +140,7 @@ class LxFhookRedirects(gdb.Command):
         warn_if_off()
         for patch in each("&fhook_patches", patch_type):
             for redirect, place in redirects_of(patch):
-                state = "" if redirect["in_force"] else ", not in force"
+                state = "" if redirect["enabled"] else ", not enabled"
                 if redirect["gone"]:
                     state = ", freed after init"
                 elif not place:
