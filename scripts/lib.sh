@@ -111,7 +111,7 @@ overlay_files()
 		case $f in
 		selftests/mainline-*.list) ;;	# the project's, not the kernel's
 		selftests/*) echo "tools/testing/selftests/fhook/${f#selftests/} $f" ;;
-		bases/*/README*) ;;
+		"bases/$BASE/suite") ;;		# where its source package is
 		bases/*) echo "${f#"bases/$BASE/"} $f" ;;
 		*) echo "$f $f" ;;
 		esac
