@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The code of ELF files, and random numbers
+ * The code of ELF files, and capstone, which reads it
  *
  * A section is split at the starts of functions, so that each byte is decoded once, and
  * data among the code disturbs decoding only up to the next function.
@@ -120,4 +120,13 @@ struct code *read_code(const char *path, unsigned int machine, size_t *count)
 	}
 	free(starts.address);
 	return code;
+}
+
+csh open_capstone(cs_arch arch, cs_mode mode)
+{
+	csh capstone;
+
+	if (cs_open(arch, mode, &capstone) || cs_option(capstone, CS_OPT_DETAIL, CS_OPT_ON))
+		exit(2);
+	return capstone;
 }

@@ -12,10 +12,6 @@
  * The original ends where a page ends, and the next page is not there.  So it
  * stops right behind itself, as the copy does after its jump, and the processor
  * says how long it is: with a byte less in the page it must not be complete.
- *
- * Registers are set and read in the frames of signals: a breakpoint enters, and
- * whatever signal comes then leaves.  All that an instruction can address lies
- * in the lowest 4 GiB, where nothing but the test is.
  */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -25,15 +21,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
+#include "common.h"
+#include "frame_x86.h"
 #include "relocate.h"
 #include "relocate_x86.h"
 
 #define SAMPLES		60000
 #define RANDOM_COUNT	60000
-#define COMPLAINTS_MAX	40
-#define PAGE		4096UL
 
 /* What the program under test sees: data, the original, the copy, a target. */
 #define ARENA		0x10000000UL
@@ -43,21 +38,11 @@
 #define COPY		0x21000000UL
 #define LANDING		0x23000000UL
 
-#define FP_MAX		16384
-#define FP_HEADER	512
-#define FLAGS_RANDOM	0xcd5UL		/* CF PF AF ZF SF DF OF */
 #define FLAG_RF		0x10000
 #define FETCH		0x10		/* in a page fault's error code */
 #define TRAP_UD		6
 #define TRAP_PF		14
 #define INSN_LONGEST	15
-
-/* Registers of a program: those of the frame, and its fpstate. */
-struct state {
-	greg_t gregs[NGREG];
-	u8 fp[FP_MAX];
-	int signal;
-};
 
 struct sample {
 	u8 bytes[INSN_LONGEST];
@@ -75,112 +60,35 @@ static struct {
 
 static csh capstone;
 static cs_insn *insn;
-static unsigned long complaints;
 static u8 *code;			/* the pages of original and copy, to write */
 static u8 memory[ARENA_SIZE], memory_after[ARENA_SIZE];
-static struct state home, wanted, original, moved;
-static struct state *result;		/* set while an instruction runs */
-static unsigned int fp_size;
-static const struct sample *last;
+static struct state original, moved;
 
-static void complain(const char *what, const struct sample *sample)
+static void complain_of(const char *what, const struct sample *sample)
 {
-	size_t i;
+	const greg_t *a = original.gregs, *b = moved.gregs;
 
-	if (complaints++ >= COMPLAINTS_MAX)
-		return;
-	printf("  FAIL: %s:", what);
-	for (i = 0; i < sample->len; i++)
-		printf(" %02x", sample->bytes[i]);
-	if (insn->id)
-		printf(" (%s %s)", insn->mnemonic, insn->op_str);
-	printf(": original signal %d ip %llx trap %lld, copy signal %d ip %llx trap %lld\n",
-	       original.signal, original.gregs[REG_RIP], original.gregs[REG_TRAPNO],
-	       moved.signal, moved.gregs[REG_RIP], moved.gregs[REG_TRAPNO]);
+	complain("%s:%s (%s %s): signal %d ip %llx trap %lld, copy: signal %d ip %llx trap %lld",
+		 what, in_hex(sample->bytes, sample->len), insn->id ? insn->mnemonic : "",
+		 insn->id ? insn->op_str : "", original.signal, a[REG_RIP], a[REG_TRAPNO],
+		 moved.signal, b[REG_RIP], b[REG_TRAPNO]);
 }
 
-/*
- * The handler: of the breakpoint that enters, and of what ends the run.
- */
-static void handle(int signal, siginfo_t *info, void *context)
-{
-	ucontext_t *uc = context;
-	u8 *fp = (u8 *)uc->uc_mcontext.fpregs;
-	struct state *from = &wanted, *to = &home;
-
-	(void)info;
-	if (!result) {
-		complain("the test itself was hit by a signal, after", last);
-		_exit(1);
-	}
-	if (result->signal >= 0) {
-		from = &home;
-		to = result;
-	}
-	memcpy(to->gregs, uc->uc_mcontext.gregs, sizeof(to->gregs));
-	memcpy(to->fp, fp, fp_size);
-	memcpy(uc->uc_mcontext.gregs, from->gregs, sizeof(from->gregs));
-	memcpy(fp, from->fp, fp_size);
-	/* The first time, what is wanted is yet to be told. */
-	result->signal = result->signal < 0 ? 0 : signal;
-}
-
-/* Run at @address from the wanted state and leave the outcome in @outcome. */
 static void run(unsigned long address, struct state *outcome)
 {
-	wanted.gregs[REG_RIP] = address;
 	memcpy((void *)ARENA, memory, ARENA_SIZE);
-	outcome->signal = -1;
-	result = outcome;
-	asm volatile("int3" : : : "memory");
-	result = NULL;
+	frame_run(address, outcome);
 }
 
-/* Once, to learn what a frame looks like: the state of this program. */
-static void learn(int signal, siginfo_t *info, void *context)
+static void map_code(unsigned long address, int fd, off_t offset)
 {
-	ucontext_t *uc = context;
-	const u8 *fp = (const u8 *)uc->uc_mcontext.fpregs;
-
-	(void)signal;
-	(void)info;
-	/* What is behind the 512 bytes of FXSAVE is told in their end. */
-	memcpy(&fp_size, fp + 468, sizeof(fp_size));
-	if (fp_size < FP_HEADER || fp_size > FP_MAX)
-		_exit(2);
-	memcpy(wanted.gregs, uc->uc_mcontext.gregs, sizeof(wanted.gregs));
-	memcpy(wanted.fp, fp, fp_size);
-}
-
-static void catch_signals(void (*handler)(int signal, siginfo_t *info, void *context))
-{
-	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-	struct sigaction action = {
-		.sa_sigaction = handler,
-		.sa_flags = SA_SIGINFO | SA_ONSTACK,
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		sigaction(signals[i], &action, NULL);
-}
-
-static void map_at(unsigned long address, size_t size, int protection, int fd, off_t offset)
-{
-	void *p = mmap((void *)address, size, protection,
-		       MAP_FIXED_NOREPLACE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED),
-		       fd, offset);
-
-	if (p != (void *)address) {
-		perror("mmap");
+	if (mmap((void *)address, PAGE, PROT_READ | PROT_EXEC, MAP_FIXED_NOREPLACE | MAP_SHARED,
+		 fd, offset) != (void *)address)
 		exit(2);
-	}
 }
 
 static void set_up(void)
 {
-	static u8 stack[1 << 17];
-	const stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
 	const int fd = memfd_create("code", 0);
 	cpu_set_t cpu;
 
@@ -189,20 +97,15 @@ static void set_up(void)
 	CPU_SET(sched_getcpu(), &cpu);
 	sched_setaffinity(0, sizeof(cpu), &cpu);
 
-	if (fd < 0 || ftruncate(fd, 2 * PAGE) || sigaltstack(&alternate, NULL))
+	if (fd < 0 || ftruncate(fd, 2 * PAGE))
 		exit(2);
 	code = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (code == MAP_FAILED)
 		exit(2);
-	map_at(BOUNDARY - PAGE, PAGE, PROT_READ | PROT_EXEC, fd, 0);
-	map_at(COPY, PAGE, PROT_READ | PROT_EXEC, fd, PAGE);
-	map_at(ARENA, ARENA_SIZE, PROT_READ | PROT_WRITE, -1, 0);
-
-	catch_signals(learn);
-	raise(SIGTRAP);
-	catch_signals(handle);
-	/* An instruction that does not end ends the test. */
-	alarm(300);
+	map_code(BOUNDARY - PAGE, fd, 0);
+	map_code(COPY, fd, PAGE);
+	map_at(ARENA, ARENA_SIZE, PROT_READ | PROT_WRITE);
+	frame_set_up(300);
 }
 
 /* Whether it may write to memory; what capstone has of that is incomplete. */
@@ -338,7 +241,7 @@ static void make_gregs(bool repeats)
 	wanted.gregs[REG_RBP] = ARENA_MIDDLE + (random_next() % 8192 & ~7);
 	if (repeats)
 		wanted.gregs[REG_RCX] = random_next() % 300;
-	wanted.gregs[REG_EFL] = 0x202 | (random_next() & FLAGS_RANDOM);
+	wanted.gregs[REG_EFL] = 0x202 | (random_next() & FLAGS_SEEN);
 	for (i = 0; insn->id && i < insn->detail->x86.op_count; i++) {
 		if (insn->detail->x86.operands[i].type == X86_OP_MEM)
 			aim(&insn->detail->x86.operands[i].mem);
@@ -484,7 +387,7 @@ static void check_length(const struct sample *sample)
 	run(from, &cut);
 	/* Of what it does not know, the processor need not fetch the end. */
 	if (!fetch_fault(&cut, from) && cut.gregs[REG_TRAPNO] != TRAP_UD)
-		complain("shorter than the relocator thinks", sample);
+		complain_of("shorter than the relocator thinks", sample);
 }
 
 /* Addresses relative to the instruction pointer are to be in the arena, too. */
@@ -525,7 +428,6 @@ static void check_sample(struct sample *sample)
 		count.excluded++;
 		return;
 	}
-	last = sample;
 	make_gregs(memchr(sample->bytes, 0xf2, 4) || memchr(sample->bytes, 0xf3, 4));
 	make_vectors();
 	if (count.run % 64 == 0)
@@ -537,7 +439,7 @@ static void check_sample(struct sample *sample)
 	memcpy(memory_after, (void *)ARENA, ARENA_SIZE);
 	tell_outcome();
 	if (fetch_fault(&original, from)) {
-		complain("longer than the relocator thinks", sample);
+		complain_of("longer than the relocator thinks", sample);
 		return;
 	}
 	/* The copy must do with itself. */
@@ -545,7 +447,7 @@ static void check_sample(struct sample *sample)
 	run(to, &moved);
 	wrong = compare(from, to);
 	if (wrong)
-		complain(wrong, sample);
+		complain_of(wrong, sample);
 	if (original.gregs[REG_TRAPNO] != TRAP_UD)
 		check_length(sample);
 }
@@ -637,7 +539,7 @@ static void check_random(unsigned long number)
 	u8 bytes[INSN_MAX];
 
 	while (number && tries--) {
-		relocate_arch.make(bytes, random_next);
+		relocate_arch.make(bytes);
 		if (uhook_relocate(bytes, sizeof(bytes), COPY, COPY, &copy))
 			continue;
 		memcpy(sample.bytes, bytes, sizeof(sample.bytes));
@@ -658,36 +560,19 @@ static void report(const char *name, unsigned int least)
 			printf(", %lu %s", count.signalled[i], sigabbrev_np(i));
 	}
 	printf("\n");
-	if (!count.run || count.went_on * 100 < count.run * least) {
-		printf("  FAIL: less than %u %% went on\n", least);
-		complaints++;
-	}
+	if (!count.run || count.went_on * 100 < count.run * least)
+		complain("less than %u %% went on", least);
 	memset(&count, 0, sizeof(count));
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long number = SAMPLES, random = RANDOM_COUNT, seed = 1;
+	unsigned long number = SAMPLES, random = RANDOM_COUNT;
 	static struct samples samples;
-	int opt;
 
-	while ((opt = getopt(argc, argv, "s:n:r:")) != -1) {
-		if (opt == 's')
-			seed = strtoul(optarg, NULL, 0);
-		else if (opt == 'n')
-			number = strtoul(optarg, NULL, 0);
-		else if (opt == 'r')
-			random = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
-	if (cs_open(relocate_arch.arch, relocate_arch.mode, &capstone) ||
-	    cs_option(capstone, CS_OPT_DETAIL, CS_OPT_ON))
-		return 2;
+	read_options(argc, argv, "n:r:", &number, &random);
+	capstone = open_capstone(relocate_arch.arch, relocate_arch.mode);
 	insn = cs_malloc(capstone);
-	random_seed(seed);
-	printf("seed %lu\n", seed);
-	setvbuf(stdout, NULL, _IOLBF, 0);
 
 	for (; optind < argc; optind++)
 		collect(argv[optind], &samples);
@@ -698,7 +583,5 @@ int main(int argc, char **argv)
 	report("of files", 60);
 	check_random(random);
 	report("random bytes", 10);
-
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	return verdict();
 }

@@ -9,7 +9,7 @@
  * the instruction makes of the changed ones, and the vectors must be what they were.
  * Then what gate.c has.
  *
- * Usage: gate-arm64 SEED
+ * Usage: gate-arm64 [-s SEED]
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +22,6 @@
 #include "run_state_arm64.h"
 #include "uhook_code.h"
 
-#define PAGE		4096UL
 #define BODIES		6000
 
 #define SITE		0x1000000000UL
@@ -134,47 +133,11 @@ u64 gate_call_bare(gate_site *call, u64 arg)
 
 static void set_up(void)
 {
-	const int data = PROT_READ | PROT_WRITE, all = data | PROT_EXEC;
-	u64 *word = (void *)stack;
-	size_t i;
-
-	map_at(SITE, PAGE, all);
-	for (i = 0; i < PAGE; i += WORD)
-		*(u32 *)(SITE + i) = BRK;
-	map_at(BODY, BODY_SIZE, all);
-	map_at(LANES, LANES_SIZE, data);
-	map_at(STACK, STACK_SIZE, data);
-	for (i = 0; i < STACK_SIZE / sizeof(*word); i++)
-		word[i] = random_next();
-	memcpy((void *)STACK, stack, STACK_SIZE);
+	map_breakpoints(SITE, PAGE);
+	map_at(BODY, BODY_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	map_at(LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
+	map_random(STACK, stack, STACK_SIZE);
 	gate_set_up();
-}
-
-static void set_state(struct state *s, unsigned long pc)
-{
-	unsigned int i;
-
-	memset(s, 0, sizeof(*s));
-	for (i = 0; i < SP; i++)
-		s->regs[i] = random_next();
-	for (i = 0; i < 32; i++)
-		s->v[i] = (__uint128_t)random_next() << 64 | random_next();
-	s->regs[SP] = (STACK + PAGE + random_next() % (STACK_SIZE - 2 * PAGE)) & ~15UL;
-	s->flags = random_next() & FLAGS_MASK;
-	/* The mode of rounding, and what was inexact. */
-	s->fpcr = (random_next() & 3) << 22;
-	s->fpsr = random_next() & 0x1f;
-	s->pc = pc;
-}
-
-/* Only what is below the stack pointer at the site may have changed. */
-static void check_stack(u32 word, u64 sp, const u8 *should)
-{
-	const size_t end = sp - STACK;
-
-	expect("memory above the stack pointer", word,
-	       !!memcmp((void *)sp, should + end, STACK_SIZE - end), 0);
-	expect("memory far below it", word, !!memcmp((void *)STACK, should, end - SCRATCH), 0);
 }
 
 /* For a gate without vectors as well: nothing of the kind. */
@@ -247,7 +210,7 @@ static void make_states(unsigned long site)
 	const u64 which = random_next();
 	unsigned int i;
 
-	set_state(&given, site);
+	make_state(&given, site, STACK + PAGE + random_next() % (STACK_SIZE - 2 * PAGE));
 	changed = given;
 	for (i = 0; i < SP; i++) {
 		if (which >> i & 1)
@@ -300,7 +263,8 @@ static void check_body(u32 word)
 	memcpy(&word, jump.before, WORD);
 	expect_state(word, &state, &should);
 	/* STP stores where the call did before. */
-	check_stack(word, word == samples[0] ? should.regs[SP] : given.regs[SP], memory);
+	expect_stack(word, STACK, STACK_SIZE, memory,
+		     word == samples[0] ? should.regs[SP] : given.regs[SP], SCRATCH);
 	check_words(word, cell);
 	memcpy((void *)STACK, stack, STACK_SIZE);
 	runs++;
@@ -310,13 +274,7 @@ int main(int argc, char **argv)
 {
 	unsigned int i;
 
-	if (argc != 2) {
-		fprintf(stderr, "Usage: gate-arm64 SEED\n");
-		return 2;
-	}
-	random_seed(strtoull(argv[1], NULL, 0));
-	printf("seed %s\n", argv[1]);
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	read_options(argc, argv, "");
 	/* A gate that does not end ends the test. */
 	run_set_up(300);
 	set_up();
@@ -325,6 +283,5 @@ int main(int argc, char **argv)
 		check_body(samples[i % SAMPLES_COUNT]);
 	printf("%lu bodies run, %lu without vectors\n", runs, spared);
 	gate_test();
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	return verdict();
 }

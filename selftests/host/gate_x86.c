@@ -417,21 +417,10 @@ static void set_up(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long seed = 1, rounds = 1000, round;
+	unsigned long rounds = 1000, round;
 	unsigned int i;
-	int opt;
 
-	while ((opt = getopt(argc, argv, "s:r:")) != -1) {
-		if (opt == 's')
-			seed = strtoul(optarg, NULL, 0);
-		else if (opt == 'r')
-			rounds = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
-	random_seed(seed);
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("seed %lu\n", seed);
+	read_options(argc, argv, "r:", &rounds);
 	set_up();
 
 	for (round = 0; round < rounds; round++) {
@@ -440,6 +429,5 @@ int main(int argc, char **argv)
 	}
 	printf("%lu bodies run, %lu without vectors\n", runs, spared);
 	gate_test();
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	return verdict();
 }

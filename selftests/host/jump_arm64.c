@@ -19,12 +19,12 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/uhook_code.h>
+#include "common.h"
 #include "relocate.h"
 
 #define WORD		4
 #define B_REACH		0x8000000UL
 #define RANDOM_COUNT	2000000
-#define COMPLAINTS_MAX	40
 #define COPY_WORDS	(UHOOK_COPY_MAX / WORD)
 
 enum kind { OTHER, BRANCH, CALL, CONDITION, ADDRESS, REGISTER, KINDS };
@@ -44,27 +44,19 @@ struct effect {
 };
 
 static csh capstone;
-static unsigned long complaints, moved[KINDS], far[KINDS];
+static unsigned long moved[KINDS], far[KINDS];
 
-static void complain(const char *what, uint32_t word, uint64_t from, uint64_t to,
-		     const struct uhook_copy *copy)
+static void complain_of(const char *what, uint32_t word, uint64_t from, uint64_t to,
+			const struct uhook_copy *copy)
 {
-	unsigned int i;
-
-	if (complaints++ >= COMPLAINTS_MAX)
-		return;
-	printf("  FAIL: %s: %08x at %lx, moved to %lx:", what, word, from, to);
-	for (i = 0; copy && i < copy->len; i += WORD)
-		printf(" %08x", *(const uint32_t *)(copy->bytes + i));
-	printf("\n");
+	complain("%s: %08x at %lx, moved to %lx:%s", what, word, from, to,
+		 copy ? in_hex(copy->bytes, copy->len) : "");
 }
 
 static void expect(const char *what, long is, long should)
 {
-	if (is == should)
-		return;
-	complaints++;
-	printf("  FAIL: %s: %ld (%lx), and not %ld (%lx)\n", what, is, is, should, should);
+	if (is != should)
+		complain("%s: %ld (%lx), and not %ld (%lx)", what, is, is, should, should);
 }
 
 static cs_insn *read_word(const void *bytes, uint64_t at)
@@ -317,10 +309,10 @@ static void check_other(uint32_t word, uint64_t from, uint64_t to, int ret,
 	int should = uhook_relocate(&word, WORD, from, to, &other);
 
 	if (ret != should)
-		complain("not as uhook_relocate() has it", word, from, to, copy);
+		complain_of("not as uhook_relocate() has it", word, from, to, copy);
 	else if (!ret && (copy->len != other.len || copy->copy_len != other.copy_len ||
 			  memcmp(copy->bytes, other.bytes, other.len)))
-		complain("another copy than that of uhook_relocate()", word, from, to, copy);
+		complain_of("another copy than that of uhook_relocate()", word, from, to, copy);
 }
 
 static void check_word(uint32_t word, uint64_t from, uint64_t to)
@@ -341,14 +333,14 @@ static void check_word(uint32_t word, uint64_t from, uint64_t to)
 	} else if (ret == -ERANGE) {
 		far[original.kind]++;
 		if (is_surely_near(&original, from, to))
-			complain("refused in reach", word, from, to, NULL);
+			complain_of("refused in reach", word, from, to, NULL);
 	} else if (ret) {
-		complain("refused", word, from, to, NULL);
+		complain_of("refused", word, from, to, NULL);
 	} else {
 		moved[original.kind]++;
 		wrong = differs(&original, &copy, to);
 		if (wrong)
-			complain(wrong, word, from, to, &copy);
+			complain_of(wrong, word, from, to, &copy);
 	}
 }
 
@@ -375,21 +367,18 @@ static uint64_t random_place(uint64_t from)
 }
 
 /* The kinds that chance hits too rarely, with what varies in them. */
-static const struct {
-	uint32_t fixed;
-	uint32_t varies;
-} unusual[] = {
-	{ 0x10000000, 0xe0ffffff },	/* ADR, ADRP */
-	{ 0x14000000, 0x83ffffff },	/* B, BL */
-	{ 0x14000000, 0x80ffffff },	/* the same, not as far */
-	{ 0x54000000, 0x00ffffff },	/* B.cond */
-	{ 0x34000000, 0x83ffffff },	/* CBZ and all that */
-	{ 0x54000000, 0x01ffffff },	/* others of that kind */
-	{ 0xd61f0000, 0x00e003e0 },	/* BR, BLR, RET and more */
-	{ 0xd6000000, 0x01fffc1f },	/* branches to registers */
-	{ 0x18000000, 0xc4ffffff },	/* loads of literals */
-	{ 0x08000000, 0xc0ffffff },	/* exclusives */
-	{ 0x14000000, 0xe3ffffff },	/* branches, exceptions, system */
+static const struct word_kind unusual[] = {
+	{ 0x10000000, 0xe0ffffff, "ADR, ADRP" },
+	{ 0x14000000, 0x83ffffff, "B, BL" },
+	{ 0x14000000, 0x80ffffff, "the same, not as far" },
+	{ 0x54000000, 0x00ffffff, "B.cond" },
+	{ 0x34000000, 0x83ffffff, "CBZ and all that" },
+	{ 0x54000000, 0x01ffffff, "others of that kind" },
+	{ 0xd61f0000, 0x00e003e0, "BR, BLR, RET and more" },
+	{ 0xd6000000, 0x01fffc1f, "branches to registers" },
+	{ 0x18000000, 0xc4ffffff, "loads of literals" },
+	{ 0x08000000, 0xc0ffffff, "exclusives" },
+	{ 0x14000000, 0xe3ffffff, "branches, exceptions, system" },
 };
 
 #define UNUSUAL (sizeof(unusual) / sizeof(*unusual))
@@ -402,14 +391,9 @@ static void check_random(unsigned long number)
 	};
 	uint64_t from, r;
 	uint32_t word;
-	unsigned int kind;
 
 	while (number--) {
-		r = random_next();
-		word = r;
-		kind = (r >> 32) % (UNUSUAL + 1);
-		if (kind < UNUSUAL)
-			word = unusual[kind].fixed | (word & unusual[kind].varies);
+		word = random_word(unusual, UNUSUAL, UNUSUAL + 1);
 		r = random_next();
 		from = places[r & 7] + (r >> 8) % 0x100000 * WORD;
 		check_word(word, from, random_place(from));
@@ -424,8 +408,7 @@ static void check_file(const char *path)
 	uint32_t word;
 
 	if (!code) {
-		printf("  FAIL: %s: this is no ELF file for arm64\n", path);
-		complaints++;
+		complain("%s: this is no ELF file for arm64", path);
 		return;
 	}
 	for (i = 0; i < pieces; i++) {
@@ -446,10 +429,8 @@ static void report(const char *name)
 	printf("%s:", name);
 	for (i = BRANCH; i < KINDS; i++) {
 		printf(" %lu %s (%lu too far)", moved[i], kind_names[i], far[i]);
-		if (!moved[i]) {
-			printf("\n  FAIL: there must be some of each kind\n");
-			complaints++;
-		}
+		if (!moved[i])
+			complain("there must be some of each kind");
 	}
 	printf("\n");
 	memset(moved, 0, sizeof(moved));
@@ -662,22 +643,10 @@ static void check_atomic(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long number = RANDOM_COUNT, seed = 1;
-	int opt;
+	unsigned long number = RANDOM_COUNT;
 
-	while ((opt = getopt(argc, argv, "s:n:")) != -1) {
-		if (opt == 's')
-			seed = strtoul(optarg, NULL, 0);
-		else if (opt == 'n')
-			number = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
-	if (cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &capstone) ||
-	    cs_option(capstone, CS_OPT_DETAIL, CS_OPT_ON))
-		return 2;
-	random_seed(seed);
-	printf("seed %lu\n", seed);
+	read_options(argc, argv, "n:", &number);
+	capstone = open_capstone(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN);
 
 	check_cases();
 	check_jumps();
@@ -689,7 +658,5 @@ int main(int argc, char **argv)
 	}
 	check_random(number);
 	report("random words");
-
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	return verdict();
 }

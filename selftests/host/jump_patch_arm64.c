@@ -10,7 +10,7 @@
  * same with all sites at once, and with every instruction of a function that the
  * compiler made.
  *
- * Usage: jump_patch_arm64 SEED
+ * Usage: jump-patch-arm64 [-s SEED]
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -24,9 +24,9 @@
 #include <linux/compiler.h>
 #include <linux/init.h>
 #include <linux/uhook_code.h>
+#include "common.h"
 #include "jump_arm64.h"
 #include "uhook_code.h"
-#include "random.h"
 
 #define WORD		4
 #define PAGE		4096UL
@@ -78,14 +78,11 @@ static __section("compiled_text") uint64_t compiled(uint64_t a, uint64_t b)
 
 static uint64_t arguments[CALLS][2], results[PROBES_MAX][CALLS];
 static size_t probes;
-static unsigned long wrong;
 
 static void expect(const char *what, const char *name, uint64_t is, uint64_t should)
 {
-	if (is == should)
-		return;
-	if (wrong++ < 20)
-		printf("FAIL: %s: %s: %lx, and not %lx\n", name, what, is, should);
+	if (is != should)
+		complain("%s: %s: %lx, and not %lx", name, what, is, should);
 }
 
 static void die(const char *what)
@@ -299,23 +296,15 @@ static void test_compiled(void)
 
 int main(int argc, char **argv)
 {
-	const size_t size = BODIES_SIZE + LANES_SIZE;
 	struct uhook_jump jump;
 	unsigned int i, j;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: jump_patch_arm64 SEED\n");
-		return 2;
-	}
+	read_options(argc, argv, "");
 	probes = probed_end - probed;
 	if (probes > PROBES_MAX)
 		return 2;
-	random_seed(strtoull(argv[1], NULL, 0));
-	printf("seed %lu\n", random_state);
 	alarm(300);
-	if (mmap((void *)BODIES, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE |
-		 MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (void *)BODIES)
-		die("mmap");
+	map_at(BODIES, BODIES_SIZE + LANES_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	for (i = 0; i < CALLS; i++) {
 		arguments[i][0] = random_next() >> (random_next() & 63);
 		arguments[i][1] = random_next() >> (random_next() & 63);
@@ -334,6 +323,6 @@ int main(int argc, char **argv)
 	expect("a jump", "between exclusives", install(0, "", between, true, &jump), 0);
 	expect("a site", "behind exclusives",
 	       uhook_is_atomic(exclusives, (behind - exclusives) * WORD), 0);
-	printf("%zu functions, %lu wrong\n", probes, wrong);
-	return !!wrong;
+	printf("%zu functions\n", probes);
+	return verdict();
 }

@@ -27,11 +27,11 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/uhook_code.h>
+#include "common.h"
 #include "host_uprobe.h"
 #include "jump_x86.h"
 #include "relocate.h"
 
-#define COMPLAINTS_MAX	40
 #define PAGE		4096UL
 #define CALLS		20000
 #define THREADS		4
@@ -49,6 +49,10 @@
 #define LANES		(BASE + 0x2000000UL)
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 #define REACH		0x80000000UL
+/* The functions as they were. */
+#define PRISTINE	(BASE - 0x100000000UL)
+
+static const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
 
 typedef u64 (*function_fn)(u64 a, u64 b);
 
@@ -65,32 +69,12 @@ struct patch {
 	size_t hop_size;
 };
 
-static unsigned long complaints, forced, plain, below, above;
+static unsigned long forced, plain, below, above;
 static u8 *patched, *pristine;
 
-static void complain(const char *what, const struct function *function)
+static void complain_of(const char *what, const struct function *function)
 {
-	if (complaints++ < COMPLAINTS_MAX)
-		printf("  FAIL: %s: %s\n", function ? function->name : "all", what);
-}
-
-static void *map_at(unsigned long address, size_t size)
-{
-	void *p = mmap((void *)address, size, PROT_READ | PROT_WRITE | PROT_EXEC,
-		       MAP_PRIVATE | MAP_ANONYMOUS | (address ? MAP_FIXED_NOREPLACE : 0), -1, 0);
-
-	return p == MAP_FAILED || (address && p != (void *)address) ? NULL : p;
-}
-
-static void *must_map(unsigned long address, size_t size)
-{
-	void *p = map_at(address, size);
-
-	if (!p) {
-		perror("mmap");
-		exit(2);
-	}
-	return p;
+	complain("%s: %s", function->name, what);
 }
 
 static function_fn entry_of(u8 *functions, const struct function *function)
@@ -136,9 +120,9 @@ static bool put_hop(struct patch *patch)
 	patch->body = patch->target < BASE ? BODIES_BELOW : BODIES_ABOVE;
 	first = patch->target & ~(PAGE - 1);
 	patch->hop_size = 2 * PAGE;
-	patch->hop = map_at(first, patch->hop_size);
-	if (!patch->hop || uhook_make_hop(patch->target, patch->body, (u8 *)patch->target)) {
-		complain("no hop", patch->function);
+	patch->hop = map_at(first, patch->hop_size, all);
+	if (uhook_make_hop(patch->target, patch->body, (u8 *)patch->target)) {
+		complain_of("no hop", patch->function);
 		return false;
 	}
 	forced++;
@@ -158,11 +142,11 @@ static bool put_body(struct patch *patch, const u8 *text)
 
 	if (len < 0 || uhook_relocate_branch(text, INSN_MAX, patch->site, patch->body + len,
 					     &copy)) {
-		complain("no body", function);
+		complain_of("no body", function);
 		return false;
 	}
 	if (copy.insn_len != function->next - function->site) {
-		complain("the length is wrong", function);
+		complain_of("the length is wrong", function);
 		return false;
 	}
 	memcpy(bytes + len, copy.bytes, copy.len);
@@ -181,17 +165,17 @@ static bool patch_site(struct patch *patch, const struct function *function)
 	patch->site = BASE + function->site;
 	patch->cell = LANES + (random_next() % UHOOK_LANE_SIZE & ~7UL);
 	if (uhook_jump_targets(patch->site, text, len, &patch->targets)) {
-		complain("no targets", function);
+		complain_of("no targets", function);
 		return false;
 	}
 	if (!put_hop(patch) || !put_body(patch, text))
 		return false;
 	if (uhook_make_jump(patch->site, text, len, patch->target, &patch->jump)) {
-		complain("no jump", function);
+		complain_of("no jump", function);
 		return false;
 	}
 	if (patch->targets.forced && patch->jump.len != len)
-		complain("bytes of others are written", function);
+		complain_of("bytes of others are written", function);
 	memcpy(patched + function->site, patch->jump.bytes, patch->jump.len);
 	return true;
 }
@@ -204,7 +188,7 @@ static void restore(struct patch *patch)
 	if (patch->hop)
 		munmap(patch->hop, patch->hop_size);
 	if (memcmp(patched, jump_functions, size))
-		complain("other bytes than before", patch->function);
+		complain_of("other bytes than before", patch->function);
 }
 
 /*
@@ -221,7 +205,7 @@ static void call_both(const struct function *function, unsigned long calls)
 		wrong += one(a, b) != other(a, b);
 	}
 	if (wrong)
-		complain("other results", function);
+		complain_of("other results", function);
 }
 
 static void check_function(const struct function *function, unsigned long calls)
@@ -232,11 +216,11 @@ static void check_function(const struct function *function, unsigned long calls)
 		return;
 	call_both(function, calls);
 	if (counted(patch.cell) != calls)
-		complain("not counted exactly", function);
+		complain_of("not counted exactly", function);
 	restore(&patch);
 	call_both(function, 100);
 	if (counted(patch.cell) != calls)
-		complain("counted when it was restored", function);
+		complain_of("counted when it was restored", function);
 }
 
 static const struct function *find(const char *name)
@@ -286,12 +270,12 @@ static void check_threads(void)
 	for (i = 0; i < THREADS; i++) {
 		pthread_join(thread[i], &wrong);
 		if (wrong)
-			complain("other results in a thread", function);
+			complain_of("other results in a thread", function);
 	}
 	if (counted(patch.cell) != calls)
-		complain("threads are not counted exactly", function);
+		complain_of("threads are not counted exactly", function);
 	if (lanes_used(patch.cell) != UHOOK_LANES)
-		complain("not all lanes are used", function);
+		complain_of("not all lanes are used", function);
 	restore(&patch);
 	printf("%d threads: %lu calls\n", THREADS, calls);
 }
@@ -331,7 +315,7 @@ static void time_uprobe(const char *name, const struct function *function)
 		return;
 	ns = time_calls(entry_of(uprobe.code, function), UPROBE_CALLS);
 	if (host_uprobe_remove(&uprobe) != BENCH_RUNS * UPROBE_CALLS)
-		complain("not counted by the uprobe", function);
+		complain_of("not counted by the uprobe", function);
 	printf("native %s-uprobe\t%.2f\n", name, ns);
 }
 
@@ -368,39 +352,26 @@ static void set_up(void)
 {
 	const size_t size = jump_functions_end - jump_functions;
 
-	patched = must_map(BASE, (size + PAGE - 1) & ~(PAGE - 1));
-	pristine = must_map(0, (size + PAGE - 1) & ~(PAGE - 1));
+	patched = map_at(BASE, (size + PAGE - 1) & ~(PAGE - 1), all);
+	pristine = map_at(PRISTINE, (size + PAGE - 1) & ~(PAGE - 1), all);
 	memcpy(patched, jump_functions, size);
 	memcpy(pristine, jump_functions, size);
-	must_map(BODIES_BELOW, PAGE);
-	must_map(BODIES_ABOVE, PAGE);
-	must_map(LANES, LANES_SIZE);
+	map_at(BODIES_BELOW, PAGE, all);
+	map_at(BODIES_ABOVE, PAGE, all);
+	map_at(LANES, LANES_SIZE, all);
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long seed = 1, calls = CALLS;
+	unsigned long calls = CALLS, measure = 0;
 	const struct function *function;
-	bool measure = false;
-	int opt;
 
-	while ((opt = getopt(argc, argv, "bs:n:")) != -1) {
-		if (opt == 'b')
-			measure = true;
-		else if (opt == 's')
-			seed = strtoul(optarg, NULL, 0);
-		else if (opt == 'n')
-			calls = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
-	random_seed(seed);
+	read_options(argc, argv, "n:b", &calls, &measure);
 	set_up();
 	if (measure) {
 		bench();
-		return complaints ? 1 : 0;
+		return verdict();
 	}
-	printf("seed %lu\n", seed);
 	/* A jump to nowhere ends the test. */
 	alarm(300);
 	for (function = jump_table; function < jump_table_end; function++)
@@ -408,7 +379,6 @@ int main(int argc, char **argv)
 	check_threads();
 	printf("%lu plain, %lu forced: %lu below, %lu above\n", plain, forced, below, above);
 	if (!plain || !below || !above)
-		complain("nothing of a kind", NULL);
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+		complain("nothing of a kind");
+	return verdict();
 }

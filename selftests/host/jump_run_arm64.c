@@ -14,7 +14,7 @@
  *
  * A branch to where nothing is ends a run as well, with the program counter there.
  *
- * Usage: jump_run_arm64 SEED
+ * Usage: jump-run-arm64 [-s SEED] [-r ROUNDS]
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -30,11 +30,10 @@
 #include "uhook_code.h"
 #include "run_state_arm64.h"
 
-#define PAGE		4096UL
-#define COUNTS		20000
-#define BODIES		60000
+#define COUNTS		5000
+#define BODIES		16000
 #define THREADS		4
-#define CALLS		200000
+#define CALLS		100000
 
 #ifndef PROT_BTI
 #define PROT_BTI	0x10
@@ -78,9 +77,7 @@ static void lay_out(void)
 	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
 	unsigned long i, j;
 
-	map_at(SITE, PAGE, all);
-	for (i = 0; i < PAGE; i += WORD)
-		write_word(SITE + i, BRK);
+	map_breakpoints(SITE, PAGE);
 	for (i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
 		map_at(bodies[i], BODY_PAGES, all);
 		map_at(bodies[i] + BODY_PAGES, LANES_SIZE, PROT_READ | PROT_WRITE);
@@ -88,10 +85,7 @@ static void lay_out(void)
 	map_at(FAR_LANES, LANES_SIZE, PROT_READ | PROT_WRITE);
 	map_at(GUARDED, PAGE, all | PROT_BTI);
 	map_at(STUBS, PAGE, all);
-	map_at(STACK, STACK_SIZE, PROT_READ | PROT_WRITE);
-	for (i = 0; i < STACK_SIZE; i += sizeof(uint64_t))
-		*(uint64_t *)(pristine + i) = random_next();
-	memcpy((void *)STACK, pristine, STACK_SIZE);
+	map_random(STACK, pristine, STACK_SIZE);
 	for (j = 0; j < sizeof(lanes) / sizeof(*lanes); j++)
 		lanes[j] = random_next() % 16 ? random_next() : -1;
 	for (i = 0; i < sizeof(bodies) / sizeof(*bodies); i++)
@@ -118,26 +112,18 @@ static void set_state(struct state *s, unsigned long pc)
 {
 	unsigned int i;
 
-	memset(s, 0, sizeof(*s));
-	for (i = 0; i < 31; i++)
+	make_state(s, pc, STACK + SEEN + random_next() % (STACK_SIZE - 2 * SEEN));
+	for (i = 0; i < SP; i++)
 		s->regs[i] = random_register();
-	for (i = 0; i < 32; i++)
-		s->v[i] = random_next();
-	s->regs[SP] = (STACK + SEEN + random_next() % (STACK_SIZE - 2 * SEEN)) & ~15UL;
-	s->flags = random_next() & FLAGS_MASK;
-	s->pc = pc;
 }
 
 /* Memory may only have changed a little below the stack pointer. */
 static void check_stack(uint64_t word, uint64_t sp)
 {
-	unsigned char *should = pristine + (sp - STACK);
+	const unsigned char *should = pristine + (sp - SEEN - STACK);
 
-	if (memcmp((void *)sp, should, SEEN))
-		complain("%08lx: memory above the stack pointer", word);
-	if (memcmp((void *)sp - SEEN, should - SEEN, SEEN - SCRATCH))
-		complain("%08lx: memory far below it", word);
-	memcpy((void *)sp - SEEN, should - SEEN, 2 * SEEN);
+	expect_stack(word, sp - SEEN, 2 * SEEN, should, sp, SCRATCH);
+	memcpy((void *)sp - SEEN, should, 2 * SEEN);
 }
 
 /* One more in the lane of the stack pointer, and nothing else, nowhere. */
@@ -162,13 +148,13 @@ static unsigned long random_cell(unsigned long at)
 	return at + (random & 7 ? random % UHOOK_LANE_SIZE & -sizeof(uint64_t) : 0);
 }
 
-static void test_count(void)
+static void test_count(unsigned long times)
 {
 	static const int len[2][2] = { { 52, 48 }, { 36, 32 } };
 	struct state state, should;
 	unsigned int i;
 
-	for (i = 0; i < COUNTS; i++) {
+	for (i = 0; i < times; i++) {
 		uint64_t random = random_next();
 		bool lse = random & 1, far = random & 2;
 		unsigned long body = bodies[random >> 2 & 3] + (random >> 4) % 1000 * WORD;
@@ -194,28 +180,24 @@ static void test_count(void)
 }
 
 /* What is rewritten: branches and addresses, with what varies in them. */
-static const struct {
-	const char *name;
-	uint32_t fixed;
-	uint32_t varies;
-} kinds[] = {
-	{ "ADR", 0x10000000, 0x60ffffff },
-	{ "ADRP", 0x90000000, 0x60ffffff },
-	{ "ADRP, near", 0x90000000, 0x600fffff },
-	{ "B", 0x14000000, 0x03ffffff },
-	{ "BL", 0x94000000, 0x03ffffff },
-	{ "BL, near", 0x94000000, 0x001fffff },
-	{ "B.cond", 0x54000000, 0x00ffffef },
-	{ "CBZ", 0x34000000, 0x80ffffff },
-	{ "CBNZ", 0x35000000, 0x80ffffff },
-	{ "TBZ", 0x36000000, 0x80ffffff },
-	{ "TBNZ", 0x37000000, 0x80ffffff },
-	{ "BR", 0xd61f0000, 0x000003e0 },
-	{ "BLR", 0xd63f0000, 0x000003e0 },
-	{ "RET", 0xd65f0000, 0x000003e0 },
+static const struct word_kind kinds[] = {
+	{ 0x10000000, 0x60ffffff, "ADR" },
+	{ 0x90000000, 0x60ffffff, "ADRP" },
+	{ 0x90000000, 0x600fffff, "ADRP, near" },
+	{ 0x14000000, 0x03ffffff, "B" },
+	{ 0x94000000, 0x03ffffff, "BL" },
+	{ 0x94000000, 0x001fffff, "BL, near" },
+	{ 0x54000000, 0x00ffffef, "B.cond" },
+	{ 0x34000000, 0x80ffffff, "CBZ" },
+	{ 0x35000000, 0x80ffffff, "CBNZ" },
+	{ 0x36000000, 0x80ffffff, "TBZ" },
+	{ 0x37000000, 0x80ffffff, "TBNZ" },
+	{ 0xd61f0000, 0x000003e0, "BR" },
+	{ 0xd63f0000, 0x000003e0, "BLR" },
+	{ 0xd65f0000, 0x000003e0, "RET" },
 	/* These two are copied. */
-	{ "ADD", 0x91000000, 0x000003ff },
-	{ "ADDS", 0xb1000000, 0x003fffff },
+	{ 0x91000000, 0x000003ff, "ADD" },
+	{ 0xb1000000, 0x003fffff, "ADDS" },
 };
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
@@ -329,14 +311,14 @@ static bool is_endless(uint32_t word)
 	return (kind == 0x34000000 || kind == 0x54000000) && !(word & 0xffffe0);
 }
 
-static void test_bodies(void)
+static void test_bodies(unsigned long times)
 {
 	unsigned int i, kind;
 	uint32_t word;
 
-	for (i = 0; i < BODIES; i++) {
+	for (i = 0; i < times; i++) {
 		kind = i % KINDS;
-		word = kinds[kind].fixed | (random_next() & kinds[kind].varies);
+		word = random_word(kinds + kind, 1, 1);
 		if (!is_endless(word))
 			test_body(kind, word);
 	}
@@ -346,12 +328,12 @@ static void test_bodies(void)
 
 		printf("%s: %lu times to the next one, %lu times elsewhere\n", kinds[i].name,
 		       ended[i][0], ended[i][1]);
-		if (ended[i][0] + ended[i][1] < 500 ||
-		    (both && (ended[i][0] < 200 || ended[i][1] < 200)))
+		if (ended[i][0] + ended[i][1] < 250 ||
+		    (both && (ended[i][0] < 50 || ended[i][1] < 50)))
 			complain("too few of %s", kinds[i].name);
 	}
 	printf("%lu left early, %lu left behind\n", left_early, left_behind);
-	if (left_early < 1000 || left_behind < 1000)
+	if (left_early < 500 || left_behind < 500)
 		complain("too few are left");
 }
 
@@ -363,34 +345,6 @@ static void *count_often(void *code)
 	for (i = 0; i < CALLS; i++)
 		((void (*)(void))code)();
 	return NULL;
-}
-
-static void test_threads(bool lse)
-{
-	unsigned long cell = bodies[0] + BODY_PAGES, i, sum = 0, used = 0;
-	unsigned char code[UHOOK_BODY_SIZE];
-	int n = uhook_make_count(code, sizeof(code), bodies[0], cell, lse);
-	pthread_t threads[THREADS];
-	uint64_t value;
-
-	write_code(bodies[0], code, n);
-	write_word(bodies[0] + n, 0xd65f03c0);	/* ret */
-	memset((void *)cell, 0, LANES_SIZE);
-	for (i = 0; i < THREADS; i++) {
-		if (pthread_create(&threads[i], NULL, count_often, (void *)bodies[0]))
-			exit(2);
-	}
-	for (i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	for (i = 0; i < UHOOK_LANES; i++) {
-		value = *(uint64_t *)(cell + i * UHOOK_LANE_SIZE);
-		sum += value;
-		used += !!value;
-	}
-	printf("%s: %lu counted by %d threads, in %lu lanes\n", lse ? "LSE" : "LL/SC", sum,
-	       THREADS, used);
-	expect("what threads count", lse, sum, THREADS * CALLS);
-	expect("how many lanes they use", lse, used, THREADS);
 }
 
 /* The same in one lane, where they meet: the stack pointer is not theirs. */
@@ -407,25 +361,32 @@ static void *count_in_one(void *code)
 	return NULL;
 }
 
-static void test_meeting(bool lse)
+static void test_threads(bool lse, void *(*calls)(void *code), unsigned int nr_lanes)
 {
-	unsigned long cell = bodies[0] + BODY_PAGES, i, sum;
+	unsigned long cell = bodies[0] + BODY_PAGES, i, sum = 0, used = 0;
 	unsigned char code[UHOOK_BODY_SIZE];
 	int n = uhook_make_count(code, sizeof(code), bodies[0], cell, lse);
 	pthread_t threads[THREADS];
+	uint64_t value;
 
 	write_code(bodies[0], code, n);
 	write_word(bodies[0] + n, 0xd65f03c0);	/* ret */
 	memset((void *)cell, 0, LANES_SIZE);
 	for (i = 0; i < THREADS; i++) {
-		if (pthread_create(&threads[i], NULL, count_in_one, (void *)bodies[0]))
+		if (pthread_create(&threads[i], NULL, calls, (void *)bodies[0]))
 			exit(2);
 	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	sum = *(uint64_t *)cell;
-	printf("%s: %lu counted by %d threads in one lane\n", lse ? "LSE" : "LL/SC", sum, THREADS);
-	expect("what threads count in one lane", lse, sum, THREADS * CALLS);
+	for (i = 0; i < UHOOK_LANES; i++) {
+		value = *(uint64_t *)(cell + i * UHOOK_LANE_SIZE);
+		sum += value;
+		used += !!value;
+	}
+	printf("%s: %lu counted by %d threads, in %lu lanes\n", lse ? "LSE" : "LL/SC", sum,
+	       THREADS, used);
+	expect("what threads count", lse, sum, THREADS * CALLS);
+	expect("how many lanes they use", lse, used, nr_lanes);
 }
 
 /* The signal that ends a branch from @code, with its target in x1, into a guarded page. */
@@ -532,25 +493,21 @@ static void test_stubs(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: jump_run_arm64 SEED\n");
-		return 2;
-	}
-	random_seed(strtoull(argv[1], NULL, 0));
-	printf("seed %lu\n", random_state);
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	unsigned long rounds = 1;
+	unsigned int lse;
+
+	read_options(argc, argv, "r:", &rounds);
 	/* A jump that goes wrong may go round in circles. */
 	run_set_up(300);
 	lay_out();
 
-	test_count();
-	test_bodies();
+	test_count(rounds * COUNTS);
+	test_bodies(rounds * BODIES);
 	test_guarded();
 	test_stubs();
-	test_threads(true);
-	test_threads(false);
-	test_meeting(true);
-	test_meeting(false);
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	for (lse = 0; lse < 2; lse++) {
+		test_threads(lse, count_often, THREADS);
+		test_threads(lse, count_in_one, 1);
+	}
+	return verdict();
 }

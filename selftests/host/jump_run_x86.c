@@ -236,21 +236,11 @@ static void set_up(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long seed = 1, rounds = 1, round;
+	unsigned long rounds = 1, round;
 	size_t i;
 	u32 which;
-	int opt;
 
-	while ((opt = getopt(argc, argv, "s:r:")) != -1) {
-		if (opt == 's')
-			seed = strtoul(optarg, NULL, 0);
-		else if (opt == 'r')
-			rounds = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
-	random_seed(seed);
-	printf("seed %lu\n", seed);
+	read_options(argc, argv, "r:", &rounds);
 	set_up();
 
 	for (round = 0; round < rounds; round++) {
@@ -266,6 +256,5 @@ int main(int argc, char **argv)
 	if (lanes_used != (1UL << UHOOK_LANES) - 1)
 		complain("not all lanes were used");
 	printf("%lu bodies run\n", runs);
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	return verdict();
 }

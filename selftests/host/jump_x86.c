@@ -21,11 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/uhook_code.h>
+#include "common.h"
 #include "relocate.h"
 #include "relocate_x86.h"
 
 #define RANDOM_COUNT	1000000
-#define COMPLAINTS_MAX	40
 #define USER_END	0x800000000000L
 #define REACH		0x80000000L
 
@@ -46,18 +46,10 @@ static struct {
 
 static csh capstone;
 static cs_insn *insn, *read_back;
-static unsigned long complaints;
 
-static void complain(const char *what, const u8 *bytes, size_t len, unsigned long address)
+static void complain_of(const char *what, const u8 *bytes, size_t len, unsigned long address)
 {
-	size_t i;
-
-	if (complaints++ >= COMPLAINTS_MAX)
-		return;
-	printf("  FAIL: %s: %lx:", what, address);
-	for (i = 0; i < len; i++)
-		printf(" %02x", bytes[i]);
-	printf("\n");
+	complain("%s: %lx:%s", what, address, in_hex(bytes, len));
 }
 
 static bool decode(const u8 *bytes, size_t size, unsigned long address, cs_insn *to)
@@ -106,17 +98,17 @@ static void check_target(unsigned long site, const u8 *text, unsigned long targe
 	unsigned long read;
 
 	if (uhook_make_jump(site, text, insn->size, target, &jump)) {
-		complain("no jump to one of the targets", text, UHOOK_JUMP_MAX, site);
+		complain_of("no jump to one of the targets", text, UHOOK_JUMP_MAX, site);
 		return;
 	}
 	if (jump.len != len || memcmp(jump.before, text, len)) {
-		complain("not what was there before", text, UHOOK_JUMP_MAX, site);
+		complain_of("not what was there before", text, UHOOK_JUMP_MAX, site);
 		return;
 	}
 	memcpy(patched, text, sizeof(patched));
 	memcpy(patched, jump.bytes, jump.len);
 	if (!jump_target(patched, site, &read) || read != target)
-		complain("a jump to somewhere else", patched, UHOOK_JUMP_MAX, site);
+		complain_of("a jump to somewhere else", patched, UHOOK_JUMP_MAX, site);
 }
 
 /* The target of a jump whose free bytes are all @low, but the highest @high. */
@@ -131,7 +123,7 @@ static long bound(unsigned long site, const u8 *text, size_t len, u8 low, u8 hig
 	if (len == UHOOK_JUMP_MAX)
 		bytes[len - 1] = high;
 	if (!jump_target(bytes, site, &target))
-		complain("capstone sees no jump", bytes, UHOOK_JUMP_MAX, site);
+		complain_of("capstone sees no jump", bytes, UHOOK_JUMP_MAX, site);
 	return target;
 }
 
@@ -144,10 +136,10 @@ static void check_bounds(unsigned long site, const u8 *text, size_t len,
 
 	if (targets->first != (first < 0 ? 0 : first) ||
 	    targets->last != (last < USER_END ? last : USER_END - 1))
-		complain("other targets", text, UHOOK_JUMP_MAX, site);
+		complain_of("other targets", text, UHOOK_JUMP_MAX, site);
 	if (!uhook_make_jump(site, text, insn->size, targets->first - 1, &jump) ||
 	    !uhook_make_jump(site, text, insn->size, targets->last + 1, &jump))
-		complain("a jump to where none can lead", text, UHOOK_JUMP_MAX, site);
+		complain_of("a jump to where none can lead", text, UHOOK_JUMP_MAX, site);
 }
 
 static void check_jump(unsigned long site, const u8 *text, size_t readable)
@@ -161,19 +153,19 @@ static void check_jump(unsigned long site, const u8 *text, size_t readable)
 	if (uhook_jump_targets(site, text, insn->size, &targets)) {
 		if (bound(site, text, len, 0xff, 0x7f) >= 0 &&
 		    bound(site, text, len, 0x00, 0x80) < USER_END)
-			complain("no targets", text, UHOOK_JUMP_MAX, site);
+			complain_of("no targets", text, UHOOK_JUMP_MAX, site);
 		count.nowhere++;
 		return;
 	}
 	if (!targets.forced && len < UHOOK_JUMP_MAX) {
 		if (!padded)
-			complain("a jump over the next instruction", text, INSN_MAX, site);
+			complain_of("a jump over the next instruction", text, INSN_MAX, site);
 		count.padded++;
 		len = UHOOK_JUMP_MAX;
 	}
 	count.unpadded += padded && targets.forced;
 	if (targets.forced && len == UHOOK_JUMP_MAX)
-		complain("forced, but long enough", text, UHOOK_JUMP_MAX, site);
+		complain_of("forced, but long enough", text, UHOOK_JUMP_MAX, site);
 	count.forced += targets.forced;
 	count.plain += !targets.forced;
 
@@ -259,7 +251,7 @@ static void check_branch_at(const u8 *bytes, size_t readable, unsigned long to)
 	else if (near)
 		wrong = branch_differs(&copy, to);
 	if (wrong)
-		complain(wrong, bytes, insn->size, insn->address);
+		complain_of(wrong, bytes, insn->size, insn->address);
 	count.moved += !ret;
 	count.too_far += ret == -ERANGE;
 }
@@ -273,7 +265,7 @@ static void check_other(const u8 *bytes, size_t readable)
 
 	if (uhook_relocate_branch(bytes, readable, from, to, &other) != ret ||
 	    (!ret && memcmp(&one, &other, sizeof(one))))
-		complain("not what uhook_relocate() says", bytes, insn->size, from);
+		complain_of("not what uhook_relocate() says", bytes, insn->size, from);
 }
 
 static void check_branch(const u8 *bytes, size_t readable)
@@ -351,7 +343,7 @@ static void check_file(const char *path)
 	       count.too_far);
 	/* Compilers pad with no-ops, so that there need be no padded return. */
 	if (!count.nowhere || !count.branches || !count.too_far)
-		complain("nothing of a kind", NULL, 0, 0);
+		complain("nothing of a kind");
 }
 
 /* A branch of any kind, with prefixes, as often as any other instruction. */
@@ -362,7 +354,7 @@ static void make(u8 *bytes)
 	u64 r = random_next();
 	size_t n = 0;
 
-	relocate_arch.make(bytes, random_next);
+	relocate_arch.make(bytes);
 	if (r & 1)
 		return;
 	for (; (r & 2) && n < 3; r >>= 5)
@@ -398,7 +390,7 @@ static void check_random(unsigned long number)
 		unknown++;
 		if (!uhook_relocate_branch(bytes, sizeof(bytes), CODE_BASE, CODE_BASE, &copy) &&
 		    uhook_relocate(bytes, sizeof(bytes), CODE_BASE, CODE_BASE, &copy))
-			complain("a branch that capstone does not know", bytes, INSN_MAX, 0);
+			complain_of("a branch that capstone does not know", bytes, INSN_MAX, 0);
 	}
 	printf("random bytes: %lu branches, %lu moved, %lu too far, %lu unknown\n",
 	       count.branches, count.moved, count.too_far, unknown);
@@ -458,10 +450,10 @@ static void check_returns(void)
 
 		if (uhook_jump_targets(site, text, returns[i].len, &targets) ||
 		    targets.forced != returns[i].forced)
-			complain(returns[i].name, text, UHOOK_JUMP_MAX, site);
+			complain_of(returns[i].name, text, UHOOK_JUMP_MAX, site);
 		else if (uhook_make_jump(site, text, returns[i].len, targets.first, &jump) ||
 			 jump.len != len || memcmp(jump.before, text, len))
-			complain(returns[i].name, jump.bytes, jump.len, site);
+			complain_of(returns[i].name, jump.bytes, jump.len, site);
 	}
 }
 
@@ -473,14 +465,14 @@ static void check_code(void)
 
 	if (len <= 0 || uhook_count_code(code, len, at, lanes + 8) != len ||
 	    uhook_count_code(code, len - 1, at, lanes + 8) != -ENOSPC)
-		complain("how much room the counter takes", code, 0, at);
+		complain_of("how much room the counter takes", code, 0, at);
 	if (uhook_count_code(code, sizeof(code), at, lanes + UHOOK_LANE_SIZE) != -ERANGE ||
 	    uhook_count_code(code, sizeof(code), at, lanes + REACH) != -ERANGE ||
 	    uhook_count_code(code, sizeof(code), at, lanes - 2 * REACH) != -ERANGE)
-		complain("a counter out of reach", code, 0, at);
+		complain_of("a counter out of reach", code, 0, at);
 	/* Two, a copy and a jump are what a body has room for. */
 	if (2 * len + UHOOK_COPY_MAX > UHOOK_BODY_SIZE)
-		complain("no room for two counters", code, 0, at);
+		complain_of("no room for two counters", code, 0, at);
 }
 
 static void check_hops(void)
@@ -496,33 +488,21 @@ static void check_hops(void)
 
 		if (uhook_make_hop(at, wanted, bytes) || !jump_target(bytes, at, &target) ||
 		    target != wanted)
-			complain("a hop to somewhere else", bytes, UHOOK_JUMP_MAX, at);
+			complain_of("a hop to somewhere else", bytes, UHOOK_JUMP_MAX, at);
 	}
 	if (uhook_make_hop(at, end - REACH - 1, bytes) != -ERANGE ||
 	    uhook_make_hop(at, end + REACH, bytes) != -ERANGE)
-		complain("a hop too far", bytes, UHOOK_JUMP_MAX, at);
+		complain_of("a hop too far", bytes, UHOOK_JUMP_MAX, at);
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long seed = 1, random = RANDOM_COUNT;
-	int opt;
+	unsigned long random = RANDOM_COUNT;
 
-	while ((opt = getopt(argc, argv, "s:n:")) != -1) {
-		if (opt == 's')
-			seed = strtoul(optarg, NULL, 0);
-		else if (opt == 'n')
-			random = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
-	if (cs_open(relocate_arch.arch, relocate_arch.mode, &capstone) ||
-	    cs_option(capstone, CS_OPT_DETAIL, CS_OPT_ON))
-		return 2;
+	read_options(argc, argv, "n:", &random);
+	capstone = open_capstone(relocate_arch.arch, relocate_arch.mode);
 	insn = cs_malloc(capstone);
 	read_back = cs_malloc(capstone);
-	random_seed(seed);
-	printf("seed %lu\n", seed);
 
 	check_returns();
 	check_hops();
@@ -530,7 +510,5 @@ int main(int argc, char **argv)
 	for (; optind < argc; optind++)
 		check_file(argv[optind]);
 	check_random(random);
-
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	return verdict();
 }

@@ -15,3 +15,11 @@ uint64_t random_next(void)
 	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
 	return x ^ (x >> 32);
 }
+
+uint32_t random_word(const struct word_kind *kinds, size_t count, size_t of)
+{
+	const uint64_t random = random_next();
+	const size_t kind = (random >> 32) % of;
+
+	return kind < count ? kinds[kind].fixed | ((uint32_t)random & kinds[kind].varies) : random;
+}

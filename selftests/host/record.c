@@ -25,6 +25,11 @@
 /* Where a counter is in the page of a ring's header. */
 #define LOST		2048
 
+/* Hits that were checked: lost, and recorded. */
+static unsigned long hits[2];
+/* Records with fewer words of the stack, and simulated concurrent changes. */
+static unsigned long partial, meddled;
+
 typedef void recorder_call(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
 
 static struct uhook_ring_entry *entry_of(void *ring, u64 number)
@@ -89,12 +94,41 @@ bool record_prepare(struct record_model *model, const struct uhook_recorder *rec
 	*lost_of(model, recorder) = random >> 48 & 3 ? random_next() : -1;
 	memcpy(model->counters, model->expected_counters, COUNTERS_SIZE);
 	memcpy(model->ring, expected, sizeof(*expected));
+	hits[ahead < UHOOK_RING_ENTRIES]++;
 	return ahead < UHOOK_RING_ENTRIES;
 }
 
 bool record_has_word(u64 sp, unsigned int word)
 {
 	return (sp - 1) / 4096 == (sp + (word + 1) * sizeof(u64) - 1) / 4096;
+}
+
+void record_expect(const struct uhook_recorder *recorder, const u64 *regs, u64 sp,
+		   const u8 *stack, struct record_hit *hit)
+{
+	unsigned int i, words = 0;
+
+	hit->sp = sp;
+	for (i = 0; i < UHOOK_RECORD_ARGS; i++)
+		hit->args[i] = regs[recorder->regs[i]];
+	for (i = 0; i < UHOOK_RECORD_STACK; i++) {
+		if (!record_has_word(sp, i))
+			continue;
+		memcpy(&hit->stack[i], stack + i * sizeof(u64), sizeof(u64));
+		words++;
+	}
+	partial += recorder->stack && words < UHOOK_RECORD_STACK;
+}
+
+void record_report(unsigned long share)
+{
+	const unsigned long runs = hits[0] + hits[1];
+
+	printf("%lu runs: %lu recorded, %lu lost, %lu at the end of a page, %lu interrupted\n",
+	       runs, hits[1], hits[0], partial, meddled);
+	if (hits[0] < runs / 8 || hits[1] < runs / 2 || partial < runs / 16 ||
+	    meddled < runs / share)
+		complain("too few of a kind");
 }
 
 /* The expected entry; the time is taken from the actual entry, and checked. */
@@ -148,7 +182,7 @@ void record_meddle(struct record_model *model, const struct uhook_recorder *reco
 {
 	struct uhook_ring *expected = (void *)model->expected;
 
-	model->meddled++;
+	meddled++;
 	if ((s64)(expected->head - expected->tail) >= UHOOK_RING_ENTRIES) {
 		++*lost_of(model, recorder);
 		++*(u64 *)recorder->lost;
@@ -319,27 +353,34 @@ static unsigned long drain(struct uhook_ring *ring, u64 *tail)
 	return *tail - from;
 }
 
-static void make_function(unsigned long code, const struct uhook_recorder *recorder, int form)
+int record_put(unsigned long at, const struct uhook_recorder *recorder, int form)
 {
-	u8 *p = (void *)code;
-	int len = record_make(p, RECORD_MAX, code, recorder, form);
+	const int len = record_make((u8 *)at, RECORD_MAX, at, recorder, form);
 
 	if (len < 0) {
 		complain("no recorder: %d", len);
 		exit(1);
 	}
-	memcpy(p + len, record_arch.ret, record_arch.ret_len);
-	__builtin___clear_cache((void *)p, (void *)p + RECORD_MAX);
+	__builtin___clear_cache((void *)at, (void *)at + RECORD_MAX);
+	return len;
+}
+
+static void make_function(unsigned long code, const struct uhook_recorder *recorder, int form)
+{
+	const int len = record_put(code, recorder, form);
+
+	memcpy((void *)code + len, record_arch.ret, record_arch.ret_len);
+	__builtin___clear_cache((void *)code, (void *)code + RECORD_MAX);
 }
 
 static void check_sums(const struct uhook_ring *ring, u64 first, u64 tail)
 {
-	const unsigned long hits = THREADS * hammer.calls;
+	const unsigned long all = THREADS * hammer.calls;
 
-	printf("%lu hits of %d threads: %lu recorded, %lu lost\n", hits, THREADS,
+	printf("%lu hits of %d threads: %lu recorded, %lu lost\n", all, THREADS,
 	       hammer.recorded, (long)*hammer.lost);
-	if (hammer.recorded + *hammer.lost != hits)
-		complain("%ld hits are missing", (long)(hits - hammer.recorded - *hammer.lost));
+	if (hammer.recorded + *hammer.lost != all)
+		complain("%ld hits are missing", (long)(all - hammer.recorded - *hammer.lost));
 	if (ring->head != tail || tail - first != hammer.recorded)
 		complain("head %lu, tail %lu", (long)ring->head, (long)tail);
 	/* Whether some are lost is for the scheduler to say. */

@@ -60,7 +60,6 @@ int record_make(u8 *code, size_t size, unsigned long at,
  * @counters: COUNTERS_SIZE bytes, one word of which each recorder uses
  * @expected: expected contents of the ring
  * @expected_counters: expected contents of @counters
- * @meddled: number of simulated concurrent changes
  * @decided: whether the outcome of the hit is known
  * @recorded: whether the hit has an entry, if @decided
  * @number: number of that entry
@@ -70,7 +69,6 @@ struct record_model {
 	u64 *counters;
 	u8 expected[RING_SIZE];
 	u64 expected_counters[COUNTERS_SIZE / sizeof(u64)];
-	unsigned long meddled;
 	bool decided;
 	bool recorded;
 	u64 number;
@@ -107,11 +105,24 @@ struct record_hit {
  */
 void record_meddle(struct record_model *model, const struct uhook_recorder *recorder);
 
-/* The number of the page of a word's end must be that of the byte below the sp. */
+/* Whether the page of a word's end is that of the byte below the stack pointer. */
 bool record_has_word(u64 sp, unsigned int word);
+
+/* Expect a record of these registers; @stack is the memory at the stack pointer. */
+void record_expect(const struct uhook_recorder *recorder, const u64 *regs, u64 sp,
+		   const u8 *stack, struct record_hit *hit);
+
+/* Write a recorder: its length. */
+int record_put(unsigned long at, const struct uhook_recorder *recorder, int form);
 
 void record_check(struct record_model *model, const struct uhook_recorder *recorder,
 		  const struct record_hit *hit);
+
+/*
+ * Print what was run. Some hits must have been lost, most recorded, some at the end of a
+ * page, and one in @share interrupted.
+ */
+void record_report(unsigned long share);
 
 /* Threads record into a ring at @ring, by code at @code; both are mapped. */
 void record_threads(unsigned long code, unsigned long ring, unsigned long calls, bool stack,

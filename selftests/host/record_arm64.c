@@ -10,7 +10,7 @@
  * instructions. Then bodies, which count, record and do what an instruction does;
  * threads; and what is refused.
  *
- * Usage: record-arm64 SEED
+ * Usage: record-arm64 [-s SEED] [-r ROUNDS]
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -24,10 +24,9 @@
 #include "uhook_code.h"
 #include "uhook_record.h"
 
-#define PAGE		4096UL
-#define RECORDERS	15000
-#define BODIES		4800
-#define THREAD_CALLS	60000
+#define RECORDERS	5000
+#define BODIES		2400
+#define THREAD_CALLS	20000
 
 /* A site among breakpoints, bodies, and rings that ADR reaches and does not. */
 #define SITE		0x1000000000UL
@@ -74,7 +73,6 @@ static const u32 samples[] = {
 
 static struct record_model near, far;
 static u8 stack[STACK_SIZE];
-static unsigned long runs, kinds[2], partial;
 
 u64 record_stamp(void)
 {
@@ -100,24 +98,17 @@ int record_make(u8 *code, size_t size, unsigned long at,
 
 static void set_up(void)
 {
-	const int data = PROT_READ | PROT_WRITE, all = data | PROT_EXEC;
-	u64 *word = (void *)stack;
-	size_t i;
+	const int data = PROT_READ | PROT_WRITE;
 
-	map_at(SITE, PAGE, all);
-	for (i = 0; i < PAGE; i += WORD)
-		*(u32 *)(SITE + i) = BRK;
-	map_at(BODY, BODY_SIZE, all);
+	map_breakpoints(SITE, PAGE);
+	map_at(BODY, BODY_SIZE, data | PROT_EXEC);
 	near.ring = map_at(RING_NEAR, RING_SIZE, data);
 	near.counters = map_at(COUNTERS_FAR, COUNTERS_SIZE, data);
 	far.ring = map_at(RING_FAR, RING_SIZE, data);
 	far.counters = map_at(COUNTERS_NEAR, COUNTERS_SIZE, data);
 	map_at(LANES, LANES_SIZE, data);
-	map_at(STACK, STACK_SIZE, data);
+	map_random(STACK, stack, STACK_SIZE);
 	map_at(STACK + STACK_SIZE, PAGE, PROT_NONE);
-	for (i = 0; i < STACK_SIZE / sizeof(*word); i++)
-		word[i] = random_next();
-	memcpy((void *)STACK, stack, STACK_SIZE);
 	record_fill(&near);
 	record_fill(&far);
 }
@@ -150,69 +141,19 @@ static u64 random_sp(void)
 
 	switch (random & 3) {
 	case 0:
-		return (STACK + STACK_SIZE - (random >> 8) % 64) & ~15UL;
+		return STACK + STACK_SIZE - (random >> 8) % 64;
 	case 1:
-		return (STACK + (2 + (random >> 8) % 13) * PAGE + 32 - (random >> 16) % 96) & ~15UL;
+		return STACK + (2 + (random >> 8) % 13) * PAGE + 32 - (random >> 16) % 96;
 	default:
-		return (STACK + PAGE + (random >> 8) % (STACK_SIZE - PAGE)) & ~15UL;
+		return STACK + PAGE + (random >> 8) % (STACK_SIZE - PAGE);
 	}
-}
-
-static void set_state(struct state *s, unsigned long pc)
-{
-	unsigned int i;
-
-	memset(s, 0, sizeof(*s));
-	for (i = 0; i < SP; i++)
-		s->regs[i] = random_next();
-	for (i = 0; i < 32; i++)
-		s->v[i] = (__uint128_t)random_next() << 64 | random_next();
-	s->regs[SP] = random_sp();
-	s->flags = random_next() & FLAGS_MASK;
-	s->pc = pc;
 }
 
 static void expect_hit(const struct uhook_recorder *recorder, const struct state *state,
 		       struct record_hit *hit)
 {
-	unsigned int i, words = 0;
-
-	hit->sp = state->regs[SP];
-	for (i = 0; i < UHOOK_RECORD_ARGS; i++)
-		hit->args[i] = state->regs[recorder->regs[i]];
-	for (i = 0; i < UHOOK_RECORD_STACK; i++) {
-		if (!record_has_word(hit->sp, i))
-			continue;
-		memcpy(&hit->stack[i], stack + (hit->sp - STACK) + i * sizeof(u64), sizeof(u64));
-		words++;
-	}
-	partial += recorder->stack && words < UHOOK_RECORD_STACK;
-}
-
-/* Only what is below the stack pointer at the site may have changed. */
-static void check_stack(u32 word, u64 sp, const u8 *should)
-{
-	const size_t end = sp - STACK;
-
-	expect("memory above the stack pointer", word,
-	       !!memcmp((void *)sp, should + end, STACK_SIZE - end), 0);
-	expect("memory far below it", word,
-	       !!memcmp((void *)STACK, should, end - 2 * SCRATCH), 0);
-	expect("memory below it", word,
-	       !!memcmp((void *)sp - 2 * SCRATCH, should + end - 2 * SCRATCH, SCRATCH), 0);
-}
-
-static int put_recorder(unsigned long at, const struct uhook_recorder *recorder, bool lse)
-{
-	u8 code[RECORD_MAX];
-	const int len = uhook_make_record(code, sizeof(code), at, recorder, lse);
-
-	if (len < 0) {
-		complain("no recorder: %d", len);
-		exit(1);
-	}
-	write_code(at, code, len);
-	return len;
+	record_expect(recorder, state->regs, state->regs[SP],
+		      stack + state->regs[SP] - STACK, hit);
 }
 
 /* Run up to some instruction, if that is run, and have others come in between. */
@@ -237,26 +178,25 @@ static void check_recorder(void)
 	const bool lse = random_next() & 1;
 	struct uhook_recorder recorder;
 	struct record_model *model = choose(&recorder);
-	const int len = put_recorder(at, &recorder, lse);
+	const int len = record_put(at, &recorder, lse);
 	struct state state, should;
 	struct record_hit hit;
 
 	write_word(at + len, BRK);
-	set_state(&state, at);
+	make_state(&state, at, random_sp());
 	should = state;
 	should.pc = at + len;
 	should.signal = SIGTRAP;
 	expect_hit(&recorder, &state, &hit);
-	kinds[record_prepare(model, &recorder)]++;
+	record_prepare(model, &recorder);
 
 	hit.before = record_stamp();
 	run_until(&state, at + random_next() % (len / WORD + 1) * WORD, model, &recorder);
 	hit.after = record_stamp();
 	expect_state(lse, &state, &should);
-	check_stack(lse, hit.sp, stack);
+	expect_stack(lse, STACK, STACK_SIZE, stack, hit.sp, SCRATCH);
 	record_check(model, &recorder, &hit);
 	memcpy((void *)STACK, stack, STACK_SIZE);
-	runs++;
 }
 
 /* A site, and [count][record][copy][jump] in a body with a jump to it. */
@@ -269,7 +209,7 @@ static void put_body(u32 word, unsigned long site, unsigned long cell,
 	struct uhook_copy copy;
 
 	at += uhook_make_count((u8 *)at, RECORD_MAX, at, cell, lse);
-	at += put_recorder(at, recorder, lse);
+	at += record_put(at, recorder, lse);
 	if (uhook_relocate_branch(&word, WORD, site, at, &copy) ||
 	    uhook_make_jump(site, (void *)&word, WORD, body, jump)) {
 		complain("%08x: not relocated, or no jump", word);
@@ -305,13 +245,13 @@ static void check_body(u32 word)
 	struct record_hit hit;
 
 	put_body(word, site, cell, &recorder, &jump);
-	set_state(&state, site);
+	make_state(&state, site, random_sp());
 	/* What the instruction loads must be there. */
 	if (state.regs[SP] == STACK + STACK_SIZE)
 		state.regs[SP] -= 16;
 	should = state;
 	expect_hit(&recorder, &state, &hit);
-	kinds[record_prepare(model, &recorder)]++;
+	record_prepare(model, &recorder);
 	run(&should);
 	memcpy(memory, (void *)STACK, STACK_SIZE);
 	memcpy((void *)STACK, stack, STACK_SIZE);
@@ -323,11 +263,11 @@ static void check_body(u32 word)
 	write_word(site, BRK);
 	expect_state(word, &state, &should);
 	/* STP stores where the recorder did before. */
-	check_stack(word, word == samples[0] ? should.regs[SP] : hit.sp, memory);
+	expect_stack(word, STACK, STACK_SIZE, memory,
+		     word == samples[0] ? should.regs[SP] : hit.sp, SCRATCH);
 	record_check(model, &recorder, &hit);
 	check_count(word, cell);
 	memcpy((void *)STACK, stack, STACK_SIZE);
-	runs++;
 }
 
 /* The shortest form, and how many instructions that is with two registers. */
@@ -345,34 +285,24 @@ static void say_lengths(void)
 
 int main(int argc, char **argv)
 {
-	unsigned int i, lse;
+	unsigned long rounds = 1, i;
+	unsigned int lse;
 
-	if (argc != 2) {
-		fprintf(stderr, "Usage: record-arm64 SEED\n");
-		return 2;
-	}
-	random_seed(strtoull(argv[1], NULL, 0));
-	printf("seed %s\n", argv[1]);
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	read_options(argc, argv, "r:", &rounds);
 	/* A recorder that does not end ends the test. */
 	run_set_up(300);
 	set_up();
 	say_lengths();
 
-	for (i = 0; i < RECORDERS; i++)
+	for (i = 0; i < rounds * RECORDERS; i++)
 		check_recorder();
-	for (i = 0; i < BODIES; i++)
+	for (i = 0; i < rounds * BODIES; i++)
 		check_body(samples[i % SAMPLES_COUNT]);
-	printf("%lu runs: %lu recorded, %lu lost, %lu at the end of a page, %lu interrupted\n",
-	       runs, kinds[1], kinds[0], partial, near.meddled + far.meddled);
-	if (kinds[0] < runs / 8 || kinds[1] < runs / 2 || partial < runs / 16 ||
-	    near.meddled + far.meddled < runs / 4)
-		complain("too few of a kind");
+	record_report(4);
 	for (lse = 0; lse < 2; lse++) {
 		record_errors(lse);
-		record_threads(BODY, RING_NEAR, THREAD_CALLS, false, lse);
-		record_threads(BODY, RING_FAR, THREAD_CALLS, true, lse);
+		record_threads(BODY, RING_NEAR, rounds * THREAD_CALLS, false, lse);
+		record_threads(BODY, RING_FAR, rounds * THREAD_CALLS, true, lse);
 	}
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	return verdict();
 }

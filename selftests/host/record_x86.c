@@ -70,7 +70,6 @@ static const struct {
 
 static struct record_model model;
 static struct outcome original, outcome;
-static unsigned long runs, kinds[2], partial;
 
 u64 record_stamp(void)
 {
@@ -129,30 +128,8 @@ static u64 random_sp_at_edges(void)
 
 static void expect_hit(const struct uhook_recorder *recorder, struct record_hit *hit)
 {
-	unsigned int i, words = 0;
-
-	hit->sp = jump_wanted[RSP];
-	for (i = 0; i < UHOOK_RECORD_ARGS; i++)
-		hit->args[i] = jump_wanted[recorder->regs[i]];
-	for (i = 0; i < UHOOK_RECORD_STACK; i++) {
-		if (!record_has_word(hit->sp, i))
-			continue;
-		memcpy(&hit->stack[i], run_stack + (hit->sp - STACK) + i * sizeof(u64),
-		       sizeof(u64));
-		words++;
-	}
-	partial += recorder->stack && words < UHOOK_RECORD_STACK;
-}
-
-static int put_recorder(unsigned long at, const struct uhook_recorder *recorder)
-{
-	const int len = uhook_record_code((u8 *)at, RECORD_MAX, at, recorder);
-
-	if (len < 0) {
-		complain("no recorder: %d", len);
-		exit(1);
-	}
-	return len;
+	record_expect(recorder, jump_wanted, jump_wanted[RSP],
+		      run_stack + jump_wanted[RSP] - STACK, hit);
 }
 
 /* A recorder that is stepped, up to where others are to come in between. */
@@ -217,11 +194,11 @@ static void check_recorder(u32 which)
 	int len;
 
 	choose(&recorder);
-	len = put_recorder(at, &recorder);
+	len = record_put(at, &recorder, 0);
 	put_end(at + len, 0);
 	make_regs(which, random_sp_at_edges());
 	expect_hit(&recorder, &hit);
-	kinds[record_prepare(&model, &recorder)]++;
+	record_prepare(&model, &recorder);
 
 	hit.before = record_stamp();
 	if (which % STEPPED)
@@ -231,7 +208,6 @@ static void check_recorder(u32 which)
 	hit.after = record_stamp();
 	expect_outcome("a recorder", &outcome, jump_wanted, run_stack, BELOW);
 	record_check(&model, &recorder, &hit);
-	runs++;
 }
 
 /* An instruction, and [count][record][copy][jump] in its place. */
@@ -251,7 +227,7 @@ static void check_body(unsigned int sample, u32 which)
 	put_end(next + 0x40, 1);
 	choose(&recorder);
 	at += uhook_count_code((u8 *)at, RECORD_MAX, at, cell);
-	at += put_recorder(at, &recorder);
+	at += record_put(at, &recorder, 0);
 	if (uhook_relocate_branch((void *)site, samples[sample].len, site, at, &copy)) {
 		complain("%s is not relocated", samples[sample].name);
 		exit(1);
@@ -259,7 +235,7 @@ static void check_body(unsigned int sample, u32 which)
 	memcpy((void *)at, copy.bytes, copy.len);
 	make_regs(which, random_sp_at_edges());
 	expect_hit(&recorder, &hit);
-	kinds[record_prepare(&model, &recorder)]++;
+	record_prepare(&model, &recorder);
 	run(site, &original, jump_enter);
 
 	memset((void *)site, 0xcc, samples[sample].len);
@@ -274,7 +250,6 @@ static void check_body(unsigned int sample, u32 which)
 	lane = (jump_wanted[RSP] - RED_ZONE - 16) % LANES_SIZE & -UHOOK_LANE_SIZE;
 	if (*(u64 *)(cell + lane) != 1)
 		complain("%s: not counted", samples[sample].name);
-	runs++;
 }
 
 static void set_up(void)
@@ -323,11 +298,7 @@ static void run_all(unsigned long rounds)
 				check_body(i, which);
 		}
 	}
-	printf("%lu runs: %lu recorded, %lu lost, %lu at the end of a page, %lu interrupted\n",
-	       runs, kinds[1], kinds[0], partial, model.meddled);
-	if (kinds[0] < runs / 8 || kinds[1] < runs / 2 || partial < runs / 16 ||
-	    model.meddled < runs / 64)
-		complain("too few of a kind");
+	record_report(64);
 	record_errors(0);
 	record_threads(CODE, RING, THREAD_CALLS, false, 0);
 	record_threads(CODE, RING, THREAD_CALLS, true, 0);
@@ -335,28 +306,13 @@ static void run_all(unsigned long rounds)
 
 int main(int argc, char **argv)
 {
-	unsigned long seed = 1, rounds = 1;
-	bool only_bench = false;
-	int opt;
+	unsigned long rounds = 1, only_bench = 0;
 
-	while ((opt = getopt(argc, argv, "s:r:b")) != -1) {
-		if (opt == 's')
-			seed = strtoul(optarg, NULL, 0);
-		else if (opt == 'r')
-			rounds = strtoul(optarg, NULL, 0);
-		else if (opt == 'b')
-			only_bench = true;
-		else
-			return 2;
-	}
-	random_seed(seed);
+	read_options(argc, argv, "r:b", &rounds, &only_bench);
 	set_up();
-	if (only_bench) {
+	if (only_bench)
 		bench();
-		return 0;
-	}
-	printf("seed %lu\n", seed);
-	run_all(rounds);
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	else
+		run_all(rounds);
+	return verdict();
 }

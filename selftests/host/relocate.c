@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common.h"
 #include "relocate.h"
 
 #define RANDOM_COUNT	2000000
-#define COMPLAINTS_MAX	40
 #define NAMES_MAX	2048
 #define NAMES_SHOWN	12
 
@@ -44,7 +44,6 @@ static struct {
 } count;
 
 static csh capstone;
-static unsigned long complaints;
 
 static void add(struct tally *tally, const char *name)
 {
@@ -82,29 +81,16 @@ static void print_tally(const char *title, struct tally *tally)
 	printf(others ? " others %lu\n" : "\n", others);
 }
 
-static void print_bytes(const char *what, const u8 *bytes, size_t size)
+static void complain_of(const char *what, const u8 *bytes, const cs_insn *insn,
+			const struct uhook_copy *copy)
 {
-	printf("%s", what);
-	while (size--)
-		printf(" %02x", *bytes++);
-}
+	char name[CS_MNEMONIC_SIZE + 200] = "";
 
-static void complain(const char *what, const u8 *bytes, const cs_insn *insn,
-		     const struct uhook_copy *copy)
-{
-	if (complaints++ >= COMPLAINTS_MAX)
-		return;
-	printf("  FAIL: %s:", what);
-	if (insn) {
-		printf(" %lx %s %s,", (unsigned long)insn->address - CODE_BASE,
-		       insn->mnemonic, insn->op_str);
-		print_bytes("", bytes, insn->size);
-	} else {
-		print_bytes("", bytes, INSN_MAX);
-	}
-	if (copy)
-		print_bytes("; copy", copy->bytes, copy->len);
-	printf("\n");
+	if (insn)
+		snprintf(name, sizeof(name), " %lx %s %s,",
+			 (unsigned long)insn->address - CODE_BASE, insn->mnemonic, insn->op_str);
+	complain("%s:%s%s%s%s", what, name, in_hex(bytes, insn ? insn->size : INSN_MAX),
+		 copy ? "; copy" : "", copy ? in_hex(copy->bytes, copy->len) : "");
 }
 
 /* Only as many bytes as the instruction has are needed, and all of them are. */
@@ -114,10 +100,10 @@ static void check_size(const u8 *bytes, const cs_insn *insn, const struct uhook_
 	struct uhook_copy other;
 
 	if (uhook_relocate(bytes, copy->insn_len - 1, from, from, &other) != -EOPNOTSUPP)
-		complain("accepted without its end", bytes, insn, NULL);
+		complain_of("accepted without its end", bytes, insn, NULL);
 	if (uhook_relocate(bytes, copy->insn_len, from, from, &other) ||
 	    other.insn_len != copy->insn_len)
-		complain("refused when nothing follows", bytes, insn, NULL);
+		complain_of("refused when nothing follows", bytes, insn, NULL);
 }
 
 static void check_slot(const u8 *bytes, size_t size, const cs_insn *insn, unsigned long to)
@@ -128,13 +114,13 @@ static void check_slot(const u8 *bytes, size_t size, const cs_insn *insn, unsign
 
 	ret = uhook_relocate(bytes, size, insn->address, to, &copy);
 	if (ret != (relocate_arch.reaches(insn, to) ? 0 : -ERANGE)) {
-		complain(ret ? "refused in reach" : "accepted out of reach", bytes, insn,
-			 ret ? NULL : &copy);
+		complain_of(ret ? "refused in reach" : "accepted out of reach", bytes, insn,
+			    ret ? NULL : &copy);
 		return;
 	}
 	wrong = ret ? NULL : relocate_arch.differs(capstone, insn, &copy, to);
 	if (wrong)
-		complain(wrong, bytes, insn, &copy);
+		complain_of(wrong, bytes, insn, &copy);
 }
 
 /* A few slots at the edges of the reach, and some beyond. */
@@ -178,12 +164,12 @@ static void check_accepted(const u8 *bytes, size_t size, const cs_insn *insn,
 		return;
 	}
 	if (wrong) {
-		complain(wrong, bytes, insn, copy);
+		complain_of(wrong, bytes, insn, copy);
 		return;
 	}
 	wrong = relocate_arch.differs(capstone, insn, copy, to);
 	if (wrong) {
-		complain(wrong, bytes, insn, copy);
+		complain_of(wrong, bytes, insn, copy);
 		return;
 	}
 	check_size(bytes, insn, copy);
@@ -200,7 +186,7 @@ static void check_refused(const u8 *bytes, const cs_insn *insn, int ret, unsigne
 	} else if (ret == -ERANGE) {
 		count.far++;
 		if (relocate_arch.reaches(insn, to) && !relocate_arch.misread(bytes, insn))
-			complain("refused in reach", bytes, insn, NULL);
+			complain_of("refused in reach", bytes, insn, NULL);
 	} else {
 		add(&count.refused, insn->mnemonic);
 	}
@@ -221,7 +207,7 @@ static size_t check_insn(const u8 *bytes, size_t size, unsigned long from, cs_in
 	left = size;
 	ret = uhook_relocate(bytes, size, from, to, &copy);
 	if (ret && ret != -EOPNOTSUPP && ret != -ERANGE)
-		complain("an error that is none of those", bytes, NULL, NULL);
+		complain_of("an error that is none of those", bytes, NULL, NULL);
 	count.seen++;
 	if (!cs_disasm_iter(capstone, &next, &left, &address, insn)) {
 		count.unknown++;
@@ -242,8 +228,7 @@ static void check_file(const char *path, cs_insn *insn)
 
 	code = read_code(path, relocate_arch.machine, &pieces);
 	if (!code) {
-		printf("  FAIL: %s: this is no ELF file for %s\n", path, relocate_arch.name);
-		complaints++;
+		complain("%s: this is no ELF file for %s", path, relocate_arch.name);
 		return;
 	}
 	for (i = 0; i < pieces; i++) {
@@ -264,8 +249,7 @@ static void check_cases(const struct relocate_case *c)
 		ret = uhook_relocate(c->bytes, c->size, CODE_BASE, CODE_BASE + 64, &copy);
 		if (ret == c->ret && (ret || copy.insn_len == c->size))
 			continue;
-		printf("  FAIL: %s: %d, and not %d\n", c->name, ret, c->ret);
-		complaints++;
+		complain("%s: %d, and not %d", c->name, ret, c->ret);
 	}
 	printf("%lu cases\n", number);
 }
@@ -275,7 +259,7 @@ static void check_random(unsigned long number, cs_insn *insn)
 	u8 bytes[INSN_MAX];
 
 	while (number--) {
-		relocate_arch.make(bytes, random_next);
+		relocate_arch.make(bytes);
 		check_insn(bytes, sizeof(bytes), CODE_BASE, insn);
 	}
 }
@@ -301,40 +285,23 @@ static void report(const char *name)
 
 int main(int argc, char **argv)
 {
-	unsigned long number = RANDOM_COUNT, seed = 1;
+	unsigned long number = RANDOM_COUNT;
 	cs_insn *insn;
-	int opt;
 
-	while ((opt = getopt(argc, argv, "s:n:")) != -1) {
-		if (opt == 's')
-			seed = strtoul(optarg, NULL, 0);
-		else if (opt == 'n')
-			number = strtoul(optarg, NULL, 0);
-		else
-			return 2;
-	}
-	if (cs_open(relocate_arch.arch, relocate_arch.mode, &capstone) ||
-	    cs_option(capstone, CS_OPT_DETAIL, CS_OPT_ON))
-		return 2;
+	read_options(argc, argv, "n:", &number);
+	capstone = open_capstone(relocate_arch.arch, relocate_arch.mode);
 	insn = cs_malloc(capstone);
-	random_seed(seed);
-	printf("seed %lu\n", seed);
 
 	check_cases(relocate_arch.cases);
 	for (; optind < argc; optind++) {
 		memset(&count, 0, sizeof(count));
 		check_file(argv[optind], insn);
 		report(argv[optind]);
-		if (!count.accepted || accepted_share() < relocate_arch.share) {
-			printf("  FAIL: less than %u %% of what can be moved\n",
-			       relocate_arch.share);
-			complaints++;
-		}
+		if (!count.accepted || accepted_share() < relocate_arch.share)
+			complain("less than %u %% of what can be moved", relocate_arch.share);
 	}
 	memset(&count, 0, sizeof(count));
 	check_random(number, insn);
 	report("random bytes");
-
-	printf("%lu complaints\n", complaints);
-	return complaints ? 1 : 0;
+	return verdict();
 }

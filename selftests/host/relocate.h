@@ -60,7 +60,7 @@ struct relocate_case {
  * @misread: checks whether capstone is known to be wrong about an instruction,
  *	each case with its reason; it is not compared then
  * @make: makes random bytes, at least INSN_MAX, that are more likely than pure
- *	chance to be instructions of the unusual kinds; @next gives 64 random bits
+ *	chance to be instructions of the unusual kinds
  *
  * @cases: instructions that do not occur in ordinary code or by chance, or that
  *	capstone does not know; may be NULL
@@ -82,7 +82,7 @@ struct relocate_arch {
 	const char *(*differs)(csh capstone, const cs_insn *insn,
 			       const struct uhook_copy *copy, unsigned long to);
 	bool (*misread)(const u8 *bytes, const cs_insn *insn);
-	void (*make)(u8 *bytes, u64 (*next)(void));
+	void (*make)(u8 *bytes);
 };
 
 /* Each relocate_ARCH.c has one. */
@@ -107,5 +107,8 @@ struct code {
  * for another machine.  The file stays mapped.
  */
 struct code *read_code(const char *path, unsigned int machine, size_t *count);
+
+/* Open capstone with details, or end the test. */
+csh open_capstone(cs_arch arch, cs_mode mode);
 
 #endif /* SELFTESTS_HOST_RELOCATE_H */

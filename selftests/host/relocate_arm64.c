@@ -167,43 +167,35 @@ static bool misread(const uint8_t *bytes, const cs_insn *insn)
 }
 
 /* The groups that pure chance hits too rarely, with their variable bits. */
-static const struct {
-	uint32_t fixed;
-	uint32_t varies;
-} unusual[] = {
-	{ 0x10000000, 0xe0ffffff },	/* ADR, ADRP */
-	{ 0x18000000, 0xc4ffffff },	/* loads of literals */
-	{ 0x08000000, 0xc0ffffff },	/* exclusives, ordered accesses, CAS */
-	{ 0x19000400, 0xc4dff3ff },	/* memory copy and set */
-	{ 0x38200000, 0xc0dffdff },	/* atomics */
-	{ 0x14000000, 0xe3ffffff },	/* branches, exceptions, system */
-	{ 0xd4000000, 0x00e0ffe3 },	/* exceptions */
-	{ 0xd5000000, 0x003fffff },	/* system */
-	{ 0xd5032000, 0x00000fff },	/* hints */
-	{ 0xd5033000, 0x00000fff },	/* barriers */
-	{ 0xd50b7000, 0x00000fff },	/* cache maintenance */
-	{ 0xd53b0000, 0x0000ffff },	/* MRS of registers that programs may read */
-	{ 0xd6000000, 0x01fffc1f },	/* branches to registers */
-	{ 0xdac10000, 0x0000ffff },	/* pointer authentication */
-	{ 0x00000000, 0x0000ffff },	/* UDF */
-	{ 0x0420bc00, 0x000003ff },	/* MOVPRFX */
+static const struct word_kind unusual[] = {
+	{ 0x10000000, 0xe0ffffff, "ADR, ADRP" },
+	{ 0x18000000, 0xc4ffffff, "loads of literals" },
+	{ 0x08000000, 0xc0ffffff, "exclusives, ordered accesses, CAS" },
+	{ 0x19000400, 0xc4dff3ff, "memory copy and set" },
+	{ 0x38200000, 0xc0dffdff, "atomics" },
+	{ 0x14000000, 0xe3ffffff, "branches, exceptions, system" },
+	{ 0xd4000000, 0x00e0ffe3, "exceptions" },
+	{ 0xd5000000, 0x003fffff, "system" },
+	{ 0xd5032000, 0x00000fff, "hints" },
+	{ 0xd5033000, 0x00000fff, "barriers" },
+	{ 0xd50b7000, 0x00000fff, "cache maintenance" },
+	{ 0xd53b0000, 0x0000ffff, "MRS of registers that programs may read" },
+	{ 0xd6000000, 0x01fffc1f, "branches to registers" },
+	{ 0xdac10000, 0x0000ffff, "pointer authentication" },
+	{ 0x00000000, 0x0000ffff, "UDF" },
+	{ 0x0420bc00, 0x000003ff, "MOVPRFX" },
 };
 
 #define UNUSUAL (sizeof(unusual) / sizeof(*unusual))
 
-static void make(uint8_t *bytes, uint64_t (*next)(void))
+static void make(uint8_t *bytes)
 {
-	unsigned int i, kind;
-	uint64_t random;
-	uint32_t word;
+	unsigned int i;
 
-	for (i = 0; i < INSN_MAX / WORD; i++) {
-		random = next();
-		word = random;
-		kind = (random >> 32) % (UNUSUAL * 3 / 2);
-		if (kind < UNUSUAL)
-			word = unusual[kind].fixed | (word & unusual[kind].varies);
-		memcpy(bytes + i * WORD, &word, WORD);
+	for (i = 0; i < INSN_MAX; i += WORD) {
+		const uint32_t word = random_word(unusual, UNUSUAL, UNUSUAL * 3 / 2);
+
+		memcpy(bytes + i, &word, WORD);
 	}
 }
 

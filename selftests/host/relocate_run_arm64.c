@@ -12,7 +12,7 @@
  * Nothing but signal frames sets and reads the registers: each signal ends one
  * run, and returning from its handler begins the next.
  *
- * Usage: relocate_run_arm64 SEED FILE...
+ * Usage: relocate-run-arm64 [-s SEED] FILE...
  */
 #define _GNU_SOURCE
 #include <linux/elf.h>
@@ -28,7 +28,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <linux/uhook_relocate.h>
-#include "random.h"
+#include "common.h"
 
 #define WORD		4
 #define BRK		0xd4200000
@@ -103,7 +103,7 @@ static bool in_slot;
 static ucontext_t before;
 static struct state results[2];
 static unsigned char pristine[ARENA_SIZE], stored[2][ARENA_SIZE];
-static unsigned long done[2], faulted[2], wrong;
+static unsigned long done[2], faulted[2];
 
 static void die(const char *what)
 {
@@ -190,10 +190,8 @@ static void choose(void)
 			code[taken++] = code[i];
 	}
 	printf("%zu of %zu instructions can be relocated\n", taken, code_size);
-	if (!code_size || taken * 100 < code_size * SHARE_TAKEN) {
-		printf("that is too few: %d in a hundred are wanted\n", SHARE_TAKEN);
-		wrong++;
-	}
+	if (!code_size || taken * 100 < code_size * SHARE_TAKEN)
+		complain("that is too few: %d in a hundred are wanted", SHARE_TAKEN);
 
 	qsort(code, taken, WORD, compare_words);
 	for (i = 0; i < taken; i++) {
@@ -213,15 +211,6 @@ static void choose(void)
 	}
 }
 
-static void map(unsigned long address, size_t size, int prot)
-{
-	void *p = mmap((void *)address, size, prot,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (p != (void *)address)
-		die("mmap");
-}
-
 static void protect(unsigned long address, size_t size)
 {
 	if (mprotect((void *)address, size, PROT_READ | PROT_EXEC))
@@ -237,10 +226,10 @@ static void lay_out(void)
 	unsigned int i;
 	uint32_t *site;
 
-	map(SITES, sites, PROT_READ | PROT_WRITE);
-	map(SLOTS_BELOW & ~4095UL, slots, PROT_READ | PROT_WRITE);
-	map(SLOTS_ABOVE & ~4095UL, slots, PROT_READ | PROT_WRITE);
-	map(ARENA, ARENA_SIZE, PROT_READ | PROT_WRITE);
+	map_at(SITES, sites, PROT_READ | PROT_WRITE);
+	map_at(SLOTS_BELOW & ~4095UL, slots, PROT_READ | PROT_WRITE);
+	map_at(SLOTS_ABOVE & ~4095UL, slots, PROT_READ | PROT_WRITE);
+	map_at(ARENA, ARENA_SIZE, PROT_READ | PROT_WRITE);
 
 	for (i = 0; i < tests; i++) {
 		site = (uint32_t *)site_of(i);
@@ -410,11 +399,10 @@ static void save(const siginfo_t *info, ucontext_t *uc)
 	}
 }
 
-static void complain(const char *what, uint64_t in_site, uint64_t in_slot)
+static void complain_of(const char *what, uint64_t in_site, uint64_t in_slot)
 {
-	if (wrong++ < 20)
-		printf("%08x: %s is %lx in its place, %lx in the slot\n",
-		       words[test], what, in_site, in_slot);
+	complain("%08x: %s is %lx in its place, %lx in the slot", words[test], what, in_site,
+		 in_slot);
 }
 
 /* Both runs are over. */
@@ -424,24 +412,24 @@ static void compare(void)
 	bool is_done = a->signal == SIGTRAP;
 
 	if (a->pc != site_of(test) + (is_done ? WORD : 0))
-		complain("the end", a->pc, b->pc);
+		complain_of("the end", a->pc, b->pc);
 	else if (a->pc != b->pc)
-		complain("the program counter", a->pc, b->pc);
+		complain_of("the program counter", a->pc, b->pc);
 	else if (a->signal != b->signal || a->code != b->code || a->address != b->address)
-		complain("the signal's address", a->address, b->address);
+		complain_of("the signal's address", a->address, b->address);
 	else if (a->stored != b->stored ||
 		 (a->stored && memcmp(stored[0], stored[1], ARENA_SIZE)))
-		complain("memory", a->stored, b->stored);
+		complain_of("memory", a->stored, b->stored);
 	else if (a->pstate != b->pstate)
-		complain("pstate", a->pstate, b->pstate);
+		complain_of("pstate", a->pstate, b->pstate);
 	else if (memcmp(a->regs, b->regs, sizeof(a->regs)) || a->sp != b->sp)
-		complain("a register, perhaps x0,", a->regs[0], b->regs[0]);
+		complain_of("a register, perhaps x0,", a->regs[0], b->regs[0]);
 	else if (a->fpsr != b->fpsr || a->fpcr != b->fpcr)
-		complain("fpsr", a->fpsr, b->fpsr);
+		complain_of("fpsr", a->fpsr, b->fpsr);
 	else if (memcmp(a->v, b->v, sizeof(a->v)))
-		complain("a vector, perhaps v0,", a->v[0], b->v[0]);
+		complain_of("a vector, perhaps v0,", a->v[0], b->v[0]);
 	else if (memcmp(a->long_vectors, b->long_vectors, sizeof(a->long_vectors)))
-		complain("an SVE register, somewhere", 0, 0);
+		complain_of("an SVE register, somewhere", 0, 0);
 
 	if (is_done)
 		done[test >= from_files]++;
@@ -500,17 +488,9 @@ static void report(const char *what, int which)
 
 int main(int argc, char **argv)
 {
-	int i;
-
-	if (argc < 3) {
-		fprintf(stderr, "usage: relocate_run_arm64 SEED FILE...\n");
-		return 2;
-	}
-	random_seed(strtoull(argv[1], NULL, 0));
-	printf("seed %lu\n", random_state);
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (i = 2; i < argc; i++)
-		read_file(argv[i]);
+	read_options(argc, argv, "");
+	for (; optind < argc; optind++)
+		read_file(argv[optind]);
 	choose();
 	lay_out();
 	set_handlers();
@@ -518,10 +498,7 @@ int main(int argc, char **argv)
 
 	report("instructions of the files", 0);
 	report("random instructions", 1);
-	if (done[0] * 100 < from_files * (unsigned long)SHARE_DONE) {
-		printf("too few reached their end: %d in a hundred are wanted\n", SHARE_DONE);
-		wrong++;
-	}
-	printf("%lu differ\n", wrong);
-	return !!wrong;
+	if (done[0] * 100 < from_files * (unsigned long)SHARE_DONE)
+		complain("too few reached their end: %d in a hundred are wanted", SHARE_DONE);
+	return verdict();
 }

@@ -178,12 +178,12 @@ static bool x86_misread(const u8 *bytes, const cs_insn *insn)
 	return small && repeat && insn->detail->x86.encoding.imm_size == 4;
 }
 
-static size_t make_prefixes(u8 *bytes, u64 (*next)(void))
+static size_t make_prefixes(u8 *bytes)
 {
 	static const u8 prefixes[] = {
 		0x66, 0xf2, 0xf3, 0x66, 0xf2, 0xf3, 0x67, 0xf0, 0x2e, 0x3e, 0x64, 0x65,
 	};
-	u64 r = next();
+	u64 r = random_next();
 	size_t n = 0;
 
 	/* Three in eight have one, and a few have many. */
@@ -192,15 +192,15 @@ static size_t make_prefixes(u8 *bytes, u64 (*next)(void))
 		bytes[n++] = prefixes[(r & 0xff) % sizeof(prefixes)];
 		r >>= 8;
 	}
-	if (next() & 1)
-		bytes[n++] = 0x40 | (next() & 15);
+	if (random_next() & 1)
+		bytes[n++] = 0x40 | (random_next() & 15);
 	return n;
 }
 
 /* VEX and EVEX with the bits that are fixed as they must be, as a rule. */
-static size_t make_vector(u8 *bytes, u64 (*next)(void))
+static size_t make_vector(u8 *bytes)
 {
-	const u64 r = next();
+	const u64 r = random_next();
 	const u8 map = 1 + (r >> 56) % 3, kind = (r >> 48) % 3;
 
 	if (kind == 0) {
@@ -221,18 +221,18 @@ static size_t make_vector(u8 *bytes, u64 (*next)(void))
 	return 4;
 }
 
-static void x86_make(u8 *bytes, u64 (*next)(void))
+static void x86_make(u8 *bytes)
 {
-	const u64 r = next();
+	const u64 r = random_next();
 	size_t n = 0, i;
 
 	for (i = 0; i < INSN_MAX; i++)
-		bytes[i] = next() >> 24;
+		bytes[i] = random_next() >> 24;
 	/* Five in eight have no VEX, and one of 128 has a prefix before it. */
 	if ((r & 7) < 5 || (r & 0x3f8) == 0)
-		n = make_prefixes(bytes, next);
+		n = make_prefixes(bytes);
 	if ((r & 7) >= 5)
-		n += make_vector(bytes + n, next);
+		n += make_vector(bytes + n);
 	else if ((r & 7) >= 1)
 		bytes[n++] = 0x0f;
 	if ((r & 7) == 3)

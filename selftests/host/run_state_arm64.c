@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include "run_state_arm64.h"
@@ -84,6 +85,53 @@ void run_set_up(unsigned int seconds)
 	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &action, NULL);
 	alarm(seconds);
+}
+
+void make_state(struct state *state, unsigned long pc, u64 sp)
+{
+	unsigned int i;
+
+	memset(state, 0, sizeof(*state));
+	for (i = 0; i < SP; i++)
+		state->regs[i] = random_next();
+	for (i = 0; i < 32; i++)
+		state->v[i] = (__uint128_t)random_next() << 64 | random_next();
+	state->regs[SP] = sp & ~15UL;
+	state->flags = random_next() & FLAGS_MASK;
+	/* The mode of rounding, and what was inexact. */
+	state->fpcr = (random_next() & 3) << 22;
+	state->fpsr = random_next() & 0x1f;
+	state->pc = pc;
+}
+
+void map_breakpoints(unsigned long address, size_t size)
+{
+	unsigned long at;
+
+	map_at(address, size, PROT_READ | PROT_WRITE | PROT_EXEC);
+	for (at = address; at < address + size; at += WORD)
+		*(u32 *)at = BRK;
+	__builtin___clear_cache((void *)address, (void *)address + size);
+}
+
+void map_random(unsigned long address, void *copy, size_t size)
+{
+	u64 *word = map_at(address, size, PROT_READ | PROT_WRITE);
+	size_t i;
+
+	for (i = 0; i < size / sizeof(*word); i++)
+		word[i] = random_next();
+	memcpy(copy, word, size);
+}
+
+void expect_stack(u32 word, unsigned long base, size_t size, const u8 *should, u64 sp,
+		  size_t scratch)
+{
+	const size_t end = sp - base;
+
+	expect("memory above the stack pointer", word,
+	       !!memcmp((void *)sp, should + end, size - end), 0);
+	expect("memory far below it", word, !!memcmp((void *)base, should, end - scratch), 0);
 }
 
 void expect(const char *what, u32 word, u64 is, u64 should)

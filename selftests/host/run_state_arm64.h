@@ -14,6 +14,7 @@
 
 #define WORD		4
 #define BRK		0xd4200000
+#define PAGE		4096UL
 
 /* The last register of a state. */
 #define SP		31
@@ -45,11 +46,24 @@ void run_set_up(unsigned int seconds);
 /* Run from a state until a signal comes, and have it be what is left then. */
 void run(struct state *state);
 
+/* A random state that begins at @pc, with this stack pointer. */
+void make_state(struct state *state, unsigned long pc, u64 sp);
+
+/* Map a page of breakpoints, and memory with random contents, which are copied. */
+void map_breakpoints(unsigned long address, size_t size);
+void map_random(unsigned long address, void *copy, size_t size);
+
 /* Complain of a number that is not what it should be; WORD is the instruction. */
 void expect(const char *what, u32 word, u64 is, u64 should);
 
 /* The same of all of a state. */
 void expect_state(u32 word, const struct state *is, const struct state *should);
+
+/*
+ * Complain of other memory at @base than @should, but for the @scratch bytes below @sp.
+ */
+void expect_stack(u32 word, unsigned long base, size_t size, const u8 *should, u64 sp,
+		  size_t scratch);
 
 /* Write code that is run next. */
 void write_code(unsigned long to, const void *code, size_t len);

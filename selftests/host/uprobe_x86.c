@@ -2,7 +2,7 @@
 /*
  * Compare x86's uprobes with the processor
  *
- * Usage: uprobe-x86 [-v]
+ * Usage: uprobe-x86 [-e EACH]
  *
  * The file of the kernel that handles instructions, arch/x86/kernel/uprobes.c, is built
  * into this program. It is given all one-byte and two-byte opcodes, with prefixes of all
@@ -12,12 +12,13 @@
  * must result in the same registers, flags, memory and signal. Capstone must confirm the
  * kind of an emulated instruction.
  *
- * The trap flag ends all runs after one instruction. All memory that a program can
- * address is in the lowest 4 GiB. Refusing an instruction is always correct, except for
- * those of a list.
+ * Without -e 1, a ModRM byte in five is tried with each opcode: another one with the next
+ * prefixes.
+ *
+ * The trap flag ends all runs after one instruction. Refusing an instruction is always
+ * correct, except for those of a list.
  */
 #define _GNU_SOURCE
-#include <capstone/capstone.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +27,12 @@
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "random.h"
+#include "common.h"
+#include "frame_x86.h"
+#include "relocate.h"
 #include "uprobe_kernel_x86.h"
 #include "arch/x86/kernel/uprobes.c"
 
-#define PAGE			4096UL
 #define ARENA			0x10000000UL
 #define ARENA_SIZE		0x4000UL
 #define MIDDLE			(ARENA + ARENA_SIZE / 2)
@@ -41,17 +43,6 @@
 #define CODE_32			0x23
 #define DATA			0x2b
 
-#define FP_MAX			16384
-#define FLAGS_SEEN		0xcd5UL		/* CF PF AF ZF SF DF OF */
-#define COMPLAINTS_MAX		60
-
-/* A program's state: the registers of a signal's frame, and its fpstate. */
-struct state {
-	greg_t gregs[NGREG];
-	u8 fp[FP_MAX];
-	int signal;
-};
-
 static struct uprobe_task utask;
 static struct task_struct task = { .utask = &utask };
 struct task_struct *current = &task;
@@ -61,11 +52,8 @@ unsigned int signals_sent;
 static csh capstone[2];
 static u8 *site_bytes, *xol_bytes;	/* where both are written */
 static u8 memory[ARENA_SIZE], memory_after[ARENA_SIZE];
-static struct state home, wanted, in_place, probed;
-static struct state *result;
-static unsigned int fp_size;
-static unsigned long complaints, refused, emulated, stepped;
-static bool verbose;
+static struct state in_place, probed;
+static unsigned long refused, emulated, stepped, each = 5, seen;
 
 unsigned long copy_to_user(void *to, const void *from, unsigned long size)
 {
@@ -79,98 +67,25 @@ unsigned long copy_to_user(void *to, const void *from, unsigned long size)
 	return 0;
 }
 
-static void handle(int signal, siginfo_t *info, void *context)
-{
-	ucontext_t *uc = context;
-	u8 *fp = (u8 *)uc->uc_mcontext.fpregs;
-	struct state *from = &wanted, *to = &home;
-
-	(void)info;
-	if (!result)
-		_exit(3);
-	if (result->signal >= 0) {
-		from = &home;
-		to = result;
-	}
-	memcpy(to->gregs, uc->uc_mcontext.gregs, sizeof(to->gregs));
-	memcpy(to->fp, fp, fp_size);
-	memcpy(uc->uc_mcontext.gregs, from->gregs, sizeof(from->gregs));
-	memcpy(fp, from->fp, fp_size);
-	result->signal = result->signal < 0 ? 0 : signal;
-}
-
-/* Once, to learn the layout of a frame. */
-static void learn(int signal, siginfo_t *info, void *context)
-{
-	ucontext_t *uc = context;
-	const u8 *fp = (const u8 *)uc->uc_mcontext.fpregs;
-
-	(void)signal;
-	(void)info;
-	memcpy(&fp_size, fp + 468, sizeof(fp_size));
-	if (fp_size < 512 || fp_size > FP_MAX)
-		_exit(2);
-	memcpy(wanted.gregs, uc->uc_mcontext.gregs, sizeof(wanted.gregs));
-	memcpy(wanted.fp, fp, fp_size);
-}
-
-static void catch_signals(void (*handler)(int signal, siginfo_t *info, void *context))
-{
-	static const int signals[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-	struct sigaction action = {
-		.sa_sigaction = handler,
-		.sa_flags = SA_SIGINFO | SA_ONSTACK,
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaction(signals[i], &action, NULL);
-}
-
-static void *map_at(unsigned long address, size_t size, int protection)
-{
-	void *p = mmap((void *)address, size, protection,
-		       MAP_FIXED_NOREPLACE | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p != (void *)address) {
-		perror("mmap");
-		exit(2);
-	}
-	return p;
-}
-
 static void set_up(void)
 {
-	static u8 stack[1 << 17];
-	const stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
 	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
 
-	if (sigaltstack(&alternate, NULL) ||
-	    cs_open(CS_ARCH_X86, CS_MODE_32, &capstone[0]) ||
-	    cs_open(CS_ARCH_X86, CS_MODE_64, &capstone[1]))
-		exit(2);
-	cs_option(capstone[0], CS_OPT_DETAIL, CS_OPT_ON);
-	cs_option(capstone[1], CS_OPT_DETAIL, CS_OPT_ON);
+	capstone[0] = open_capstone(CS_ARCH_X86, CS_MODE_32);
+	capstone[1] = open_capstone(CS_ARCH_X86, CS_MODE_64);
 	site_bytes = map_at(SITE & -PAGE, PAGE, all) + SITE % PAGE;
 	xol_bytes = map_at(XOL & -PAGE, PAGE, all) + XOL % PAGE;
 	map_at(ARENA, ARENA_SIZE, PROT_READ | PROT_WRITE);
 	/* Programs of 32 bits have segments of data. */
 	asm volatile("mov %0, %%ds\n\tmov %0, %%es" : : "r"(DATA));
-	catch_signals(learn);
-	raise(SIGTRAP);
-	catch_signals(handle);
-	alarm(500);
+	frame_set_up(500);
 }
 
 /* Run one instruction at @address from the wanted state. */
 static void run(unsigned long address, struct state *outcome)
 {
-	wanted.gregs[REG_RIP] = address;
 	wanted.gregs[REG_EFL] |= X86_EFLAGS_TF;
-	outcome->signal = -1;
-	result = outcome;
-	asm volatile("int3" : : : "memory");
-	result = NULL;
+	frame_run(address, outcome);
 }
 
 static void make_state(unsigned long seed)
@@ -271,24 +186,19 @@ static bool run_probed(struct arch_uprobe *auprobe)
 	return false;
 }
 
-static void complain(const char *what, const u8 *bytes, size_t size)
+static void complain_of(const char *what, const u8 *bytes, size_t size)
 {
 	cs_insn *insn;
-	size_t i, n;
+	const size_t n = cs_disasm(capstone[probed_mm.is_64bit], bytes, MAX_UINSN_BYTES, SITE, 1,
+				   &insn);
 
-	if (complaints++ >= COMPLAINTS_MAX && !verbose)
-		return;
-	printf("  FAIL: %d bits: %s:", probed_mm.is_64bit ? 64 : 32, what);
-	for (i = 0; i < size; i++)
-		printf(" %02x", bytes[i]);
-	n = cs_disasm(capstone[probed_mm.is_64bit], bytes, MAX_UINSN_BYTES, SITE, 1, &insn);
-	if (n)
-		printf(" (%s %s)", insn->mnemonic, insn->op_str);
+	complain("%d bits: %s:%s (%s %s): signal %d ip %llx sp %llx, probed %d ip %llx sp %llx",
+		 probed_mm.is_64bit ? 64 : 32, what, in_hex(bytes, size), n ? insn->mnemonic : "",
+		 n ? insn->op_str : "", in_place.signal, in_place.gregs[REG_RIP],
+		 in_place.gregs[REG_RSP], probed.signal, probed.gregs[REG_RIP],
+		 probed.gregs[REG_RSP]);
 	if (n)
 		cs_free(insn, n);
-	printf(": signal %d ip %llx sp %llx, probed signal %d ip %llx sp %llx\n",
-	       in_place.signal, in_place.gregs[REG_RIP], in_place.gregs[REG_RSP],
-	       probed.signal, probed.gregs[REG_RIP], probed.gregs[REG_RSP]);
 }
 
 static const char *differs(void)
@@ -431,9 +341,9 @@ static void try(const struct sample *s, size_t size, unsigned long seed)
 	stepped += !emulates;
 	wrong = differs();
 	if (wrong)
-		complain(wrong, s->bytes, size);
+		complain_of(wrong, s->bytes, size);
 	else if (emulates && !is_emulable(s->bytes))
-		complain("capstone reads something else", s->bytes, size);
+		complain_of("capstone reads something else", s->bytes, size);
 }
 
 /*
@@ -448,6 +358,8 @@ static void try_opcode(const u8 *prefixes, size_t nr, bool two, u8 opcode)
 
 	for (i = 0; i < ARRAY_SIZE(mods); i++) {
 		for (reg = 0; reg < 8; reg++) {
+			if (++seen % each)
+				continue;
 			s.modrm = mods[i] | reg << 3;
 			memset(s.bytes, 0x90, sizeof(s.bytes));
 			memcpy(s.bytes, prefixes, nr);
@@ -524,10 +436,8 @@ static void check_refusal(const char *name, const char *bytes, size_t size, bool
 	memset(auprobe.insn, 0x90, sizeof(auprobe.insn));
 	memcpy(auprobe.insn, bytes, size);
 	ret = arch_uprobe_analyze_insn(&auprobe, &probed_mm, SITE);
-	if (!ret == wanted_refused) {
-		printf("  FAIL: %s is %s\n", name, ret ? "refused" : "taken");
-		complaints++;
-	}
+	if (!ret == wanted_refused)
+		complain("%s is %s", name, ret ? "refused" : "taken");
 }
 
 #define REFUSED(name, bytes)	check_refusal(name, bytes, sizeof(bytes) - 1, true, true)
@@ -572,15 +482,15 @@ static void check_refusals(void)
 
 int main(int argc, char **argv)
 {
-	verbose = argc > 1 && !strcmp(argv[1], "-v");
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	read_options(argc, argv, "e:", &each);
 	set_up();
 	probed_mm.is_64bit = true;
 	try_prefixes();
 	probed_mm.is_64bit = false;
 	try_prefixes();
 	check_refusals();
-	printf("%lu emulated, %lu stepped, %lu refused, %lu wrong\n", emulated, stepped,
-	       refused, complaints);
-	return complaints || !emulated || !stepped;
+	printf("%lu emulated, %lu stepped, %lu refused\n", emulated, stepped, refused);
+	if (!emulated || !stepped)
+		complain("none is emulated, or none is stepped");
+	return verdict();
 }
