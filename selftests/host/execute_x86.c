@@ -10,8 +10,8 @@
  * the copy's stands for the original's, the same registers, the same memory.
  *
  * The original ends where a page ends, and the next page is not there.  So it
- * stops right behind itself, as the copy does after its jump, and the processor
- * says how long it is: with a byte less in the page it must not be complete.
+ * faults at its own end, as the copy does after its jump, and the processor shows
+ * its length: with a byte less in the page it must not be complete.
  */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -30,7 +30,7 @@
 #define SAMPLES		60000
 #define RANDOM_COUNT	60000
 
-/* What the program under test sees: data, the original, the copy, a target. */
+/* Addresses of data, the original, the copy and a target of jumps. */
 #define ARENA		0x10000000UL
 #define ARENA_SIZE	0x10000UL
 #define ARENA_MIDDLE	(ARENA + ARENA_SIZE / 2)
@@ -92,7 +92,7 @@ static void set_up(void)
 	const int fd = memfd_create("code", 0);
 	cpu_set_t cpu;
 
-	/* What cpuid and the like say must not change between two runs. */
+	/* cpuid and the like must give the same values in both runs. */
 	CPU_ZERO(&cpu);
 	CPU_SET(sched_getcpu(), &cpu);
 	sched_setaffinity(0, sizeof(cpu), &cpu);
@@ -108,7 +108,7 @@ static void set_up(void)
 	frame_set_up(300);
 }
 
-/* Whether it may write to memory; what capstone has of that is incomplete. */
+/* Whether it may write to memory; capstone knows that only in part. */
 static bool may_write(void)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
@@ -125,7 +125,7 @@ static bool may_write(void)
 
 /*
  * Why an instruction is left out, or NULL: two runs of it would differ
- * wherever it were, or it would pull the rug out from under the test.
+ * at any address, or it would destroy state of the test.
  */
 static const char *is_excluded(const u8 *bytes, size_t len)
 {
@@ -212,7 +212,7 @@ static int greg_of(x86_reg reg)
 	return -1;
 }
 
-/* Have what the instruction addresses lie in the arena, most of the time. */
+/* Let the instruction address the arena, most of the time. */
 static void aim(const x86_op_mem *mem)
 {
 	const u64 r = random_next();
@@ -315,7 +315,7 @@ static void make_memory(void)
 	size_t i;
 
 	fill_vectors(memory, ARENA_SIZE);
-	/* Pointers for what loads them, and targets for what jumps there. */
+	/* Pointers for loads, and targets for indirect jumps. */
 	for (i = 0; i < ARENA_SIZE; i += 8) {
 		const u64 r = random_next();
 		const u64 value = r >> 63 ? LANDING + (r & 0xfff) : ARENA_MIDDLE + (r & 0xfff);
@@ -377,7 +377,7 @@ static void tell_outcome(void)
 		count.signalled[original.signal]++;
 }
 
-/* What is left of the instruction in the page must be too little. */
+/* The instruction without its last byte must be incomplete. */
 static void check_length(const struct sample *sample)
 {
 	static struct state cut;
@@ -385,7 +385,7 @@ static void check_length(const struct sample *sample)
 
 	memcpy(code + PAGE - sample->len + 1, sample->bytes, sample->len - 1);
 	run(from, &cut);
-	/* Of what it does not know, the processor need not fetch the end. */
+	/* The processor need not fetch the end of an undefined instruction. */
 	if (!fetch_fault(&cut, from) && cut.gregs[REG_TRAPNO] != TRAP_UD)
 		complain_of("shorter than the relocator thinks", sample);
 }
@@ -442,7 +442,7 @@ static void check_sample(struct sample *sample)
 		complain_of("longer than the relocator thinks", sample);
 		return;
 	}
-	/* The copy must do with itself. */
+	/* The copy must not need the original. */
 	memset(code + PAGE - sample->len, 0xcc, sample->len);
 	run(to, &moved);
 	wrong = compare(from, to);
@@ -453,7 +453,7 @@ static void check_sample(struct sample *sample)
 }
 
 /*
- * What to run.
+ * Samples.
  */
 #define KNOWN_BITS	24
 

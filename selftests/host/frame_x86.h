@@ -2,8 +2,8 @@
 /*
  * Run code of x86_64 from a state until a signal comes
  *
- * Registers are set and read in the frames of signals: a breakpoint enters, and whatever
- * signal comes then leaves. All memory that the code can address is in the lowest 4 GiB,
+ * Registers are set and read in the frames of signals: a breakpoint begins a run,
+ * and the next signal ends it. All memory that the code can address is in the lowest 4 GiB,
  * where nothing but the test is.
  */
 #ifndef SELFTESTS_HOST_FRAME_X86_H

@@ -4,10 +4,10 @@
  *
  * A static arm64 program for qemu-aarch64. A site with a jump to a body, which
  * counts, calls a handler, does what an instruction does and jumps back, runs from
- * random registers, flags, vectors and memory. The handler looks at what it is given,
- * spoils all that it may, and changes some registers; what comes out must be what
- * the instruction makes of the changed ones, and the vectors must be what they were.
- * Then what gate.c has.
+ * random registers, flags, vectors and memory. The handler checks the registers that
+ * it gets, overwrites all that it may, and changes some registers. The result must be
+ * that of the instruction with the changed registers, and the vectors must be unchanged.
+ * The tests of gate.c follow.
  *
  * Usage: gate-arm64 [-s SEED]
  */
@@ -36,7 +36,7 @@
 /* So much below the stack pointer may change. */
 #define SCRATCH		304UL
 
-/* Instructions that see what a call could spoil, and branches. */
+/* Instructions whose results depend on what a call could destroy, and branches. */
 static const u32 samples[] = {
 	0xa9bf7bfd,	/* stp	x29, x30, [sp, #-16]! */
 	0xd10103ff,	/* sub	sp, sp, #64 */
@@ -109,7 +109,7 @@ const struct gate_arch gate_arch = {
 
 static u8 stack[STACK_SIZE];
 static unsigned long runs, spared;
-/* What the handler is to find, and what it makes of it. */
+/* Registers that the handler must get, and those that it sets. */
 static struct state given, changed;
 
 struct uhook_gate gate_of(bool vectors)

@@ -5,10 +5,10 @@
  * Usage: gate-x86 [-s SEED] [-r ROUNDS]
  *
  * A body counts, calls a handler, does what an instruction does and jumps back. It
- * runs from random registers, flags, vectors and memory. The handler looks at what
- * it is given, spoils all that it may, and changes some registers; what comes out
- * must be what the instruction makes of the changed ones, and the vectors must be
- * what they were. Then what gate.c has.
+ * runs from random registers, flags, vectors and memory. The handler checks the
+ * registers that it gets, overwrites all that it may, and changes some registers. The
+ * result must be that of the instruction with the changed registers, and the vectors
+ * must be unchanged. The tests of gate.c follow.
  */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -27,7 +27,7 @@
 #define POOL		0x24000000UL
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 
-/* What a call may use below that: return address, registers and mark. */
+/* Bytes below that which a call may use: return address, registers and mark. */
 #define BELOW		(8 + 144 + 8)
 
 static const struct {
@@ -109,10 +109,10 @@ static unsigned long runs, spared;
 static u64 xsave_mask;
 static u32 xsave_mask_low, xsave_mask_high;
 static unsigned int xsave_size;
-/* States of XSAVE: what a body begins with, what it leaves, and an initial one. */
+/* States of XSAVE: before a body, after it, and an initial one. */
 static u8 begun[16384] __aligned(64), left[16384] __aligned(64), initial[16384] __aligned(64);
 static struct outcome original, outcome;
-/* What the handler makes of the registers, and where the site is. */
+/* Registers that the handler sets, and the address of the site. */
 static u64 changed[REGS], site;
 static bool with_vectors;
 
@@ -150,7 +150,7 @@ static void xrstor(const u8 *state)
 		     "d"((u32)(xsave_mask >> 32)) : "memory");
 }
 
-/* All but what belongs to the tiles and to protection keys; as the kernel would. */
+/* All but the tiles and protection keys, as in the kernel. */
 static void ask_processor(void)
 {
 	u32 a, b, c, d;
@@ -193,7 +193,7 @@ static void fill_state(u8 *state)
 
 static bool same_states(void)
 {
-	/* What is initial is not written: then it is not what it was. */
+	/* XSAVE does not write a part in its initial state: skip it. */
 	return !memcmp(begun, left, 6) && !memcmp(begun + 24, left + 24, 4) &&
 	       !memcmp(begun + 32, left + 32, 384) &&
 	       !memcmp(begun + 512, left + 512, 8) &&
@@ -395,7 +395,7 @@ static void check_body(unsigned int sample)
 	memset((void *)site, 0xcc, len);
 	memset((void *)LANES, 0, LANES_SIZE);
 	memset(gate_data, 0, sizeof(gate_data));
-	/* What a stack had before, and XRSTOR would not have. */
+	/* Old contents of the stack, which XRSTOR would reject. */
 	memset((void *)POOL + GATE_PAGE + UHOOK_STACK_SIZE - PAGE, 0xa5, PAGE);
 	run_all(body, &outcome);
 	check_state(sample);

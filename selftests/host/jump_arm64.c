@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compare what arm64 makes of branches with capstone, and look at jumps
+ * Compare relocated branches of arm64 with capstone, and check jumps
  *
  * Usage: jump-arm64 [-s SEED] [-n RANDOM] [FILE...]
  *
  * Each word in the code of the files, and RANDOM made ones, goes through
- * uhook_relocate_branch(). What comes out is read by capstone and followed: which
- * register gets which value, where it goes on, and on which condition. That has
- * to be what capstone reads in the original. Whatever is none of the branches
- * that can be moved has to be treated as uhook_relocate() treats it.
+ * uhook_relocate_branch(). The copy is read by capstone and followed: which register
+ * gets which value, where execution continues, and on which condition. The effects
+ * must be those that capstone reads in the original. All other instructions must be
+ * treated as uhook_relocate() treats them.
  *
- * Then the edges of jumps, of the code that counts, and what is between exclusives.
+ * The limits of jumps, the code that counts, and code between exclusives follow.
  */
 #include <elf.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *const kind_names[KINDS] = {
 	"other", "branches", "calls", "conditions", "addresses", "to registers"
 };
 
-/* What an instruction, or what stands for it, does. */
+/* Effect of an instruction, or of its copy. */
 struct effect {
 	enum kind kind;
 	int reg;		/* that it writes, or -1 */
@@ -136,7 +136,7 @@ static void read_branch(const cs_insn *insn, struct effect *effect)
 	}
 }
 
-/* A RET is none of the others, even to the same register. */
+/* RET differs from BR, even with the same register. */
 static void read_register(const cs_insn *insn, struct effect *effect)
 {
 	const cs_arm64 *detail = &insn->detail->arm64;
@@ -178,7 +178,7 @@ static void read_original(const cs_insn *insn, struct effect *effect)
 	}
 }
 
-/* Part of a value: false if it depends on anything but what the copy wrote. */
+/* Follow part of a value: false if it depends on anything but the copy. */
 static bool follow_value(const cs_insn *insn, struct effect *effect)
 {
 	const cs_arm64 *detail = &insn->detail->arm64;
@@ -218,8 +218,8 @@ static bool follow_value(const cs_insn *insn, struct effect *effect)
 }
 
 /*
- * What the copy does; returns how many bytes of it are the instruction, or 0 when
- * it cannot be that.
+ * Find the effect of a copy. Returns the number of bytes that stand for the
+ * instruction, or 0 if the copy has no valid form.
  */
 static unsigned int follow(const struct uhook_copy *copy, uint64_t to, struct effect *effect)
 {
@@ -270,7 +270,7 @@ static const char *differs(const struct effect *original, const struct uhook_cop
 	if (copy->len % WORD || copy->len > UHOOK_COPY_MAX || copy->insn_len != WORD)
 		return "the length";
 	len = follow(copy, to, &effect);
-	/* For what only writes a register, the jump is the one to the next. */
+	/* The copy of ADR ends with the jump to the next instruction. */
 	if (original->kind == ADDRESS) {
 		len -= WORD;
 		effect.next = effect.taken;
@@ -366,7 +366,7 @@ static uint64_t random_place(uint64_t from)
 	return (r & 0x80 ? from + away : from - away) & -WORD;
 }
 
-/* The kinds that chance hits too rarely, with what varies in them. */
+/* Kinds that pure chance hits too rarely, with their variable bits. */
 static const struct word_kind unusual[] = {
 	{ 0x10000000, 0xe0ffffff, "ADR, ADRP" },
 	{ 0x14000000, 0x83ffffff, "B, BL" },
@@ -437,7 +437,7 @@ static void report(const char *name)
 	memset(far, 0, sizeof(far));
 }
 
-/* What must be taken and what not, by name. */
+/* Instructions that must be taken, or must not. */
 static const struct {
 	const char *name;
 	uint32_t word;
@@ -491,13 +491,13 @@ static void check_cases(void)
 							    CODE_BASE + 2, &copy),
 		       -EOPNOTSUPP);
 	}
-	/* ADRP, of nothing, from where nothing is too far away for another one. */
+	/* ADRP of address 0, from where another ADRP reaches all addresses. */
 	check_word(0xb0800001, 0xfffff000, 0x105fff000);
 	expect("an ADRP of nothing", moved[ADDRESS], 1);
 	printf("%u cases\n", i);
 }
 
-/* A jump, as capstone reads it, leads where it should; and one is made or not. */
+/* A jump is made or refused, and capstone reads the right target. */
 static void check_jump(unsigned long site, unsigned long target, int ret)
 {
 	static const uint8_t text[UHOOK_JUMP_MAX] = { 1, 2, 3, 4 };
@@ -636,7 +636,7 @@ static void check_atomic(void)
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		expect(cases[i].name, uhook_is_atomic(cases[i].words, sizeof(cases[i].words)),
 		       cases[i].open);
-	/* As far as it goes, and not where it is not aligned. */
+	/* Only the words given are searched. */
 	expect("only behind LDXR", uhook_is_atomic(cases[2].words + 1, 3 * WORD), false);
 	expect("nothing", uhook_is_atomic(cases[1].words, 0), false);
 }

@@ -4,10 +4,10 @@
  *
  * They are copied to where there is room around them, with their data, so they
  * must not need anything else.  Each takes two numbers and returns one, has one
- * site, which is run exactly once in each call, and is told of in a table.
+ * site, which is run exactly once in each call, and an entry in a table.
  *
- * The bytes behind short sites are the upper ones of the displacement, and make
- * it positive here and negative there.
+ * The bytes after short sites are the upper bytes of the displacement: with some it
+ * is positive, with others negative.
  */
 #define FUNCTION(name)		\
 	.balign	16, 0xcc;	\

@@ -5,10 +5,9 @@
  * A static arm64 program for qemu-aarch64. It has functions with a site each, of
  * each kind of instruction that functions begin with or branch with. Their results
  * are noted; then a jump to a body that counts is written over the site, and
- * taken back. The results must stay the same, the count must be that of the
- * calls, with four threads as well, and the text must be what it was. Then the
- * same with all sites at once, and with every instruction of a function that the
- * compiler made.
+ * removed. The results must stay the same, the count must be the number of calls,
+ * with four threads as well, and the text must be restored. Then the same with all
+ * sites at once, and with every instruction of a compiled function.
  *
  * Usage: jump-patch-arm64 [-s SEED]
  */
@@ -34,14 +33,14 @@
 #define THREADS		4
 #define THREAD_CALLS	20000
 
-/* Code and, behind it, counters: near the text, which is at 0x400000. */
+/* Code, followed by counters: near the text, which is at 0x400000. */
 #define BODIES		0x4000000UL
 #define BODIES_SIZE	0x10000UL
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 
 #define PROBES_MAX	64
 
-/* What the compiler makes of this has every instruction patched. */
+/* Every instruction of this function is patched. */
 static __section("compiled_text") uint64_t compiled(uint64_t a, uint64_t b)
 {
 	static const uint32_t table[] = { 7, 11, 13, 17, 19, 23, 29, 31 };
@@ -49,7 +48,7 @@ static __section("compiled_text") uint64_t compiled(uint64_t a, uint64_t b)
 	unsigned int i;
 
 	for (i = 0; i < 8; i++) {
-		/* It is really stored and loaded. */
+		/* The compiler must really store and load it. */
 		asm volatile("" : : "r"(memory) : "memory");
 		switch (a >> i & 7) {
 		case 0:
@@ -91,7 +90,7 @@ static void die(const char *what)
 	exit(2);
 }
 
-/* As the kernel does: all of the word at once, and seen by whoever runs it next. */
+/* As the kernel does: write the whole word, then make it visible to all threads. */
 static void patch(uint32_t *site, const u8 *bytes)
 {
 	void *page = (void *)((unsigned long)site & -PAGE);
@@ -116,7 +115,7 @@ static unsigned long cell_of(unsigned int i)
 	return BODIES + BODIES_SIZE + i * sizeof(uint64_t);
 }
 
-/* All lanes of a counter; they begin again from nothing. */
+/* Sum of all lanes of a counter, which are reset. */
 static uint64_t take_count(unsigned int i)
 {
 	uint64_t sum = 0;
@@ -166,7 +165,7 @@ static void call_all(const struct probed *p, const uint64_t *should)
 	function *call = p->call;
 	unsigned int i;
 
-	/* The text there is called, not what the compiler could make of it here. */
+	/* Call the text: the compiler must not inline it. */
 	OPTIMIZER_HIDE_VAR(call);
 	for (i = 0; i < CALLS; i++)
 		expect("the result", p->name, call(arguments[i][0], arguments[i][1]), should[i]);

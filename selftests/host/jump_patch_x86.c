@@ -4,15 +4,15 @@
  *
  * Usage: jump-patch-x86 [-b] [-s SEED] [-n CALLS]
  *
- * The functions of jump_functions_x86.S are there twice, one of them as they
- * are.  In the other, a jump is written over the site of each, to a body that
- * counts; where the bytes behind the site have their part in it, to a hop at the
- * address that they demand.  No breakpoint is ever there.  Both must return the
- * same, whatever they are called with, and the counter must say how often that
- * was; afterwards all bytes are as before.
+ * There are two copies of the functions of jump_functions_x86.S, one of them
+ * unchanged.  In the other, a jump to a body that counts is written over each site;
+ * where the bytes after the site are part of the jump, it leads to a hop at the
+ * address that they determine.  No breakpoint is ever written.  Both copies must
+ * return the same for all arguments, and the counter must be the number of calls;
+ * afterwards all bytes are as before.
  *
- * What is patched here is not run by others: that a page is replaced as a whole
- * is up to the kernel, and to its own tests.
+ * No other thread runs the code while it is patched: that a page is replaced as a
+ * whole is up to the kernel, and to its own tests.
  *
  * With -b, times are measured instead: nanoseconds for a call, with nothing but
  * the loop around it, the best of several runs; and those of a uprobe of the kernel
@@ -42,7 +42,7 @@
 /* These take a hundred times as long. */
 #define UPROBE_CALLS	100000UL
 
-/* All that a jump can reach from there is free, but for these. */
+/* All addresses that a jump can reach from there are free, but for these. */
 #define BASE		0x100000000000UL
 #define BODIES_BELOW	(BASE - 0x1000000UL)
 #define BODIES_ABOVE	(BASE + 0x1000000UL)
@@ -56,7 +56,7 @@ static const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
 
 typedef u64 (*function_fn)(u64 a, u64 b);
 
-/* What stands for the site of a function, and where. */
+/* The jump over the site of a function, and the code that it leads to. */
 struct patch {
 	const struct function *function;
 	struct uhook_jump jump;
@@ -104,7 +104,7 @@ static unsigned long lanes_used(unsigned long cell)
  * The patch.
  */
 
-/* The address that the site demands, and a hop there if it is not the body's. */
+/* Choose a target; if the site allows only some, write a hop there. */
 static bool put_hop(struct patch *patch)
 {
 	const struct uhook_targets *t = &patch->targets;

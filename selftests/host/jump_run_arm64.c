@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What uhook puts into arm64 programs, run
+ * Run the code that uhook puts into arm64 programs
  *
- * A static arm64 program for qemu-aarch64. Random registers, flags and memory go
- * in, and what comes out is compared:
+ * A static arm64 program for qemu-aarch64. It runs code from random
+ * registers, flags and memory, and checks that:
  *
- * - the code that counts leaves everything as it was, and one counter, that of
- *   the stack pointer's lane, is one higher;
- * - a site with a jump to a body ends as it does without, wherever a branch leads;
- * - a copy that is left at any point, for the original, ends as the original does;
- * - four threads count, and nothing is lost;
- * - in a guarded page, a branch that was moved may lead to where it might before.
+ * - the code that counts changes nothing but one counter, that of the stack
+ *   pointer's lane, which is incremented;
+ * - a site with a jump to a body has the same result as without, wherever a branch
+ *   leads;
+ * - if a copy is left at any point and the original runs instead, the result is that
+ *   of the original;
+ * - no count of four threads is lost;
+ * - in a guarded page, a moved branch may lead to the same targets as before.
  *
- * A branch to where nothing is ends a run as well, with the program counter there.
+ * A branch to an unmapped address ends a run as well, with the program counter there.
  *
  * Usage: jump-run-arm64 [-s SEED] [-r ROUNDS]
  */
@@ -40,8 +42,8 @@
 #endif
 
 /*
- * Where things are: a site among breakpoints, bodies with the lanes behind them on
- * both sides of it, and memory for the stack with all lanes in it several times.
+ * The layout: a site among breakpoints, bodies followed by lanes on both sides of it,
+ * and a stack that covers all lanes several times.
  */
 #define SITE		0x1000000000UL
 #define BODY_PAGES	0x10000UL
@@ -51,7 +53,7 @@
 #define STUBS		0x4000000000UL
 #define STACK		0x2000000000UL
 #define STACK_SIZE	0x400000UL
-/* What is looked at on either side of the stack pointer. */
+/* Bytes that are compared on either side of the stack pointer. */
 #define SEEN		2048UL
 /* So much below it may change. */
 #define SCRATCH		32UL
@@ -60,7 +62,7 @@ static const unsigned long bodies[] = {
 	SITE - 0x7f00000, SITE - 0x20000, SITE + 0x100000, SITE + 0x7e00000
 };
 
-/* What is left there could be run by what goes astray: no instruction. */
+/* Leave no code that a wrong jump could run. */
 static void clear_code(unsigned long at)
 {
 	static const unsigned char nothing[UHOOK_BODY_SIZE];
@@ -69,7 +71,7 @@ static void clear_code(unsigned long at)
 }
 
 static unsigned char pristine[STACK_SIZE];
-/* What the lanes of the body that is looked at should hold. */
+/* Expected contents of the lanes. */
 static uint64_t lanes[LANES_SIZE / sizeof(uint64_t)];
 
 static void lay_out(void)
@@ -179,7 +181,7 @@ static void test_count(unsigned long times)
 	printf("%u times counted\n", i);
 }
 
-/* What is rewritten: branches and addresses, with what varies in them. */
+/* Rewritten instructions: branches and addresses, with their variable bits. */
 static const struct word_kind kinds[] = {
 	{ 0x10000000, 0x60ffffff, "ADR" },
 	{ 0x90000000, 0x60ffffff, "ADRP" },
@@ -202,7 +204,7 @@ static const struct word_kind kinds[] = {
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* How often each ended behind the site, or elsewhere. */
+/* How often each ended after the site, or elsewhere. */
 static unsigned long ended[KINDS][2], left_early, left_behind;
 
 /* The original, from a state. */
@@ -245,7 +247,7 @@ static void test_leaving(uint32_t word, unsigned long site, const struct state *
 	}
 }
 
-/* Does a branch lead to where something else is than breakpoints? */
+/* Does a branch lead to code of the test? */
 static bool is_in_the_way(uint64_t pc)
 {
 	unsigned int i;
@@ -277,7 +279,7 @@ static void test_body(unsigned int kind, uint32_t word)
 	set_state(&begin, site);
 	should = begin;
 	run_original(word, site, &should);
-	/* One that branches to itself without end is not for this. */
+	/* Skip branches that could loop forever. */
 	if (is_in_the_way(should.pc))
 		return;
 	ended[kind][should.pc != site + WORD]++;
@@ -299,7 +301,7 @@ static void test_body(unsigned int kind, uint32_t word)
 	clear_code(body);
 }
 
-/* To itself, or to a loop with what is before the site. */
+/* A branch to itself, or into a loop with the code before the site. */
 static bool is_endless(uint32_t word)
 {
 	uint32_t kind = word & 0x7c000000;
@@ -347,7 +349,7 @@ static void *count_often(void *code)
 	return NULL;
 }
 
-/* The same in one lane, where they meet: the stack pointer is not theirs. */
+/* The same with stack pointers that share one lane. */
 static void *count_in_one(void *code)
 {
 	static char stacks[THREADS][16 << 16] __aligned(1 << 20);
@@ -419,7 +421,7 @@ static void test_guarded(void)
 		0xd503201f,	/* nop */
 		0x910003fd,	/* mov x29, sp */
 		0x14000001,	/* b to the next one */
-		0x14000002,	/* b behind it */
+		0x14000002,	/* b over it */
 	};
 	static const uint32_t blr = 0xd63f0020, br = 0xd61f0020, br16 = 0xd61f0200;
 	unsigned int i, calls = 0, pads = 0;
@@ -444,7 +446,7 @@ static void test_guarded(void)
 	expect("what may be branched to", 0, pads, 5);
 }
 
-/* By way of a stub and back behind that: one register may change, which is free there. */
+/* Through a stub and back: only a register that is free there may change. */
 static void test_stubs(void)
 {
 	static const struct {

@@ -4,14 +4,14 @@
  *
  * Usage: jump-run-x86 [-s SEED] [-r ROUNDS]
  *
- * A body is a way by a stub, or none, one or two counters, the relocated instruction
- * and the jump back.
+ * A body consists of an optional detour through a stub, one or two counters, the
+ * relocated instruction and the jump back.
  * It and the instruction run from the same registers, flags and stack, for all
- * flags that a program can set, and must come to the same: all registers and
- * flags, what is above the red zone's end, and where they go on.  The counters
- * go up by one in the lane that the stack pointer names, and nothing else does.
+ * flags that a program can set, and must have the same results: registers, flags,
+ * memory above the end of the red zone, and the next address.  The counters are
+ * incremented in the lane that the stack pointer selects, and nowhere else.
  *
- * All that they use but stubs lies in the lowest 4 GiB, where nothing but the test is.
+ * All memory but the stubs is in the lowest 4 GiB, where nothing but the test is.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -24,11 +24,11 @@
 
 #define BODIES		0x21000000UL
 #define LANES		0x22000000UL
-/* No displacement reaches that. */
+/* No displacement reaches this address. */
 #define STUBS		0x500000000000UL
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 
-/* What the counter may use below the red zone. */
+/* Bytes below the red zone that the counter may use. */
 #define BELOW		128
 
 /* An instruction, and where it has a displacement or a branch's target, if so. */
@@ -102,7 +102,7 @@ static unsigned long put_site(const struct sample *sample)
 	return site;
 }
 
-/* To a stub, and back behind that. */
+/* Write a detour through a stub. */
 static size_t put_stub(const struct sample *sample, unsigned long at)
 {
 	const unsigned long stub = STUBS + random_next() % (PAGE / UHOOK_STUB_SIZE) *
@@ -119,7 +119,7 @@ static size_t put_stub(const struct sample *sample, unsigned long at)
 	return UHOOK_STUB_SIZE;
 }
 
-/* Counters and what stands for the instruction; the cells are to be told. */
+/* Write counters, for the given cells, and the copy of the instruction. */
 static unsigned long put_body(const struct sample *sample, unsigned long site,
 			      unsigned long *cells, size_t handlers)
 {
@@ -144,7 +144,7 @@ static unsigned long put_body(const struct sample *sample, unsigned long site,
 		complain("%s: not relocated", sample->name);
 		exit(1);
 	}
-	/* Its own bytes: those of the site are told to have displacements. */
+	/* Relocate the bytes of the site: they have the displacements. */
 	uhook_relocate_branch((void *)site, sample->len, site, at, &copy);
 	memcpy((void *)at, copy.bytes, copy.len);
 	return body;
@@ -186,7 +186,7 @@ static void check(const struct sample *sample, u32 which)
 	make_regs(which, random_sp());
 
 	run(site, &original, jump_enter);
-	/* The instruction itself must not run any more, but its ends. */
+	/* The instruction itself must not run any more, only its ends. */
 	memset((void *)site, 0xcc, sample->len);
 	run(body, &moved, jump_enter);
 	check_state(sample);

@@ -5,14 +5,14 @@
  * Usage: jump-x86 [-s SEED] [-n RANDOM] FILE...
  *
  * For each instruction of the files, a jump is written over its text and read
- * again: it must be one of five bytes to its target, and what is behind the
- * instruction must be as before.  The bounds of its targets are those that are
- * read there when all bytes that can be chosen are 00 or FF.
+ * again: it must be a jump of five bytes to its target, and the bytes after the
+ * instruction must be as before.  The bounds of its targets are those of jumps whose
+ * free bytes are all 00 or FF.
  *
- * Each branch is relocated near and at the edges of its reach, and what stands
- * for it must have the same condition and lead to the same places.  Of all other
- * instructions, and of RANDOM made ones, uhook_relocate_branch() must say what
- * uhook_relocate() says.
+ * Each branch is relocated near and at the edges of its reach, and its copy must have
+ * the same condition and lead to the same addresses.  For all other instructions, and
+ * for RANDOM generated ones, uhook_relocate_branch() must return the same as
+ * uhook_relocate().
  */
 #include <elf.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static struct {
 	unsigned long plain;
 	unsigned long forced;
 	unsigned long padded;		/* returns that take a plain jump */
-	unsigned long unpadded;		/* that could, but for what is not seen */
+	unsigned long unpadded;		/* that could take a plain jump */
 	unsigned long nowhere;
 	unsigned long branches;
 	unsigned long moved;		/* branches, near or far */
@@ -75,7 +75,7 @@ static bool jump_target(const u8 *bytes, unsigned long address, unsigned long *t
  * Jumps.
  */
 
-/* A return, and behind it nothing but breakpoints, as far as a jump reaches. */
+/* A return, followed by breakpoints up to the end of a jump. */
 static bool has_padding(const u8 *text, size_t readable)
 {
 	size_t at = insn->size;
@@ -180,7 +180,7 @@ static void check_jump(unsigned long site, const u8 *text, size_t readable)
  * Branches.
  */
 
-/* What capstone takes for a branch that has a form with 32 bits. */
+/* Whether capstone reads a branch that has a form with 32 bits. */
 static bool is_branch(const cs_insn *of)
 {
 	switch (of->id) {
@@ -256,7 +256,7 @@ static void check_branch_at(const u8 *bytes, size_t readable, unsigned long to)
 	count.too_far += ret == -ERANGE;
 }
 
-/* Both must say the same, but of a branch. */
+/* Both must return the same, except for a branch. */
 static void check_other(const u8 *bytes, size_t readable)
 {
 	const unsigned long from = insn->address, to = from + random_next() % REACH;
@@ -285,7 +285,7 @@ static void check_branch(const u8 *bytes, size_t readable)
 }
 
 /*
- * What is asked.
+ * All checks of an instruction.
  */
 static void check_insn(const u8 *text, size_t readable)
 {
@@ -386,7 +386,7 @@ static void check_random(unsigned long number)
 			check_branch(bytes, sizeof(bytes));
 			continue;
 		}
-		/* What it does not know must be none. */
+		/* Bytes that capstone does not know must be no branch. */
 		unknown++;
 		if (!uhook_relocate_branch(bytes, sizeof(bytes), CODE_BASE, CODE_BASE, &copy) &&
 		    uhook_relocate(bytes, sizeof(bytes), CODE_BASE, CODE_BASE, &copy))
@@ -470,7 +470,7 @@ static void check_code(void)
 	    uhook_count_code(code, sizeof(code), at, lanes + REACH) != -ERANGE ||
 	    uhook_count_code(code, sizeof(code), at, lanes - 2 * REACH) != -ERANGE)
 		complain_of("a counter out of reach", code, 0, at);
-	/* Two, a copy and a jump are what a body has room for. */
+	/* A body must have room for two counters, a copy and a jump. */
 	if (2 * len + UHOOK_COPY_MAX > UHOOK_BODY_SIZE)
 		complain_of("no room for two counters", code, 0, at);
 }

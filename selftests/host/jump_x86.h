@@ -44,7 +44,7 @@ static inline u64 jump_flags(u64 which)
 	static const u32 flags[FLAGS_COUNT] = {
 		0x1, 0x4, 0x10, 0x40, 0x80, FLAG_DF, 0x800, FLAG_AC, 0x200000
 	};
-	u64 value = 0x202;	/* what is always set, and IF */
+	u64 value = 0x202;	/* the bit that is always set, and IF */
 	unsigned int i;
 
 	for (i = 0; i < FLAGS_COUNT; i++) {

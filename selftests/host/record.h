@@ -119,7 +119,7 @@ void record_check(struct record_model *model, const struct uhook_recorder *recor
 		  const struct record_hit *hit);
 
 /*
- * Print what was run. Some hits must have been lost, most recorded, some at the end of a
+ * Print the numbers of runs. Some hits must have been lost, most recorded, some at the end of a
  * page, and one in @share interrupted.
  */
 void record_report(unsigned long share);

@@ -5,10 +5,10 @@
  * A static arm64 program for qemu-aarch64. A recorder runs from random registers
  * and flags, in each of its two forms, with random registers chosen, the stack
  * pointer often at the end of a page, and at the end of all that is mapped.
- * Registers, flags, vectors and what is above the stack pointer must stay as they
- * were, and the ring must be what the model says, also if it changes between any two
- * instructions. Then bodies, which count, record and do what an instruction does;
- * threads; and what is refused.
+ * Registers, flags, vectors and the memory above the stack pointer must not change,
+ * and the ring must agree with the model, even if it changes between any two
+ * instructions. Bodies that count, record and execute an instruction follow, then
+ * threads and errors.
  *
  * Usage: record-arm64 [-s SEED] [-r ROUNDS]
  */
@@ -39,7 +39,7 @@
 #define COUNTERS_FAR	(SITE + 0x70000000UL)
 #define COUNTERS_NEAR	(BODY - 0x10000)
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
-/* Behind the stack there is nothing. */
+/* The stack ends where mapped memory ends. */
 #define STACK		0x2000000000UL
 #define STACK_SIZE	0x10000UL
 /* So much below the stack pointer may change. */
@@ -53,7 +53,7 @@ const struct record_arch record_arch = {
 	.ret_len = 4,
 };
 
-/* Instructions that see what a recorder could spoil, and branches. */
+/* Instructions whose results depend on what a recorder could destroy, and branches. */
 static const u32 samples[] = {
 	0xa9bf7bfd,	/* stp	x29, x30, [sp, #-16]! */
 	0xd10103ff,	/* sub	sp, sp, #64 */
@@ -124,7 +124,7 @@ static struct record_model *choose(struct uhook_recorder *recorder)
 	recorder->id = random_next() >> (random >> 16 & 31);
 	recorder->nr_regs = random % (UHOOK_RECORD_ARGS + 1);
 	recorder->stack = random >> 9 & 1;
-	/* Half of them those that the code uses itself, or the stack pointer. */
+	/* Half of them are registers that the code uses itself, or the stack pointer. */
 	for (i = 0; i < UHOOK_RECORD_ARGS; i++) {
 		const u64 reg = random_next();
 
@@ -156,7 +156,7 @@ static void expect_hit(const struct uhook_recorder *recorder, const struct state
 		      stack + state->regs[SP] - STACK, hit);
 }
 
-/* Run up to some instruction, if that is run, and have others come in between. */
+/* Run up to an instruction, if it is reached, and simulate a concurrent change there. */
 static void run_until(struct state *state, unsigned long at,
 		      struct record_model *model, const struct uhook_recorder *recorder)
 {
@@ -246,7 +246,7 @@ static void check_body(u32 word)
 
 	put_body(word, site, cell, &recorder, &jump);
 	make_state(&state, site, random_sp());
-	/* What the instruction loads must be there. */
+	/* The instruction must have something to load. */
 	if (state.regs[SP] == STACK + STACK_SIZE)
 		state.regs[SP] -= 16;
 	should = state;

@@ -4,16 +4,16 @@
  *
  * Usage: record-x86 [-s SEED] [-r ROUNDS] [-b]
  *
- * With -b only, what a hit costs.
+ * With -b, print only the time of a hit.
  *
  * A recorder runs from random registers and from all flags that a program can set,
  * with random registers chosen, the stack pointer often at the end of a page, and
- * at the end of all that is mapped. Registers, flags and what is above the red
- * zone's end must stay as they were, and the ring must be what the model says, also
- * if it changes between any two instructions. Then bodies, which count, record and
- * do what an instruction does; threads; and what is refused.
+ * at the end of all that is mapped. Registers, flags and the memory above
+ * the end of the red zone must not change, and the ring must agree with the model,
+ * even if it changes between any two instructions. Bodies that count, record and
+ * execute an instruction follow, then threads and errors.
  *
- * All that they use lies in the lowest 4 GiB, where nothing but the test is.
+ * All memory is in the lowest 4 GiB, where nothing but the test is.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -33,7 +33,7 @@
 #define COUNTERS	0x24000000UL
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)
 
-/* What recorders may use below the red zone. */
+/* Bytes below the red zone that recorders may use. */
 #define BELOW		64
 #define THREAD_CALLS	3000000
 /* One of so many recorders is stepped; prime to the number of flags. */
@@ -49,7 +49,7 @@ const struct record_arch record_arch = {
 	.ret_len = 1,
 };
 
-/* Instructions that see what a recorder could spoil. */
+/* Instructions whose results depend on what a recorder could destroy. */
 static const struct {
 	const char *name;
 	const char *bytes;
@@ -103,7 +103,7 @@ static void choose(struct uhook_recorder *recorder)
 	recorder->id = random_next();
 	recorder->nr_regs = random % (UHOOK_RECORD_ARGS + 1);
 	recorder->stack = random >> 8 & 1;
-	/* Half of them those that the code uses itself. */
+	/* Half of them are registers that the code uses itself. */
 	for (i = 0; i < UHOOK_RECORD_ARGS; i++) {
 		const u64 reg = random_next();
 
@@ -132,7 +132,7 @@ static void expect_hit(const struct uhook_recorder *recorder, struct record_hit 
 		      run_stack + jump_wanted[RSP] - STACK, hit);
 }
 
-/* A recorder that is stepped, up to where others are to come in between. */
+/* A recorder that is stepped, up to a simulated concurrent change. */
 static struct {
 	const struct uhook_recorder *recorder;
 	unsigned long at;
@@ -258,7 +258,7 @@ static void set_up(void)
 
 	/* A recorder that does not end ends the test. */
 	run_set_up(300);
-	/* Behind the stack there is nothing. */
+	/* The stack ends where mapped memory ends. */
 	map_at(STACK + STACK_SIZE, PAGE, PROT_NONE);
 	map_at(BODIES, 2 * PAGE, all);
 	map_at(CODE, PAGE, all);

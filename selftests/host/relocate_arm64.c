@@ -200,9 +200,8 @@ static void make(uint8_t *bytes)
 }
 
 /*
- * What must be taken and what not, by name.  That AUTIASP is not taken, though it
- * could, follows mainline's uprobes, which never get as far as a slot with it: they
- * refuse a probe there.
+ * Instructions that must be taken, or must not.  AUTIASP could be taken, but is not:
+ * mainline's uprobes refuse a probe there.
  */
 #define CASE(name, word, ret) { name, (const char *)(const uint32_t[]){ word }, WORD, ret }
 #define TAKEN(name, word) CASE(name, word, 0)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What arm64's relocator takes, and what mainline's uprobes step
+ * Compare arm64's relocator with mainline's uprobes
  *
  * The same file that decides it in the kernel, kernel/probes/decode-insn.c,
  * decides it here: every combination of the upper 27 bits of an instruction is
  * shown to both, with three values of the lower five.  The relocator may take
- * only what mainline steps, and must take it all but for the exceptions listed
- * below, each of which has to occur.
+ * only instructions that mainline steps, and must take all of these but for the
+ * exceptions listed below, each of which has to occur.
  *
- * Neither knows what extensions to come will bring.  So that binutils, which know
- * more of them, can have a look, a sample of what is taken is written to a file.
+ * Neither knows future extensions.  binutils know more of them, so a sample of the
+ * instructions taken is written to a file for binutils to check.
  *
  * Usage: relocate_mainline_arm64 SAMPLE
  */
@@ -19,7 +19,7 @@
 #include <linux/types.h>
 #include <linux/uhook_relocate.h>
 
-/* What decode-insn.c takes from kprobes, and what else it includes to no use. */
+/* Definitions that decode-insn.c needs from kprobes, and headers that it does not need. */
 #define _LINUX_KPROBES_H
 #define _ARM_KPROBES_H
 #define __ASM_SECTIONS_H
@@ -50,8 +50,8 @@ u32 aarch64_insn_extract_system_reg(u32 insn)
 }
 
 /*
- * What mainline steps and the relocator does not take.  The first that matches
- * counts, so the last ones are what is left of an encoding group.
+ * Instructions that mainline steps and the relocator does not take.  The first match
+ * counts, so the last entries cover the rest of an encoding group.
  */
 static struct exception {
 	u32 mask;
@@ -80,7 +80,7 @@ static struct exception {
 	{ 0xff000000, 0xd5000000, "other system instruction" },
 };
 
-/* One in so many of what is taken is for binutils. */
+/* One in so many of the instructions taken goes into the sample. */
 #define SAMPLE	251
 
 static unsigned long taken, stepped, wrong;
@@ -105,7 +105,7 @@ static void count_exception(u32 insn)
 	complain(insn, "mainline steps it, the relocator does not take it");
 }
 
-/* System instructions are so few that all of them are looked at, but for MRS. */
+/* There are few system instructions: all but MRS go into the sample. */
 static void add_to_sample(u32 insn)
 {
 	if ((aarch64_insn_is_class_branch_sys(insn) && !aarch64_insn_is_mrs(insn)) ||

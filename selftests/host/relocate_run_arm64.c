@@ -6,8 +6,8 @@
  * and random ones, relocates those that can be, and runs each twice from the same
  * random registers, flags, vectors and memory: in a site, which is the
  * instruction and a BRK, and in a slot, whose jump must lead to that BRK.  Then
- * everything has to be equal: what the instruction left behind, or how it
- * faulted, with the program counter in the slot taken for that of the site.
+ * everything must be equal: the results of the instruction or its fault, with the
+ * program counter in the slot translated to that of the site.
  *
  * Nothing but signal frames sets and reads the registers: each signal ends one
  * run, and returning from its handler begins the next.
@@ -39,9 +39,9 @@
 #define TESTS		(FROM_FILES + RANDOM)
 
 /*
- * Where things are: sites in the middle, slots on both sides of them and near
- * the end of a jump's reach, and the memory that the instructions work on far
- * from what a wrong offset of 32 bits could destroy.
+ * The layout: sites in the middle, slots on both sides of them near the end of a
+ * jump's reach, and the memory that the instructions use so far away that a wrong
+ * offset of 32 bits cannot reach it.
  */
 #define SITE_SIZE	(2 * WORD)
 #define SITES		0x1000000000UL
@@ -55,9 +55,8 @@
 #define SHARE_DONE	80
 
 /*
- * Of what a signal frame has of the vectors: the ones of 128 bits, and where there
- * is SVE, all of its state in a record that has precedence.  Its longest vectors
- * have 2048 bits.
+ * Records of vectors in a signal frame: the ones of 128 bits and, with SVE, a record
+ * of all its state, which has precedence.  Its longest vectors have 2048 bits.
  */
 struct vectors {
 	struct _aarch64_ctx head;
@@ -77,7 +76,7 @@ struct long_vectors {
 #define LONG_VECTORS_MAGIC	0x53564501
 #define LONG_VECTORS_MAX	(33 * 256 + 16 * 32 + 64)
 
-/* What is set before a run, and compared after it. */
+/* State that is set before a run, and compared after it. */
 struct state {
 	uint64_t regs[31];
 	uint64_t sp;
@@ -122,8 +121,8 @@ static unsigned long slot_of(unsigned int i)
 }
 
 /*
- * What another time gives another result, wherever it runs: the clocks and
- * performance counters, and random numbers.
+ * Instructions with a different result each time: they read clocks, performance
+ * counters or random numbers.
  */
 static bool is_fickle(uint32_t word)
 {
@@ -350,7 +349,7 @@ static void start(ucontext_t *uc)
 
 	for (i = 0; i < 31; i++)
 		mc->regs[i] = random_register();
-	/* What most loads and stores have their base register in. */
+	/* Most loads and stores have their base register in these bits. */
 	if (base < 31)
 		mc->regs[base] = random_pointer();
 	mc->sp = random_pointer() & ~15UL;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What hooked returns cost in time: the kernel's own code for them, in a program
+ * Measure the time of hooked returns: the kernel's own code, run in a program
  *
  * Usage: return-x86 VMLINUX
  *
- * The code that functions return to whose exit is hooked is copied from a kernel: that
- * of fhook, and those of mainline's graph tracer and rethooks (fprobes and kretprobes).
- * It calls a function of this program, which knows where the caller goes on, instead of
- * the kernel's. That of fhook is there twice, the second time without the call
- * that balances the processor's return stack.
+ * Functions whose exit is hooked return to a stub. The stubs of fhook, mainline's graph
+ * tracer and rethooks (fprobes and kretprobes) are copied from a kernel. Instead of the
+ * kernel's handler they call a function of this program, which knows the return address.
+ * There are two copies of fhook's, the second without the call that balances the
+ * processor's return stack.
  *
- * A function is called that returns by way of that code, with a number of callers
- * that return after it. All are measured in turn, many times. Prints lines
+ * A function is called that returns through a stub, with a number of callers that
+ * return after it. All are measured in turn, many times. Prints lines
  * "NAME<tab>DEPTH<tab>MEDIAN<tab>LOW<tab>HIGH": nanoseconds that a call takes longer than
  * with an ordinary return, and the limits of the middle eight tenths of the runs.
  */
@@ -42,9 +42,9 @@ u64 return_to, *return_place;
 const void *return_stub;
 
 /*
- * Both do the same, but the second returns to the stub. The handlers do what the
- * kernel's do last: the graph tracer's returns the address, the others put it in its
- * place on the stack; and the flags of rethooks are moved beneath it.
+ * Both do the same, but the second returns to the stub. The handlers do the last steps
+ * of the kernel's: the graph tracer's returns the address, the others store it in its
+ * place on the stack, and those of rethooks move the flags below it.
  */
 u64 return_plain(void);
 u64 return_hooked(void);

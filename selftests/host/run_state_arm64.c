@@ -98,7 +98,7 @@ void make_state(struct state *state, unsigned long pc, u64 sp)
 		state->v[i] = (__uint128_t)random_next() << 64 | random_next();
 	state->regs[SP] = sp & ~15UL;
 	state->flags = random_next() & FLAGS_MASK;
-	/* The mode of rounding, and what was inexact. */
+	/* The rounding mode, and the cumulative exception flags. */
 	state->fpcr = (random_next() & 3) << 22;
 	state->fpsr = random_next() & 0x1f;
 	state->pc = pc;

@@ -43,7 +43,7 @@ struct state {
 /* Catch signals; after SECONDS without an end, the test ends. */
 void run_set_up(unsigned int seconds);
 
-/* Run from a state until a signal comes, and have it be what is left then. */
+/* Run from a state until a signal comes, and store the final state in it. */
 void run(struct state *state);
 
 /* A random state that begins at @pc, with this stack pointer. */
@@ -53,10 +53,10 @@ void make_state(struct state *state, unsigned long pc, u64 sp);
 void map_breakpoints(unsigned long address, size_t size);
 void map_random(unsigned long address, void *copy, size_t size);
 
-/* Complain of a number that is not what it should be; WORD is the instruction. */
+/* Complain if a number is not the expected one; @word is the instruction. */
 void expect(const char *what, u32 word, u64 is, u64 should);
 
-/* The same of all of a state. */
+/* The same for all of a state. */
 void expect_state(u32 word, const struct state *is, const struct state *should);
 
 /*

@@ -16,15 +16,15 @@
 /* Twice as large as all lanes. */
 #define STACK		0x10000000UL
 #define STACK_SIZE	0x20000UL
-/* A page of code, with the addresses of the ends behind it. */
+/* A page of code, followed by the addresses of the ends. */
 #define SITES		0x20000000UL
 
 #define RED_ZONE	128
 
 /**
- * struct outcome - what code leaves
+ * struct outcome - state after a run
  * @regs: registers, in the order of their numbers, and flags
- * @ended: the end that it came to: 0 or 1
+ * @ended: number of the end that was reached: 0 or 1
  * @stack: all of the stack
  */
 struct outcome {
