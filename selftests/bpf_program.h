@@ -68,7 +68,7 @@ static inline void bpf_read_map(int map, void *value)
 	bpf_do("BPF_MAP_LOOKUP_ELEM", BPF_MAP_LOOKUP_ELEM, &attr);
 }
 
-/* One for probes; what the verifier does not like it says on the standard error. */
+/* A program for probes; complaints of the verifier go to the standard error. */
 static inline int bpf_make_probe_for(enum bpf_attach_type type, const struct bpf_insn *insns,
 				     unsigned int nr)
 {

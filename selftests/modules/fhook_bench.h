@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The benchmark of fhook: what its files share.
+ * Declarations shared by the files of the benchmark of fhook
  */
 #ifndef _FHOOK_BENCH_H
 #define _FHOOK_BENCH_H
@@ -8,9 +8,9 @@
 #include <linux/types.h>
 
 /**
- * struct figures - of one case, 0 where there is none
- * @mainline: what mainline takes
- * @fhook: what fhook takes
+ * struct figures - costs of one case, 0 if there is none
+ * @mainline: cost of mainline's hooks
+ * @fhook: cost of fhook's
  */
 struct figures {
 	u64	mainline;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Count what a hook costs: fhook and its counterparts in mainline, one after
+ * Measure the costs of hooks: fhook and its counterparts in mainline, one after
  * the other in the same boot and on the same function.
  *
  *	# insmod fhook_bench.ko
@@ -38,7 +38,7 @@
 #define MAX_OPS		10
 #define RUNS		3
 
-/* What is measured, and a function beside it. Empty, but not to be inlined. */
+/* The measured function, and another one. Empty, but not to be inlined. */
 static noinline __noclone int bench_target(int arg)
 {
 	asm volatile("");
@@ -54,7 +54,7 @@ static noinline int bench_other(int arg)
 static int (*call_other)(int arg) = bench_other;
 static int sink;
 
-/* Instructions of one round of the loop, with whatever hooks it now has. */
+/* Instructions of one round of the loop, with its present hooks. */
 static u64 measure_calls(void)
 {
 	unsigned long flags;
@@ -62,7 +62,7 @@ static u64 measure_calls(void)
 	int i;
 
 	local_irq_save(flags);
-	/* Let what is done once be done. */
+	/* Let one-time work be done first. */
 	WRITE_ONCE(sink, bench_target(0));
 	begin = get_cycles();
 	for (i = 0; i < CALLS; i++)
@@ -93,9 +93,9 @@ MODULE_PARM_DESC(call_cost, "instructions of a call of bench_target(), as it is 
 /**
  * struct side - mainline or fhook
  * @hook: hook the function @func with ops @nr
- * @hook_name: hook what a name or glob means with ops 0, NULL for everything
+ * @hook_name: hook the functions of a name or glob with ops 0, NULL for all
  * @unhook: take ops @nr away, as fast as the caller may go on
- * @wait: until what @unhook began has ended
+ * @wait: wait until everything that @unhook began has ended
  */
 struct side {
 	int	(*hook)(int nr, unsigned long func);
@@ -109,7 +109,7 @@ static unsigned int fhook_flags;
 
 #ifdef CONFIG_DYNAMIC_FTRACE
 
-/* All callbacks are notrace: no-ops of their own are not what is measured. */
+/* All callbacks are notrace: their own no-ops are not to be measured. */
 static notrace void ftrace_callback(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops,
 				    struct ftrace_regs *fregs)
@@ -227,11 +227,11 @@ static const struct side fhook = {
 };
 
 /*
- * What a call costs
+ * Costs of a call
  */
 
 /**
- * struct call_case - a row of what calls cost
+ * struct call_case - a row of costs of calls
  * @name: of the row
  * @on_target: how many ops are on the function that is called
  * @on_other: how many are on another function
@@ -461,7 +461,7 @@ static void bench_returns(void)
 }
 
 /*
- * What attaching and detaching costs
+ * Costs of attaching and detaching
  */
 
 /**
@@ -469,8 +469,8 @@ static void bench_returns(void)
  * @attach: name of the row for attaching
  * @detach: name of the row for detaching, up to where the caller can go on
  * @gone: name of the row for detaching until all is freed
- * @func: what to hook, for mainline, which is fastest by address; or NULL
- * @name: what to hook, by name; NULL for everything
+ * @func: address of the function to hook, the fastest way for mainline; or NULL
+ * @name: name of the functions to hook; NULL for all
  */
 struct whole_case {
 	const char	*attach;
@@ -570,7 +570,7 @@ static void bench_whole(void)
 }
 
 /*
- * What is allocated
+ * Memory
  */
 
 #define MANY		1024
@@ -667,7 +667,7 @@ static u64 mainline_ops_size(void)
 }
 #endif
 
-/* The first ones are to pay for what is allocated once. */
+/* The first ones pay for one-time allocations. */
 static u64 many_fhook(void)
 {
 	unsigned long func = (unsigned long)vfs_fsync, before = 0;

@@ -4,7 +4,7 @@
  * there: modules loaded meanwhile are further than a branch of arm64 reaches,
  * and trampolines find no room.
  *
- *	# modprobe fhook_far			near what it calls in the kernel
+ *	# modprobe fhook_far			near the functions that it calls
  *	# modprobe fhook_target
  *	# echo ADDRESS > /sys/module/fhook_far/parameters/near
  *	# rmmod fhook_far			gives all of them back

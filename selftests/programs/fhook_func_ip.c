@@ -28,7 +28,7 @@ static void fail(const char *what, int status)
 	exit(status);
 }
 
-/* The one element of the map is what the helper says. */
+/* The only element of the map is the result of the helper. */
 static int make_prog(int map)
 {
 	const struct bpf_insn insns[] = {

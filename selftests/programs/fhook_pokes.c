@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What perf is told of code that comes and goes, while a command runs.
+ * Print the records that perf gets of code that comes and goes while a command runs.
  *
  *	fhook_pokes COMMAND [ARGUMENT...]
  *

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: the mapping that a process gets when it hits a probe, and what the
- * process can do to it: read it.
+ * uhook: the mapping that a process gets when it hits a probe, which it can only
+ * read.
  *
  *	uhook_area offsets	the probe points
  *	uhook_area hit N	hit each of them N times
  *	uhook_area noclock N	the same, then again with no time stamp counter
  *	uhook_area hold N	the same; "held"; when a line was read, once more; "done"
- *	uhook_area sealed	hit, and try to change or unmap what came of it
+ *	uhook_area sealed	hit, and try to change or unmap the mapping
  *	uhook_area scribble N	hit N times, try to unmap the data of the code that
  *				counts, and write anything to them; then hit again
  *	uhook_area advise N	hit N times, try to keep the data from children
@@ -43,8 +43,8 @@ asm(".text\n"
 	"	ret\n");
 #elif defined(__aarch64__)
 /*
- * At the beginning of a page, however large it is: when the text of one changes, QEMU 7.2
- * remembers what it has translated of all but the first 4 KiB.
+ * At the beginning of a page of any size: when the text of a large page changes, QEMU 7.2
+ * discards its translations of the first 4 KiB only.
  */
 asm(".pushsection .text.area, \"ax\"\n"
 	".balign 65536\n"
@@ -151,7 +151,7 @@ static void try_protecting(const struct mapping *m)
 	must_fail("mprotect to nothing", mprotect(m->start, page_size, PROT_NONE), EPERM);
 	must_fail("mprotect with pkey",
 		  pkey_mprotect(m->start, page_size, PROT_READ, -1), EPERM);
-	/* Children must have it, and with what is in it. */
+	/* Children must have it, with its contents. */
 	must_fail("MADV_DONTFORK", madvise(m->start, m->size, MADV_DONTFORK), EPERM);
 	must_fail("MADV_WIPEONFORK", madvise(m->start, m->size, MADV_WIPEONFORK), EPERM);
 	must_fail("MADV_DONTNEED", madvise(m->start, m->size, MADV_DONTNEED), EPERM);
@@ -319,7 +319,7 @@ static void scribble(long count)
 	}
 }
 
-/* Children must have the data, and data of their own, whatever was asked for. */
+/* Children must have data of their own, whatever was requested. */
 static void advise(long count)
 {
 	size_t size;
@@ -367,7 +367,7 @@ static void own_breakpoint(void)
 	const struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 
 	check(!sigaction(SIGTRAP, &action, NULL), "sigaction: %s", strerror(errno));
-	/* The first one may be what the kernel learns by that there are no probes. */
+	/* At the first one, the kernel may learn that no probes are left. */
 	asm volatile("int3; int3");
 	printf("trap %ld\n", trap_number);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: what a call of a function costs whose first instruction may be probed.
+ * uhook: the cost of a call of a function whose first instruction may be probed.
  *
  *	uhook_bench offsets		the functions: NAME OFFSET, to put probes there
  *	uhook_bench NAME		nanoseconds a call, the least of five rounds

@@ -2,8 +2,8 @@
 /*
  * uhook: is a program in the code that counts?
  *
- * Handlers in the program are code like any other: signals and tracers find it
- * there.  But they do not find it at the copy of an instruction, nor behind that.
+ * Handlers in the program are ordinary code, where signals and tracers may find the
+ * program.  But they never find it at the copy of an instruction, nor after the copy.
  */
 #ifndef _UHOOK_BODIES_H
 #define _UHOOK_BODIES_H
@@ -23,7 +23,7 @@
 #define HANDLER_SIZE	52
 #endif
 
-/* What signal handlers may use to read a number. */
+/* Read a number, as a signal handler may. */
 static inline unsigned long read_hex(const char **p)
 {
 	unsigned long value = 0;
@@ -40,7 +40,7 @@ static inline unsigned long read_hex(const char **p)
 
 /*
  * Is the address in the handler of a body, or in a hop, of a process that has this
- * file of mappings?  Bodies have their counters behind them.
+ * file of mappings?  Counters follow the bodies.
  */
 static inline bool in_handler(const char *maps, unsigned long ip)
 {

@@ -6,8 +6,8 @@
  *				N times; then two programs, then one at the return as
  *				well
  *
- * A program counts its calls in a map, and leaves there where it was the last
- * time and what its stack was.  Exits with 4 where perf has no such probes.
+ * A program counts its calls in a map, where it also stores the address and the
+ * stack of the last one.  Exits with 4 where perf has no such probes.
  * Prints how many breakpoints were hit.
  */
 #define _GNU_SOURCE
@@ -47,7 +47,7 @@ asm(".text\n"
 	"bpf_site_end:\n");
 #endif
 
-/* What a program leaves. */
+/* Results of a program. */
 struct result {
 	uint64_t count;
 	uint64_t ip;

@@ -2,7 +2,8 @@
 /*
  * uhook: a program whose calls are traced, of many kinds.
  *
- * What begins with calls_ is to be traced.  Each thread does the same each time.
+ * The functions whose names begin with calls_ are to be traced.  Each thread does the
+ * same each time.
  */
 #include <pthread.h>
 #include <stdlib.h>

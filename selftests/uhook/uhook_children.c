@@ -4,7 +4,7 @@
  *
  *	uhook_children offsets	the probe points: s0 ... s15
  *	uhook_children NAME	one of the scenarios at the end of this file
- *	uhook_children again N	hit the first N points, for those who execute it
+ *	uhook_children again N	hit the first N points, for scenarios that execute it
  *
  * A scenario prints how often each point was hit, by all of its processes: NAME
  * LEAST MOST.  Before that it prints "held PID CHILD" if there is something to
@@ -60,7 +60,7 @@ asm(".text\n"
 	"	.set n, n + 1\n"
 	".endr\n");
 
-/* What all processes have counted: they share it, and what one has seen fail. */
+/* Counts and failures of all processes, in shared memory. */
 static atomic_long *counted;
 static atomic_bool *failing;
 static long uncertain;		/* of those of the first four */
@@ -231,7 +231,7 @@ static int executing(void *arg)
 	return 127;
 }
 
-/* What is executed begins with nothing, and what executed it goes on. */
+/* The new program begins without mappings, and the parent continues. */
 static void scenario_exec(void)
 {
 	char *const args[] = { NAME, "again", "8", NULL };
@@ -403,9 +403,9 @@ static void scenario_server(void)
 }
 
 /*
- * A server of whose children each stays, and keeps the areas of bodies that there are: what
- * the server comes to next needs another one, until there may be no more. "end" has the
- * children gone; "hit" has the server come to all of it again.
+ * A server whose children stay and keep the present areas of bodies: the next site that
+ * the server hits needs another area, until the limit is reached. "end" ends the children;
+ * "hit" makes the server hit all sites again.
  */
 static void scenario_prefork(void)
 {
@@ -446,7 +446,7 @@ static void scenario_prefork(void)
 	}
 }
 
-/* Who reads the output waits for the child, too. */
+/* The reader of the output waits for the child, too. */
 static void scenario_orphan(void)
 {
 	pid_t parent = getpid(), pid;
@@ -516,8 +516,8 @@ static void scenario_failing_forks(void)
 }
 
 /*
- * Each allocation of the first hits of a process. Who has no memory for its hit comes
- * back to it, and may be counted again, as with mainline's.
+ * Each allocation of the first hits of a process. A task without memory for
+ * its hit repeats it, and may be counted again, as with mainline's.
  */
 static void scenario_failing_hits(void)
 {

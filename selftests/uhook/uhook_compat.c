@@ -5,7 +5,7 @@
  *	uhook_compat make DIR	make it; prints NAME PATH OFFSET of its probe points
  *	uhook_compat run DIR	become it
  *
- * It exits with 0 if its functions return what they should.  The exit status is
+ * It exits with 0 if its functions return the right values.  The exit status is
  * 4 where there are no such programs.
  */
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define NR_POINTS	3
 
 #if defined(__x86_64__)
-/* inc is a REX prefix of what follows it, if it is taken for 64-bit code. */
+/* Decoded as 64-bit code, inc is a REX prefix of the next instruction. */
 asm(".pushsection .rodata\n"
 	".code32\n"
 	"compat_begin:\n"

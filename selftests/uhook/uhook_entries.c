@@ -88,8 +88,8 @@ static const struct elf64_shdr *find_section(const char *name)
 }
 
 /*
- * From the table by which unwinders search, as linkers write it: it is sorted. What is
- * not in .text is linkage, and no function.
+ * Read the functions from the table that unwinders search, which linkers sort. Entries
+ * outside .text are stubs of the linker, not functions.
  */
 static void say_unwound(void)
 {

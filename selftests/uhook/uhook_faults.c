@@ -29,7 +29,7 @@
 #define FAULT_VALUE(uc)		((uc)->uc_mcontext.regs[1])
 #endif
 
-/* What the handler has to find, and what it does about it. */
+/* The fault that the handler must see, and its reaction. */
 static struct {
 	const char *what;
 	int sig, code;
@@ -196,7 +196,7 @@ static bool allow_string(ucontext_t *uc)
 	return fine && !mprotect(page, page_size, PROT_READ | PROT_WRITE);
 }
 
-/* What is not canonical is no page's fault, and no address is said. */
+/* A non-canonical address is no page fault, and the signal has no address. */
 static bool give_any_address(ucontext_t *uc)
 {
 	FAULT_ADDRESS(uc) = (unsigned long)&good_value;

@@ -12,8 +12,8 @@
  *					signals and with children that do the same
  *
  * The blocks of instructions exist twice, to be probed and plain, and both get
- * the same inputs: what comes out must be the same. HOW says what becomes of a
- * hit with boost: slot, emulated, place (it can only be stepped) or never. There
+ * the same inputs: the results must be the same. HOW says how a hit is
+ * handled with boost: slot, emulated, place (it can only be stepped) or never. There
  * are TIMES hits in a round, or STEPPED where they are stepped.
  */
 #define _GNU_SOURCE
@@ -153,7 +153,7 @@ static void finish_workers(void)
 	printf("%lu rounds, %lu signals\n", rounds, nr_signals);
 }
 
-/* Whatever a signal interrupts is the program's text, or the vDSO's, or counts. */
+/* A signal must interrupt the program's text, the vDSO, or code that counts. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	unsigned long ip = CONTEXT_IP((ucontext_t *)context);
@@ -165,7 +165,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	__atomic_add_fetch(&nr_signals, 1, __ATOMIC_RELAXED);
 }
 
-/* It was never to come. Says behind which instruction, too. */
+/* This must never be reached. Print the instruction before it, too. */
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	unsigned long ip = CONTEXT_IP((ucontext_t *)context);
@@ -238,7 +238,7 @@ static bool send_signals(void)
 	return some;
 }
 
-/* A child has what its parent has, mappings and probes. */
+/* A child has the mappings and probes of its parent. */
 static void run_child(unsigned long seed)
 {
 	static struct worker child;

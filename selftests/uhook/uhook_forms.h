@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: the blocks of instructions that uhook_forms runs, and what is known of
+ * uhook: the blocks of instructions that uhook_forms runs, and the properties of
  * each instruction. The blocks are assembled twice, with labels and without.
  */
 #ifndef _UHOOK_FORMS_H
@@ -9,7 +9,7 @@
 #include <stdalign.h>
 #include <stdbool.h>
 
-/* What the instructions work on: x19 or %r15 points there. */
+/* Data of the instructions: x19 or %r15 points there. */
 struct state {
 	alignas(2048) unsigned long in[8];	/* 0 */
 	unsigned long out[120];			/* OUT, 64 */
@@ -19,7 +19,7 @@ struct state {
 	unsigned char zeroed[2048];		/* ZEROED, 2048 */
 };
 
-/* What they address relative to themselves. */
+/* Data that they address relative to themselves. */
 #define MEMORY	128
 
 extern unsigned char probed_memory[MEMORY], plain_memory[MEMORY];
@@ -67,10 +67,8 @@ asm(".set OUT, 64\n"
 
 #if defined(__x86_64__)
 #include "uhook_forms_x86.h"
-#define CONTEXT_IP(uc) ((uc)->uc_mcontext.gregs[REG_RIP])
 #elif defined(__aarch64__)
 #include "uhook_forms_arm64.h"
-#define CONTEXT_IP(uc) ((uc)->uc_mcontext.pc)
 #endif
 
 asm(".text\n"

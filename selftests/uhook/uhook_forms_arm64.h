@@ -11,7 +11,7 @@
  *					is hit as often as that in a round
  *	out N, REG			stores a register
  *	flags N				stores the flags
- * What mainline's uprobes refuse cannot be here: literals, exclusives, MSR.
+ * Instructions that mainline's uprobes refuse cannot be here: literals, exclusives, MSR.
  */
 #ifndef _UHOOK_FORMS_ARM64_H
 #define _UHOOK_FORMS_ARM64_H
@@ -71,7 +71,7 @@ asm(".macro out n, reg\n"
 	"	emul ret_\\name, ret\n"
 	".endm\n");
 
-/* Loads, stores, and what goes between. */
+/* Loads, stores, and other instructions. */
 asm(".macro loads_and_stores\n"
 	"	slot nop, nop\n"
 	"	slot xpaclri, hint #7\n"

@@ -15,7 +15,7 @@
  *	out N, REG			stores a register
  *	flags N [WHICH]			stores the flags, without those that the
  *					instruction before leaves undefined
- * What uprobes refuse cannot be here. QEMU 7.2 emulates two wrongly: cmpxchg16b,
+ * Instructions that uprobes refuse cannot be here. QEMU 7.2 emulates two wrongly: cmpxchg16b,
  * which leaves anything in the flags, and shld by a constant with memory
  * relative to it.
  */
@@ -256,7 +256,7 @@ asm(".macro stack_and_strings\n"
 	"	slot and_al, and $15, %eax\n"
 	"	slot xlat, xlat\n"
 	"	out 31, %rax\n"
-	/* The opcode of a no-op, and with what becomes another instruction. */
+	/* The opcode of a no-op, also with prefixes that make it another instruction. */
 	"	slot mov_r8, mov 32(%r15), %r8\n"
 	"	slot xchg_r8, .byte 0x49, 0x90\n"
 	"	out 60, %rax\n"
@@ -358,7 +358,7 @@ asm(".macro floating_point\n"
 	"	out 38, %rax\n"
 	".endm\n");
 
-/* With memory relative to the instruction: read, written, and with constants behind. */
+/* With memory relative to the instruction: read, written, and with immediates after it. */
 asm(".macro relative p\n"
 	"	slot rip_mov, mov \\p\\()_memory(%rip), %rsi\n"
 	"	out 40, %rsi\n"

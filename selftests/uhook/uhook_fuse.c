@@ -5,7 +5,7 @@
  *	uhook_fuse DIR FILE	mount it at DIR and serve it there, as "text", until it
  *				is unmounted or the program killed
  *
- * From a SIGUSR1 on it does not answer those who read, until a SIGUSR2 comes.
+ * From a SIGUSR1 on it does not answer reads, until a SIGUSR2 comes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,7 +50,7 @@ static void answer(uint64_t unique, int error, const void *data, size_t size)
 	};
 	struct iovec parts[] = { { &header, sizeof(header) }, { (void *)data, size } };
 
-	/* Whoever has asked may have been killed meanwhile. */
+	/* The reader may have been killed meanwhile. */
 	check(writev(fuse, parts, 2) == (ssize_t)header.len || errno == ENOENT, "writev: %s",
 	      strerror(errno));
 }

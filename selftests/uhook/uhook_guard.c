@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * uhook: a function that begins with a landing pad, which has a probe, in text that the
- * program then has guarded: what calls it may lead to a landing pad, and to nothing else.
+ * program then has guarded: indirect calls may lead to a landing pad only.
  *
  *	uhook_guard offsets		the probe point
  *	uhook_guard calls TIMES		call it

@@ -17,7 +17,7 @@
  *
  * The handler looks at the registers that it is given, adds up the arguments in the
  * words that it is given, and makes the argument of "work" odd.  It prints
- * what was called, and what the words must be: NAME TIMES SUM.
+ * the number of calls and the expected words: NAME TIMES SUM.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -79,7 +79,7 @@ static atomic_long wrong;
 static volatile sig_atomic_t leaving;
 static __thread volatile sig_atomic_t inside;
 static __thread sigjmp_buf left;
-/* What the handler writes to, if there is something, and a signal it makes come. */
+/* Where the handler writes to, or NULL, and a signal that it raises. */
 static volatile char *memory;
 static volatile sig_atomic_t raising;
 /* A process that is to die in it. */
@@ -222,7 +222,7 @@ static void on_fork(int sig)
 	check(child >= 0, "fork");
 }
 
-/* The child goes on in the signal's handler, in the handler of the hook, and behind it. */
+/* The child continues in the signal's handler, in the hook's handler, and after both. */
 static void forks(long times)
 {
 	long i, odd = 0;

@@ -8,7 +8,7 @@
  *	uhook_hwbreak both ROUNDS [signals]	both
  *
  * With signals those of a timer come, and so often ROUNDS until ENOUGH of them have.
- * What is printed is how often the probed instructions were run.
+ * Prints how often the probed instructions were run.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: functions with all kinds of first instructions, and what calls of them do.
+ * uhook: functions with all kinds of first instructions, and calls of them.
  *
  *	uhook_jumps make FILE		make the file with the functions; prints NAME
  *					OFFSET NEXT of each site
  *	uhook_jumps run FILE N		call each N times; prints NAME TIMES
  *	uhook_jumps threads FILE T N	the same in T threads
  *	uhook_jumps signals FILE N	the same, while a timer's handler does it too
- *	uhook_jumps steps FILE		does what it reads, see steps_command(), and
+ *	uhook_jumps steps FILE		reads commands, see steps_command(), and
  *					prints NAME TIMES at the end
  *
  * Each call has random registers, flags and stack, and must leave what the same
@@ -73,7 +73,7 @@ static void fill(struct call *call, unsigned long *seed)
 	call->in[FLAGS] &= RANDOM_FLAGS;
 }
 
-/* What a call returns to, and stands above what it may use, is not compared. */
+/* The return address and the words above it are not compared. */
 static void compare(const struct call *a, const struct call *b, const char *name)
 {
 	const size_t from = STACK_WORDS - (PROTECTED + ABOVE) / sizeof(uint64_t);
@@ -208,11 +208,7 @@ unsigned long getauxval(unsigned long type);
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
-#if defined(__x86_64__)
-	unsigned long ip = uc->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-	unsigned long ip = uc->uc_mcontext.pc;
-#endif
+	unsigned long ip = CONTEXT_IP(uc);
 	/* In no order: a site may be hit while its first hit is being dealt with. */
 	unsigned int i = next_random(&handler_thread.seed) % nr_sites;
 
@@ -256,7 +252,7 @@ static void run_signals(const char *name, unsigned long rounds)
 	fprintf(stderr, "%lu signals\n", nr_signals);
 }
 
-/* What is there now, as the program sees it. */
+/* The present text, as the program sees it. */
 static bool is_clean(const char *at)
 {
 	const volatile char *now = at;
@@ -303,8 +299,8 @@ static void make_writable(bool writable)
 }
 
 /*
- * The bytes behind each site may be the upper ones of its jump's displacement: by
- * who writes to his text they are changed.  Written are those that were there.
+ * The bytes after each site may be the upper ones of its jump's displacement, which a
+ * program changes that writes to its text.  Write the bytes that are there already.
  */
 static void rewrite(void)
 {
@@ -369,8 +365,8 @@ static void steps_command(const char *word, unsigned long number)
 		rewrite();
 	} else if (!strcmp(word, "forget")) {
 		/*
-		 * What is in the file comes back, without breakpoints: nothing is hit
-		 * until it is mapped anew.
+		 * The contents of the file come back, without breakpoints: nothing is hit
+		 * until the file is mapped again.
 		 */
 		check(!madvise(text, text_size, MADV_DONTNEED), "madvise: %s", strerror(errno));
 		quiet = true;
@@ -419,11 +415,7 @@ static void run_steps(void)
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
-#if defined(__x86_64__)
-	unsigned long ip = uc->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-	unsigned long ip = uc->uc_mcontext.pc;
-#endif
+	unsigned long ip = CONTEXT_IP(uc);
 
 	fail("signal %d, code %d, address %p, at 0x%lx; the text is at %p", sig, info->si_code,
 	     info->si_addr, ip, text);

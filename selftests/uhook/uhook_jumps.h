@@ -17,7 +17,7 @@
 #define STACK_WORDS	128
 #define REGS		32
 
-/* What a call starts with, and ends with; the stack ends where the inputs begin. */
+/* Inputs and outputs of a call; the stack ends where the inputs begin. */
 struct call {
 	uint64_t stack[STACK_WORDS];
 	uint64_t in[REGS];
@@ -26,7 +26,7 @@ struct call {
 	const void *function;
 };
 
-/* Where in the text: the function, its site, and the instruction behind that. */
+/* Offsets in the text: the function, its site, and the instruction after the site. */
 struct jump_site {
 	int function;
 	int site;
@@ -75,7 +75,7 @@ asm(".macro function name\n"
 #define NR_REGS		16
 #define FLAGS		15
 #define RANDOM_FLAGS	0x8d5
-/* What a function can use below its stack pointer; above is the return address. */
+/* Bytes that a function can use below its stack pointer; above is the return address. */
 #define PROTECTED	128
 #define ABOVE		8
 

@@ -132,7 +132,7 @@ static void scenario_gaps(void)
 	hole(at + area, area);
 	add(at, "slot");
 
-	/* What has no gap of its own goes where there are slots already. */
+	/* Points without a free gap nearby use an existing area of slots. */
 	at = surrounded(6, true, true);
 	hole(at - area, area);
 	add(at, "slot");
@@ -166,7 +166,7 @@ static void scenario_rlimit(void)
 	char *near = map_text(path, 0, FAR, MAP_FIXED_NOREPLACE);
 	char *far = map_text(path, 0, FAR + FAR_STEP, MAP_FIXED_NOREPLACE);
 
-	/* What stdio needs it has. */
+	/* stdio has already allocated its memory. */
 	printf("\n");
 	check(!setrlimit(RLIMIT_AS, &limit), "setrlimit: %s", strerror(errno));
 	check(mmap(NULL, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED,

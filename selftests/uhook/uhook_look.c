@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: a program for those who only look where it is.
+ * uhook: a program for tests that only look where it is.
  *
  *	uhook_look offsets	the probed instructions
  *	uhook_look loop ROUNDS	run through the loop, then print its mappings of slots
@@ -92,7 +92,7 @@ static void wait_for_fault(void)
 	      msg.arg.pagefault.address == (unsigned long)page, "it is another fault");
 }
 
-/* What is "running" has just not gone to sleep yet. */
+/* A thread that is "running" has not gone to sleep yet. */
 static unsigned long address_in_proc(pid_t tid)
 {
 	char name[64], text[256];

@@ -131,10 +131,8 @@ static inline bool in_program_of(pid_t pid, unsigned long ip)
 }
 
 #if defined(__x86_64__)
-#define CONTEXT_IP(uc)		((uc)->uc_mcontext.gregs[REG_RIP])
 #define CONTEXT_ROUNDS(uc)	((uc)->uc_mcontext.gregs[REG_R8])
 #elif defined(__aarch64__)
-#define CONTEXT_IP(uc)		((uc)->uc_mcontext.pc)
 #define CONTEXT_ROUNDS(uc)	((uc)->uc_mcontext.regs[2])
 #endif
 

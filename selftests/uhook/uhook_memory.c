@@ -245,7 +245,7 @@ static unsigned long huge_kb(const char *at)
 	return sum;
 }
 
-/* Is what others see of the file a huge page? */
+/* Do other processes see a huge page of the file? */
 static bool file_is_huge(void)
 {
 	/* Shared: nobody may probe it. */

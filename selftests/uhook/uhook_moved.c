@@ -6,7 +6,7 @@
  *				probe point
  *	uhook_moved run DIR	map them in turn at the same addresses; prints
  *				NAME LEAST MOST, how often each was hit
- *	uhook_moved race DIR	the same, while threads hit what is there
+ *	uhook_moved race DIR	the same, while threads call the text
  *	uhook_moved replace DIR	the same, but some of the text is run before it has
  *				its probe
  *	uhook_moved steps DIR	for each line that is read: "call" a point,
@@ -85,7 +85,7 @@ static void move(char *from, char *to)
 	      "mremap: %s", strerror(errno));
 }
 
-/* Twice: the second hit finds what the first one has left. */
+/* Twice: the second hit depends on the state that the first one leaves. */
 static void call(enum text t, const char *at)
 {
 	int i;
@@ -140,7 +140,7 @@ static void mapped_over(void)
 	unmap(HERE);
 }
 
-/* Text that moves takes its probe along, and what comes after it has its own. */
+/* Moved text keeps its probe, and the text mapped in its place has its own. */
 static void moved_away(void)
 {
 	int i;
@@ -233,17 +233,12 @@ asm(".text\n"
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
-#if defined(__x86_64__)
-	greg_t *ip = &uc->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-	unsigned long long *ip = &uc->uc_mcontext.pc;
-#endif
-	char *at = (char *)*ip;
+	char *at = (char *)CONTEXT_IP(uc);
 
 	/* Before its first instruction, or its last. */
 	check(at == HERE || at == HERE + PLAIN_LAST, "signal %d at %p", sig, at);
 	check(info->si_addr == at, "signal %d at %p is for %p", sig, at, info->si_addr);
-	*ip = (long)moved_give_up;
+	CONTEXT_IP(uc) = (long)moved_give_up;
 }
 
 static void *calling_thread(void *unused)
@@ -316,7 +311,7 @@ static void race(void (*change)(int i))
 	check(!sigaction(SIGBUS, &sa, NULL), "sigaction: %s", strerror(errno));
 	/*
 	 * The kernel forgets that a process has breakpoints when the last one is
-	 * unmapped, and then sends SIGTRAP to who has just hit it.
+	 * unmapped, and then sends SIGTRAP to a task that has just hit it.
 	 */
 	map_new(FIRST, ELSEWHERE);
 	map_new(FIRST, HERE);

@@ -3,8 +3,8 @@
  * uhook: a program in namespaces of its own, where it is root and nowhere else.
  *
  *	uhook_namespaces offsets	the probe point
- *	uhook_namespaces run N TRACING	hit it N times there, and try what only root may
- *					with the files of tracefs, at TRACING; prints
+ *	uhook_namespaces run N TRACING	hit it N times there, and try operations of root
+ *					on the files of tracefs, at TRACING; prints
  *					"child PID", as it is seen outside
  */
 #define _GNU_SOURCE

@@ -127,7 +127,7 @@ static void peek(void)
 	check_bytes("PEEKTEXT", (const unsigned char *)&word);
 }
 
-/* Other code behind the point, which does the same. */
+/* Other code after the point, with the same effect. */
 static void change_code(int round)
 {
 #if defined(__x86_64__)
@@ -185,7 +185,7 @@ static void step(void)
 	stopped();
 }
 #else
-/* Who is stepped at a breakpoint goes on unstepped. */
+/* A task that is stepped at a breakpoint continues unstepped. */
 static void step(void) { }
 #endif
 

@@ -10,7 +10,7 @@
  *	uhook_ptrace step ROUNDS	PTRACE_SINGLESTEP, and print each address
  *	uhook_ptrace flag ROUNDS	likewise by the trap flag (x86 only), in a handler
  *
- * What is printed is the same with probes and without, but how often.
+ * The output is the same with probes and without, but for the number of lines.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -33,8 +33,8 @@
 
 /*
  * STEPS are made after each interruption, and those that lead out of code that counts.
- * Not on arm64: whoever is being stepped there when uprobes step him goes on unstepped,
- * also without uhook.
+ * Not on arm64: a task that is stepped by a tracer and by uprobes continues unstepped
+ * there, also without uhook.
  */
 #if defined(__x86_64__)
 #define STEPS		3
@@ -46,7 +46,7 @@
 
 static unsigned long looks, looks_in_loop;
 
-/* Shared with the tracee: what it has done, and whether the loop was seen ENOUGH. */
+/* Shared with the tracee: its progress, and whether the loop was seen ENOUGH. */
 static struct {
 	unsigned long rounds;
 	bool enough;
@@ -156,7 +156,7 @@ static pid_t start_waiting_tracee(unsigned long rounds, unsigned long each)
 	_exit(0);
 }
 
-/* Stepped on from there, it comes to the end of what counts. */
+/* Stepped further, it comes to the end of the code that counts. */
 static bool is_to_step(pid_t pid, unsigned int steps)
 {
 	return steps < STEPS || (STEPS && !in_program(tracee_ip(pid)));
@@ -222,7 +222,7 @@ static void run_syscall(unsigned long rounds)
 		ip = tracee_ip(pid);
 		trace(PTRACE_SYSCALL, pid, 0);
 	}
-	/* Entry and exit of each are behind the same instruction. */
+	/* Entry and exit of each are after the same instruction. */
 	check(stops >= 2 * rounds - 1, "%lu rounds had %lu stops in a row", rounds, stops);
 }
 
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
 	}
 	check(argc == 3, "it wants a mode and a number");
 
-	/* What the child has not printed it does not print. */
+	/* The child must not print buffered output. */
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	rounds = strtoul(argv[2], NULL, 0);
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {

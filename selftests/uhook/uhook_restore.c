@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: what checkpointing does to a process, done to the mappings of its hooks.
+ * uhook: the operations of checkpointing on the mappings of hooks.
  *
  *	uhook_restore offsets	the probe points
  *	uhook_restore N		hit them N times, then between each of the attempts;
  *				prints NAME TIMES, and "mappings NUMBER"
  *
- * Nothing of it may change the mappings, what is in them, or what is computed.
+ * None of them may change the mappings, their contents, or any result.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -105,7 +105,7 @@ static unsigned int find_mappings(struct mapping *found)
 	return nr;
 }
 
-/* What was tried has changed nothing. */
+/* The attempts must have changed nothing. */
 static void look(const char *what)
 {
 	static struct mapping now[MAX_MAPPINGS];
@@ -121,7 +121,7 @@ static void look(const char *what)
 		      mappings[i].perms);
 }
 
-/* The heap ends in a mapping or behind it: it does not grow there, and takes nothing along. */
+/* The heap may end in a mapping or after it: it must not grow there, or unmap anything. */
 static void try_heap(const struct mapping *m)
 {
 	const unsigned long at[] = { m->start, m->start + page_size, m->end };
@@ -129,7 +129,7 @@ static void try_heap(const struct mapping *m)
 	unsigned long end = (unsigned long)sbrk(0);
 	size_t i;
 
-	/* It cannot begin behind its end, nor may it be used while it is not itself. */
+	/* It cannot begin after its end, nor grow from there. */
 	if (m->start < end)
 		check(!prctl(PR_SET_MM, PR_SET_MM_START_BRK, before, 0, 0), "START_BRK: %s",
 		      strerror(errno));
@@ -204,7 +204,7 @@ static void try_pagemap(const struct mapping *m)
 	look("pagemap");
 }
 
-/* What is mapped there cannot be opened, and mapped again or elsewhere. */
+/* The mapped file cannot be opened, nor mapped again or elsewhere. */
 static void try_files(const struct mapping *m)
 {
 	char path[128];
@@ -244,7 +244,7 @@ static void try_policy(const struct mapping *m)
 {
 	const unsigned long nodes = 1;
 
-	/* Bind, and move what is there: MPOL_BIND, MPOL_MF_MOVE. */
+	/* Bind and move the pages: MPOL_BIND, MPOL_MF_MOVE. */
 	syscall(SYS_mbind, m->start, m->end - m->start, 2, &nodes, 64, 1 << 1);
 	look("mbind");
 	syscall(SYS_mbind, m->start + page_size, page_size, 2, &nodes, 64, 1 << 1);
@@ -273,7 +273,7 @@ static void try_watching(const struct mapping *m)
 		ioctl(fd, UFFDIO_WRITEPROTECT, &wp);
 		look("UFFDIO_WRITEPROTECT");
 	}
-	/* Others send those who wait to somebody who may never come. */
+	/* In other modes, tasks that fault could be made to wait forever. */
 	reg.mode = UFFDIO_REGISTER_MODE_MISSING;
 	check(ioctl(fd, UFFDIO_REGISTER, &reg), "who misses a page of uhook can be made to wait");
 	close(fd);

@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	}
 	check(argc == 4 && !strcmp(argv[1], "calls"), "it wants a depth and a number");
 
-	/* What one CPU records is in order. */
+	/* The records of one CPU are in order. */
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
 	sched_setaffinity(0, sizeof(first), &first);

@@ -3,8 +3,8 @@
  * uhook: the functions of uhook_returns.
  *
  * return_sum(n) adds the numbers up to N by calling itself, return_inner(n) is
- * 2 * N, and return_outer(n) calls it and adds 1. Their first instructions go on
- * in slots. The instructions behind them, which return, are probed as well.
+ * 2 * N, and return_outer(n) calls it and adds 1. Their first instructions run
+ * in slots. Their return instructions are probed as well.
  */
 #ifndef _UHOOK_RETURNS_H
 #define _UHOOK_RETURNS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: a program that makes up what it has recorded, without being hit.
+ * uhook: a program that forges records, without being hit.
  *
  *	uhook_ring offsets		the probe points: rec, cnt
  *	uhook_ring forge N		N rings full of made up records, and it ends
@@ -107,7 +107,7 @@ static int find_rings(void)
 	return n;
 }
 
-/* What is there has been read, or is not complete any more. */
+/* The old records have been read, or are not complete any more. */
 static void forge(struct header *ring)
 {
 	struct entry *entries = (void *)((char *)ring + page);
@@ -133,7 +133,7 @@ static void make_rings(int n)
 		add_area(i, fd);
 	found = find_rings();
 	check(found == n, "%d rings of %d", found, n);
-	/* What it has really recorded is read first. */
+	/* Its real records are read first. */
 	usleep(300000);
 }
 

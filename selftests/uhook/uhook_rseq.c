@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uhook: counters of each CPU, that tasks which disturb each other count with.
+ * uhook: counters of each CPU, used by tasks that disturb each other.
  *
  *	uhook_rseq offsets	the probed instructions, in a restartable sequence
  *	uhook_rseq busy ROUNDS	threads that run all the time, and ones that preempt them
@@ -9,8 +9,8 @@
  *	uhook_rseq late ROUNDS	with signals, and as often before it registers for
  *				restartable sequences; the C library must not
  *
- * A sequence that is disturbed and not aborted loses what others have counted
- * meanwhile.  How many were aborted is printed.
+ * A sequence that is disturbed and not aborted loses counts of other tasks.  Prints
+ * how many were aborted.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +38,7 @@ static atomic_uint busy;
 static unsigned long rounds;
 static bool with_signals, is_late;
 
-/* What a thread has that registers by itself */
+/* The area of a thread that registers by itself */
 static struct rseq late;
 
 static struct rseq *own_rseq(void)
@@ -83,7 +83,7 @@ static void *run_busy(void *unused)
 	return NULL;
 }
 
-/* It is woken in the middle of what the busy ones do, on their CPU. */
+/* It wakes up in the middle of a sequence of the busy ones, on their CPU. */
 static void *run_preempter(void *unused)
 {
 	const struct sched_param param = { .sched_priority = 1 };

@@ -9,9 +9,9 @@
  *					site, and N at the site; prints how many there were
  *
  * A sample has the instruction pointer and the stack pointer of the same code, and the
- * stack that it copies begins there: the site never comes with what a body or a handler has
- * made of the stack pointer, from which nobody could unwind it.  Exits with 4 where perf has
- * no clock.
+ * stack that it copies begins there: a sample at the site never has the stack pointer of
+ * a body or a handler, from which it could not be unwound.  Exits with 4 where perf has no
+ * clock.
  */
 #define _GNU_SOURCE
 #include <asm/perf_regs.h>

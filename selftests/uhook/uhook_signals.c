@@ -10,8 +10,8 @@
  *	uhook_signals jump JUMPS	handlers leave the loop by siglongjmp()
  *	uhook_signals sampled ROUNDS	each sample that perf takes is a signal
  *
- * Whatever the handlers are told of where the program is has to be code of the
- * program; how often the probed instructions were run is printed at the end.
+ * All addresses that handlers see must be code of the program; the number of times
+ * that the probed instructions were run is printed at the end.
  */
 #define _GNU_SOURCE
 #include <errno.h>

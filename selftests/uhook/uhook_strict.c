@@ -6,7 +6,7 @@
  *	uhook_strict N		hit the first N times, enter seccomp's strict mode,
  *				and hit both
  *
- * The kernel kills it for whatever else it does, or is made to do.  Exits with 4
+ * The kernel kills it for any other system call.  Exits with 4
  * where there is no such mode.
  */
 #include <linux/seccomp.h>
@@ -48,7 +48,7 @@ static void leave(int status)
 	syscall(SYS_exit, status);
 }
 
-/* What went wrong is told without a stream, too. */
+/* Report failures without a stream, too. */
 static void in_strict_mode(void)
 {
 	static const char wrong[] = "a function has returned another value\n";

@@ -6,8 +6,8 @@
  *	uhook_stubs count BLOCK ROUNDS	are the stubs in BLOCK run as often as they ought to?
  *	uhook_stubs child BLOCK ROUNDS	and in a child of a process that had them?
  *	uhook_stubs twice		the same file is mapped more than once
- *	uhook_stubs keep BLOCK		what a program can try to do to the block
- *	uhook_stubs taken BLOCK		there is something where the stubs are to be
+ *	uhook_stubs keep BLOCK		try to change or unmap the block
+ *	uhook_stubs taken BLOCK		something else is mapped at the stubs' addresses
  *	uhook_stubs threads NR		until its standard input ends
  *	uhook_stubs hold		call them once, and wait for a line
  *
@@ -37,7 +37,7 @@
 #define AT_ONCE		4
 
 /*
- * An entry with room for a jump, and one without; a return with padding behind it; and
+ * An entry with room for a jump, and one without; a return with padding after it; and
  * a tail call, on arm64 through the register that stubs take when they can.
  */
 #ifdef __x86_64__

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * uhook: what the programs of its tests share.
+ * uhook: definitions shared by the programs of its tests.
  *
- * Each checks itself: it behaves the same with probes and without, and says
- * on its standard error what did not.  They are linked statically, and not to
+ * Each checks itself: it behaves the same with probes and without, and reports
+ * failures on its standard error.  They are linked statically, and not to
  * any address: the global offset table of arm64 has one entry for all the local
  * symbols of a section.
  */
@@ -27,9 +27,16 @@
 			fail(fmt, ##__VA_ARGS__);			\
 	} while (0)
 
+/* The program counter in a ucontext_t. */
+#if defined(__x86_64__)
+#define CONTEXT_IP(uc)	((uc)->uc_mcontext.gregs[REG_RIP])
+#elif defined(__aarch64__)
+#define CONTEXT_IP(uc)	((uc)->uc_mcontext.pc)
+#endif
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What a program has in assembly: a function, or a place. */
+/* A function or a place that a program has in assembly. */
 #define UHOOK_FUNCTION(name) extern long name(long arg)
 #define UHOOK_LABEL(name) extern const char name[]
 

@@ -11,8 +11,8 @@
  *	uhook_trap bpf		so are those of BPF's links; both exit with 4 where there are
  *				no such probes
  *
- * A breakpoint must end in one SIGTRAP, at its address, which the handler goes on from. What
- * the handler is told is printed, and must be the same with probes and without.
+ * A breakpoint must end in one SIGTRAP, at its address, from which the handler
+ * continues. The signal is printed, and must be the same with probes and without.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,12 +40,11 @@ void call_other(void);
 extern char long_trap[];
 void call_long(void);
 
-#define IP(uc)		((uc)->uc_mcontext.gregs[REG_RIP])
 #define NUMBER(uc)	((uc)->uc_mcontext.gregs[REG_TRAPNO])
 #define ERROR(uc)	((uc)->uc_mcontext.gregs[REG_ERR])
 #define TRAP_SIZE	1UL
 #define LONG_SIZE	2UL
-/* The processor stops behind a breakpoint. */
+/* The processor stops after a breakpoint. */
 #define STOPS_BEHIND	1
 static const unsigned char breakpoint[] = { 0xcc };
 asm(".text\n"
@@ -62,7 +61,6 @@ asm(".text\n"
 	"other:		mov %rsp, %rax\n"
 	"		ret\n");
 #elif defined(__aarch64__)
-#define IP(uc)		((uc)->uc_mcontext.pc)
 #define NUMBER(uc)	((void)(uc), 0LL)
 #define ERROR(uc)	((void)(uc), 0LL)
 #define TRAP_SIZE	4UL
@@ -98,12 +96,13 @@ static void say_trap(const siginfo_t *info, const ucontext_t *uc)
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
+	const unsigned long ip = CONTEXT_IP(uc);
 
 	(void)sig;
-	check((unsigned long)IP(uc) == (unsigned long)expected + STOPS_BEHIND * expected_size,
-	      "SIGTRAP at 0x%lx, not %p", (unsigned long)IP(uc), expected);
+	check(ip == (unsigned long)expected + STOPS_BEHIND * expected_size,
+	      "SIGTRAP at 0x%lx, not %p", ip, expected);
 	say_trap(info, uc);
-	IP(uc) = (unsigned long)expected + expected_size;
+	CONTEXT_IP(uc) = (unsigned long)expected + expected_size;
 	traps++;
 }
 

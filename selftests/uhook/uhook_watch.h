@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* uhook: hardware breakpoints, with which tests see what no other trace is left of. */
+/* uhook: hardware breakpoints, which show events that leave no other trace. */
 #ifndef _UHOOK_WATCH_H
 #define _UHOOK_WATCH_H
 
@@ -11,7 +11,7 @@
 /* The exit status where there are none. */
 #define UNSUPPORTED	4
 
-/* Of an instruction of the program; what is to happen there is to be added. */
+/* A breakpoint at an instruction of the program; the caller adds its action. */
 static inline struct perf_event_attr breakpoint_at(unsigned long addr)
 {
 	return (struct perf_event_attr){
