@@ -3,7 +3,7 @@
 # Usage: awk -f transcript.awk SOURCE
 #
 # A sample's opening comment has a session with it: after a tab, commands
-# ("# command"), each followed by what it prints.  Run these commands, and fail
+# ("# command"), each followed by its output.  Run these commands, and fail
 # at the first that prints something else: those after it count on it.  No
 # difference is
 # - one number for another, hexadecimal or not, unless one of them is 0:
@@ -74,7 +74,7 @@ function same_line(want, line,	part, n, i, at)
 	return at >= 0 && substr(line, at + 1) == part[n]
 }
 
-# Is what command c printed, from line l on, what is wanted from w on?
+# Is the output of command c, from line l on, the expected one from w on?
 function same(c, w, l)
 {
 	if (w > wants[c])
