@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run a program, with what it prints thrown away, and append to a file how many seconds
- * of the processor's time it took, of its own and the kernel's
+ * Run a program, discard its output, and append its CPU time in seconds, in user mode and
+ * in the kernel, to a file
  *
  * Usage: bench-time FILE PROGRAM [ARGUMENT...]
  */

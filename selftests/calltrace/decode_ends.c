@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program that ends, or does with its files, what a recorder does not expect
+ * A program that ends, or treats its files, in a way that a recorder does not expect
  *
- * What is recorded is step(), by stubs and by -finstrument-functions; how often it was
- * called is printed in the end, or before it. other() is called by children alone.
+ * step() is recorded, by stubs and by -finstrument-functions; the number of its calls is
+ * printed at the end, or before. Only children call other().
  *
  * Usage: decode-ends kill | exec | exit | join | cancel | leave | limit | chdir | user |
  *		       size | much | forks | clone | unlink
@@ -87,7 +87,7 @@ PLAIN static void begin_worker(void)
 		usleep(100);
 }
 
-/* It runs behind that of a library which was linked in. */
+/* It runs after that of a library which was linked in. */
 __attribute__((destructor)) PLAIN static void join(void)
 {
 	if (!goes_on)
@@ -146,7 +146,7 @@ PLAIN static int forks(void)
 	return failed;
 }
 
-/* A child of which no library is told; what it does comes behind what its parent does. */
+/* A child that no library knows of; its events follow those of its parent. */
 PLAIN static int clone_raw(void)
 {
 	int times = 20, status;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Damaged files: whatever they hold, nothing goes wrong
+ * Damaged files are decoded or refused, whatever they hold
  *
- * Recordings are copied with random changes, and decoded into all outputs; so is what
- * perf has recorded (perf.data, with its map), and imported, and a program that has
- * stubs (program), of which the map is made. Built with sanitizers, which say what goes
- * wrong; here it is only seen that each ends, and that what is refused is refused with
- * a sentence, and leaves nothing.
+ * Recordings are copied with random changes, and decoded into all outputs. Recordings of
+ * perf (perf.data, with its map) are also imported, and the map is made of a program that
+ * has stubs (program). Sanitizers report errors; the test itself checks only that each run
+ * ends, and that a file is refused with a sentence and leaves nothing.
  *
  * Usage: decode-fuzz DIRECTORY COUNT SEED SOURCE...
  */
@@ -160,7 +159,7 @@ static void decode(const char *directory, FILE *out)
 		check_refusal(directory, &fault);
 }
 
-/* An import of what perf has recorded leaves a recording, or nothing. */
+/* An import of a recording of perf leaves a recording, or nothing. */
 static void import(const char *directory)
 {
 	char data[4096], map[4096], to[4096];
@@ -197,7 +196,7 @@ static void make_map(const char *directory, FILE *out)
 		decoded++;
 }
 
-/* Copy a source, not all of it as it is, and do with it what it is for. */
+/* Copy a source with random changes, and decode or import it. */
 static void try(const char *from, const char *directory, FILE *out)
 {
 	static const char *const traces[] = { "0.trace", "1.trace" };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How fast libipt's decoders go over a stream when nothing is made of what they say
+ * Measure how fast libipt's decoders read a stream when their results are discarded
  *
  * Usage: decode-limit query|packet FILE
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program whose memory is its own affair, and recorded as all that it does is
+ * A program with a memory allocator of its own, which is recorded as well
  *
- * What the recorder allocates comes by its hooks again, while it makes the first record
- * of a thread and when the thread ends.
+ * Allocations of the recorder reach its own hooks, while it makes the first record of a
+ * thread and when the thread ends.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ void *realloc(void *old, size_t size)
 {
 	void *new = malloc(size);
 
-	/* What is behind the old one is copied as well. */
+	/* This also copies bytes after the old block. */
 	if (old && new)
 		memmove(new, old, size);
 	return new;

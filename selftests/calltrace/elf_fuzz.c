@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Odd ELF files: whatever they say, they are rewritten or refused
+ * Odd ELF files are rewritten or refused, whatever they hold
  *
- * A program is changed where other things depend on it: in the fields of its headers,
- * symbols, relocations and unwind information, which get numbers that are at the edge of
- * something, or those of another field; and a command is run on it. It must end with
- * status 0 or 1, by itself, in the memory and the time that it is given; and if it is 1,
- * its last word must be a sentence.
+ * A program is changed where other things depend on it: the fields of its headers,
+ * symbols, relocations and unwind information get numbers at some limit, or those of
+ * another field. A command is run on it, which must end with status 0 or 1 within the
+ * limits of memory and time; with status 1, its last line must be a sentence.
  *
  * Usage: elf-fuzz DIRECTORY COUNT SEED MEGABYTES PROGRAM COMMAND...
  *
- * COMMAND gets the changed file as its last argument. MEGABYTES is the most memory; 0 is
- * for what was built with sanitizers, which have their own.
+ * COMMAND gets the changed file as its last argument. MEGABYTES limits memory; 0 means no
+ * limit, for programs built with sanitizers.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -26,7 +25,7 @@
 #include "../host/random.h"
 #include "lib/base.h"
 
-/* What only grows with the square of the file does not end before. */
+/* Quadratic algorithms do not end within this limit. */
 #define SECONDS_MOST	60
 
 #define MAX_FILE	0x100000

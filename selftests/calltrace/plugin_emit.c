@@ -2,9 +2,9 @@
 /*
  * The plugin's emitters, with addresses at all distances, and its streams
  *
- * The stubs of one program are close to each other. Here an emitter is told of stubs
- * anywhere, with synchronisation points everywhere, and what is decoded from that must
- * be the same addresses, in order. A stream that is cut off must say so, and one that
+ * The stubs of one program are close to each other. Here an emitter gets stubs at any
+ * address, with synchronisation points everywhere, and the decoder must return the same
+ * addresses, in order. A stream that is cut off must say so, and one that
  * a disk had no room for must end there.
  *
  * Usage: plugin-emit DIRECTORY
@@ -150,7 +150,7 @@ static int cut_off(char *directory)
 	return -1;
 }
 
-/* What such a processor writes may be taken back, and is not decoded. */
+/* Such a processor may withdraw what it has written: its streams are not decoded. */
 static int traces_ahead(char *directory)
 {
 	struct recording recording = {
@@ -166,7 +166,7 @@ static int traces_ahead(char *directory)
 	return -1;
 }
 
-/* No room on the disk for a while: what comes then must not be joined to what was. */
+/* The disk is full for a while: later packets must not be joined to earlier ones. */
 static int disk_was_full(const char *directory)
 {
 	static const u8 data[TRACE_BUFFER / 4];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the upstream libraries' own decoders say of a stream that the plugin wrote
+ * Decode a stream of the plugin with the upstream libraries' own decoders
  *
  * Intel PT is read by libipt's packet decoder, and the size of each packet is compared
- * with what the manual's tables give for it. ETMv4 is read by OpenCSD's full decoder,
+ * with the manual's tables. ETMv4 is read by OpenCSD's full decoder,
  * which follows the instructions of the program: only a trace that fits them is
  * decoded. Either way, the addresses where execution came into the range are printed.
  *
@@ -46,7 +46,7 @@ static const u8 *map_file(const char *path, size_t *size)
 	return data;
 }
 
-/* The address of a packet, and what it must be compressed to. */
+/* The address of a packet, and its expected compressed form. */
 static u64 address_of(const struct pt_packet_ip *packet, u64 last, unsigned int *size)
 {
 	u64 ip = packet->ip;

@@ -45,7 +45,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What comes out, in one line. */
+/* The result, in one line. */
 static void choose(const char *words, char *text, size_t size, size_t *functions)
 {
 	char *copy = strdup(words), *rest = copy, *word, *there = strdup(available);

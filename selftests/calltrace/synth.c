@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Recordings that no processor has made, and what was decoded as a short text. */
+/* Synthetic recordings, and decoded events as a short text. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

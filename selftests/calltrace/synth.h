@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Recordings that no processor has made: a map, streams packet by packet, and what
- * was decoded as a short text
+ * Synthetic recordings: a map, streams packet by packet, and the decoded events as a
+ * short text
  *
  * Functions are called 0 to 9. The text of the events is "E0 X0" for an entry and an
  * exit, T for a tail, L for a landing, "!" for a gap. The text of the calls is "0("
  * for a call and, for its end, ")" a return, ">" a tail, "}" no exit seen, "]" exit
- * lost, "~" not over; "?0" for an exit of what was not entered, "!" for a gap, and
+ * lost, "~" not over; "?0" for an exit without an entry, "!" for a gap, and
  * "label:" where another thread begins.
  */
 #ifndef SELFTESTS_CALLTRACE_SYNTH_H
@@ -49,7 +49,7 @@ static inline u64 synth_context(enum stub_kind kind, u8 number)
 /**
  * struct synth - a stream that is being made
  * @file: its bytes
- * @last_ip: what addresses are compressed against
+ * @last_ip: address against which addresses are compressed
  * @mode: MODE.Exec is due
  */
 struct synth {
@@ -80,7 +80,7 @@ void synth_close(struct synth *synth);
 /* Decode into a sink; ONLY is a thread or task, or -1. */
 int synth_run(const char *directory, struct sink *sink, s64 only);
 
-/* Decode, and write what comes into the two texts, of SIZE bytes each. */
+/* Decode, and write events and calls into the two texts, of SIZE bytes each. */
 int synth_decode(const char *directory, s64 only, char *events, char *calls, size_t size);
 
 #endif /* SELFTESTS_CALLTRACE_SYNTH_H */

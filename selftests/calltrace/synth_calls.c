@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What becomes of stubs: stacks, and the tasks of processors
+ * Calls that are decoded from stubs: stacks, and the tasks of processors
  *
  * A case is written as a text, of which Intel PT streams are made: E0 is the entry of
- * function 0, X an exit, T a tail to the next function, U one to nobody knows where, O
+ * function 0, X an exit, T a tail to the next function, U one to an unknown target, O
  * one out of the map, L a landing; "!" is an overflow, "#" an address of no stub, "@3:1234"
  * the third turn of task 1234, "|" begins the stream of the next processor.
  *
@@ -198,7 +198,7 @@ static int many_tails(const char *directory)
 	return 1;
 }
 
-/* A stack as deep as no program's: what is made of it does not need one, too. */
+/* A stack deeper than any program's: the outputs must not recurse as deep. */
 static int deep_stack(const char *directory)
 {
 	const struct recording like = { .format = FORMAT_SOFTWARE, .threads = true, .clock = 1000 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the software recorder makes of the kernel's ring buffer
+ * Recordings that the software recorder makes of the kernel's ring buffer
  *
  * No kernel is needed: pages are made here, as the kernel's documentation of the ring
  * buffer has them. A case is written as a text: E0:5@100 is the entry of function 0 by
- * task 5 at the time 100, X an exit, F an event of somebody else, P padding; "/" begins
+ * task 5 at the time 100, X an exit, F an event of another kind, P padding; "/" begins
  * the next page, "!" one before which events were overwritten, "!7" one before which
  * seven were; "|" begins the pages of the next processor.
  *
@@ -41,7 +41,7 @@ struct page {
  * @page: the one that is being made
  * @used: bytes of its data
  * @now: the time of the last event
- * @missed: what its header says of events before it
+ * @missed: value in its header for lost events before it
  * @count: how many
  */
 struct pages {

@@ -73,7 +73,7 @@ static void put_trace(FILE *file, const u8 *data, u64 size, u32 tid, u32 cpu)
 	fwrite(data, size, 1, file);
 }
 
-/* What may also be in a file, for which it is refused. */
+/* Contents for which a file is refused. */
 enum extra { EXTRA_NONE, EXTRA_TRUNCATED, EXTRA_COMPRESSED, EXTRA_PROCESSOR };
 
 static void put_extra(FILE *file, enum extra extra, const u8 *trace)

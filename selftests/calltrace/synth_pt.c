@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Intel PT streams as processors may write them, and what must be made of them
+ * Intel PT streams as processors may write them, and the expected events
  *
  * The streams are written here, packet by packet, by the processor's manual and its
  * lists of errata; the plugin's emitter has no part in it.
@@ -14,9 +14,9 @@
 
 /**
  * struct pt_case - a stream
- * @name: what happens in it
+ * @name: description of the stream
  * @write: writes it, after a PSB+ unless @raw
- * @events: what must come out
+ * @events: expected events
  * @raw: it has no PSB+ at its begin
  * @model: of a processor with errata, or 0
  */
@@ -161,7 +161,7 @@ static void timing(struct synth *s)
 	}
 }
 
-/* What SKL062 and its like lose. */
+/* Packets that are lost by SKL062 and similar errata. */
 static void enable_missing(struct synth *s)
 {
 	synth_event(s, 0, SYNTH_ENTRY);
@@ -248,7 +248,7 @@ static void strange(struct synth *s)
 	synth_pge(s, SYNTH_BLOCK + 0x7f10);	/* one gap for both */
 	synth_pgd(s, TEXT(0));
 	synth_event(s, 1, SYNTH_ENTRY);
-	synth_pge(s, ENTRY(1) + 6);		/* behind the stub, before the next one */
+	synth_pge(s, ENTRY(1) + 6);		/* after the stub, before the next one */
 	synth_pgd(s, TEXT(1));
 }
 
@@ -313,7 +313,7 @@ static void ten_calls(struct synth *s)
 	}
 }
 
-/* No packet at all, then points that are damaged, and those behind them, which are not. */
+/* No packet at all, then damaged points, and undamaged ones after them. */
 static int damaged_points(const char *directory)
 {
 	const struct recording like = { .threads = true };

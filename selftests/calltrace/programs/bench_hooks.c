@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What -finstrument-functions calls: the least that a recorder could do. */
+/* Hooks of -finstrument-functions: the minimum that a recorder could do. */
 
 void __cyg_profile_func_enter(void *function, void *site);
 void __cyg_profile_func_exit(void *function, void *site);

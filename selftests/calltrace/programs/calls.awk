@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# From the lines of a record (THREAD KIND FUNCTION [TARGET]) to what was called, with
-# its depth: the same for each way to record it. What is on top of a function that is
-# left, or that control comes back to, is left as well. One line a thread, sorted by
-# the caller, for the numbers of threads mean nothing.
+# Convert a record (THREAD KIND FUNCTION [TARGET]) to the called functions, with
+# their depths: the same for each way to record it. Functions above one that is left, or that
+# control returns to, are left as well. One line a thread, sorted by the caller, because
+# thread numbers mean nothing.
 function leave(t) {
 	calls[t] = calls[t] " <" depth[t] ":" stack[t, depth[t]]
 	depth[t]--
@@ -24,12 +24,12 @@ function drop_above(t, f) {
 		leave(t)
 	return 1
 }
-# What had ended in a tail call ends with what it went to.
+# A function that ended in a tail call ends with the target of that.
 function leave_tails(t) {
 	while (depth[t] && tail[t, depth[t]])
 		leave(t)
 }
-# First the map, for a tail to what has no entry is an exit.
+# First the map: a tail call to a function without an entry is an exit.
 FNR == NR {
 	if ($4 == "entry")
 		has_entry[$6] = 1
@@ -39,7 +39,7 @@ skip != "" && $3 ~ skip { next }
 skip != "" { sub(/^_ZN1t7largestI.*/, "t::largest", $3) }
 # The two names of a constructor or destructor are one function.
 { sub(/C1E/, "C2E", $3); sub(/D1E/, "D2E", $3) }
-# Of a tail to what is not known, nothing but an entry may follow directly.
+# A tail call to an unknown target must be followed directly by an entry.
 $2 != "entry" && unknown[$1] { leave_tails($1) }
 { unknown[$1] = 0 }
 $2 == "entry" {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What both files of the program have: the linker keeps one of each. */
+/* Functions that both files of the program have: the linker keeps one of each. */
 #ifndef KINDS_HH
 #define KINDS_HH
 

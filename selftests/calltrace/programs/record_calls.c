@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The independent record: what the compiler's own hooks see of functions
+ * The independent record: functions that the compiler's own hooks see
  *
  * Linked to a program that is built with -finstrument-functions. Writes a line for
  * each entry and exit of main and the functions that are traced to the file that

@@ -38,7 +38,7 @@ struct stub {
 	char text[480];
 };
 
-/* What a thread is in, and the stack pointer at the entry. */
+/* The function of a thread, and the stack pointer at its entry. */
 struct frame {
 	unsigned long slot;
 	const char *name;
@@ -219,7 +219,7 @@ static struct thread *thread_of(pid_t pid)
 	give_up("threads");
 }
 
-/* After each instruction: what has been left, and what is entered? */
+/* After each instruction: was a function left or entered? */
 static void look(pid_t pid)
 {
 	struct thread *thread = thread_of(pid);

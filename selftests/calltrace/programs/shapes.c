@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 	sum += t_fib(12);
 	sum += t_even(11) * 100;
 	sum += t_ackermann(2, 3);
-	/* In what order operands are evaluated is the compiler's choice. */
+	/* The compiler chooses the order in which operands are evaluated. */
 	for (i = 0; i < 9; i++) {
 		sum = sum * 3 + t_switch(i);
 		sum += t_many_returns(i * 11);

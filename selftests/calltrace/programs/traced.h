@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the programs that are traced share
+ * Definitions shared by the traced programs
  *
  * The functions which are traced begin with t_, or are in namespace t: the list of
- * each program is "main", "t_*" and "t::*". They are not inlined, for the rewriter
- * only knows what has a call. A program prints nothing but a result that depends on
- * all that it did.
+ * each program is "main", "t_*" and "t::*". They are not inlined, because
+ * the rewriter only sees functions that are called. A program prints nothing but a result
+ * that depends on all of its calls.
  *
- * In the independent record, the compiler calls a hook at each entry and exit; what it
- * does not see, the arrival of a longjmp, the program says itself.
+ * In the independent record, the compiler calls a hook at each entry and exit. It does
+ * not see the arrival of a longjmp, which the program records itself.
  */
 #ifndef TRACED_H
 #define TRACED_H

@@ -2,9 +2,9 @@
 /*
  * Runs the functions of shapes.c one instruction at a time, and unwinds at each
  *
- * Wherever it is, the way back must lead to main(), which is below everything. The
- * number of the instructions from where it does not is printed, and how many there were
- * behind the end of the program's data, where new code is.
+ * At each instruction, unwinding must lead to main(), the outermost function. Prints how
+ * many instructions failed, and how many were after the end of the program's data, where
+ * new code is.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@ static volatile int done;
 static unsigned long steps, in_new_code, lost;
 
 /*
- * Its end has room for a short jump only, and within reach of that a long one fits only
- * where the stack is another one: behind the jump over the padding.
+ * Its end has room for a short jump only. Within reach of that, a long jump fits only
+ * where the stack differs: after the jump over the padding.
  */
 long t_padded(long count);
 asm(".text\n"
@@ -74,7 +74,7 @@ static void stepped(int number, siginfo_t *info, void *data)
 	registers[REG_EFL] |= TRAP_FLAG;
 	if (done)
 		registers[REG_EFL] &= ~TRAP_FLAG;
-	/* Libraries have what they have. */
+	/* Instructions of libraries are not checked. */
 	if (at < __executable_start || at > _end + (1 << 20))
 		return;
 	_Unwind_Backtrace(look, &found);
