@@ -15,9 +15,8 @@ case $BUILD in
 esac
 JOBS=${JOBS:-$(nproc)}
 
-# The kernel series that is worked on; any y of 6.12.y will do.  What is built for another
-# one than the first has a directory of its own, and sources may be fetched to there
-# (scripts/build/source).
+# The kernel series to work on; any y of 6.12.y will do.  The builds of each base but the
+# first are in a directory of their own, to which scripts/build/source may fetch a source.
 default_base=6.12
 BASE=${BASE:-$default_base}
 first_build=${BUILD%/"$BASE"}
@@ -28,12 +27,11 @@ fetched=$BUILD/source/linux-source-$BASE.tar.xz
 tarball=${TARBALL:-$packaged}
 [ -n "${TARBALL:-}" ] || [ -r "$packaged" ] || [ ! -r "$fetched" ] || tarball=$fetched
 
-# The overlay: what lives here at the path it has in a kernel tree, and
-# selftests, which is renamed on the way.
+# The overlay: directories with the same paths as in a kernel tree; selftests has
+# another path there.
 overlay_dirs="include kernel arch lib mm samples Documentation tools scripts/gdb"
 
-# A make above us has its own ideas of jobs and variables; the kernel's make
-# is to hear of none of them.
+# Jobs and variables of a calling make must not reach the kernel's make.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 die()
@@ -59,19 +57,19 @@ now()
 	date +%s
 }
 
-# The kernel's make cannot do with these, and says so in a way nobody gets.
+# The kernel's make fails on these with an obscure message.
 case $top$BUILD in
 *[[:space:]:]*)
 	die "the kernel does not build in a path with a space or colon: $top or $BUILD has one." ;;
 esac
 [ ! -e "$BUILD" ] || [ -w "$BUILD" ] ||
 	die "$BUILD belongs to $(stat -c %U "$BUILD"): go on as that user (sudo?), remove it, or set BUILD= to another directory."
-# What is in it is replaced and removed without asking.
+# The scripts replace and remove files there without asking.
 [ -e "$BUILD/.lock" ] || [ -e "$tree/.git/fhook-source" ] || [ -z "$(ls -A "$BUILD" 2>/dev/null)" ] ||
 	die "$BUILD holds files, and nothing that was built here: set BUILD= to a new or an empty directory."
 
-# Two at a time would build in the same tree and write the same results; what the one
-# that has the lock calls has it, too.
+# Two scripts at a time would build in the same tree and write the same results. A script
+# that is called by the holder of the lock has it, too.
 lock_build()
 {
 	[ "${FHOOK_LOCKED:-}" != "$BUILD" ] || return 0
@@ -83,15 +81,14 @@ lock_build()
 	export FHOOK_LOCKED
 }
 
-# A clone that belongs to another user (sudo make demo) is still ours to
-# read, and nobody's own git settings may change what the scripts write.
+# Allow git to read a clone of another user (sudo make demo). The user's git settings
+# must not change the output of the scripts.
 export GIT_CONFIG_COUNT=3
 export GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
 export GIT_CONFIG_KEY_1=gc.auto GIT_CONFIG_VALUE_1=0
 export GIT_CONFIG_KEY_2=advice.detachedHead GIT_CONFIG_VALUE_2=false
 
-# git with no configuration but the repository's: for what must come out the
-# same everywhere.
+# git with no configuration but the repository's: for the same output everywhere.
 pgit()
 {
 	GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null \
@@ -140,8 +137,8 @@ patch_files()
 		END { for (f in file) print f, file[f] }' | LC_ALL=C sort | cut -d' ' -f2-
 }
 
-# The version of the source in a directory: from its Makefile, for nothing
-# may depend on which 6.12.y Debian is at.
+# The version of the source in a directory, from its Makefile: nothing may depend on
+# the 6.12.y that Debian has.
 kernel_version()
 {
 	awk -F ' *= *' '/^(VERSION|PATCHLEVEL|SUBLEVEL) =/ { v = v s $2; s = "." }
@@ -167,7 +164,7 @@ checksum()
 	sha256sum < "$1" | cut -d' ' -f1
 }
 
-# In the work tree: these commits are those patches.
+# Note in the work tree which commits are which patches.
 remember()
 {
 	while read -r p; do
@@ -185,8 +182,7 @@ format_patches()
 		--no-renames --stat=72 --always "$@"
 }
 
-# need_space DIR GIGABYTES: a build that dies of a full disk half-way is
-# harder to understand than a sentence before it starts.
+# need_space DIR GIGABYTES: report a full disk before a build, not in the middle of it.
 need_space()
 {
 	mkdir -p "$1"
@@ -221,8 +217,8 @@ set_flavour()
 	[ "$native" != "$(uname -m)" ] || cross=
 }
 
-# stage NAME COMMAND...: run COMMAND quietly, with what it says in a log, and
-# print how long it took.  The caller sets stages to how many there will be.
+# stage NAME COMMAND...: run COMMAND with its output in a log, and print the time it took.
+# The caller sets stages to their number.
 stages=1 stage_number=0
 stage()
 {

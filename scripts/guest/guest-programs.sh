@@ -39,7 +39,7 @@ add_libraries()
 	done
 }
 
-# A program and what it needs.
+# A program and its libraries.
 add_program()
 {
 	p=

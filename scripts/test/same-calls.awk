@@ -6,7 +6,7 @@
 # FUNCTION" and "TASK gap WHY", TRACER has lines "TASK FUNCTION".  For tasks above BEGIN,
 # DECODED must begin with all calls of TRACER, without a gap.
 
-# The next of what the tracer had earlier, if that is what was decoded now.
+# The next earlier call of the tracer, if it equals the decoded one.
 function put_back(task, next_one)
 {
 	while (held[task] && decoded[task, at[task] + 1] == first(task) &&
