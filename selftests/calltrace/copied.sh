@@ -7,10 +7,7 @@
 # objcopy copy it. A file that could not be copied is refused.
 set -eu
 
-tools=$1 dir=$2
-mkdir -p "$dir"
-cd "$dir"
-status=0
+. "$(dirname "$0")/test_lib.sh"
 
 cat > program.c <<-'END'
 	#include <stdio.h>
@@ -30,7 +27,7 @@ fails()
 is_right()
 {
 	[ "$($run "./$1" 2>&1)" = right ] || fails "$1: $($run "./$1" 2>&1 || :)"
-	"$tools/fhook" calltrace map "$1" | grep '^stub' > stubs
+	$fhook map "$1" | grep '^stub' > stubs
 	[ "$(wc -l < stubs)" -ge 4 ] || fails "$1: $(cat stubs)"
 }
 

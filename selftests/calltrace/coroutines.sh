@@ -8,11 +8,7 @@
 # without coroutines that is left by longjmp() has one stack.
 set -eu
 
-tools=$1 dir=$2
-fhook="$tools/fhook calltrace"
-rm -rf "$dir"
-mkdir -p "$dir"
-cd "$dir"
+. "$(dirname "$0")/test_lib.sh"
 
 cat > coroutines.c <<-'END'
 	#include <ucontext.h>

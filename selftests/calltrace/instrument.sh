@@ -10,11 +10,9 @@
 # shellcheck disable=SC2086
 set -eu
 
-level=$1 compiler=$2 option=$3 program=$4 tools=$5 dir=$6
-programs=$(cd "$(dirname "$0")" && pwd)/programs
-mkdir -p "$dir"
-cd "$dir"
-rm -f -- *.hh *.o *.bc
+level=$1 compiler=$2 option=$3 program=$4
+shift 4
+. "$(dirname "$0")/test_lib.sh"
 flags="-g -fno-ipa-icf"
 threads=
 

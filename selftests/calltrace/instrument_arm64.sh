@@ -8,11 +8,10 @@
 # shellcheck disable=SC2086
 set -eu
 
-level=$1 program=$2 tools=$3 dir=$4
-programs=$(cd "$(dirname "$0")" && pwd)/programs
+level=$1 program=$2
+shift 2
+. "$(dirname "$0")/test_lib.sh"
 stubs=$programs/../../../tools/fhook
-mkdir -p "$dir"
-cd "$dir"
 
 # What jumps to an address of its own is not done in a file.
 left_out=

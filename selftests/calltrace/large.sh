@@ -8,10 +8,7 @@
 # once needs a hundredth of.
 set -eu
 
-tools=$1 dir=$2
-mkdir -p "$dir"
-cd "$dir"
-status=0
+. "$(dirname "$0")/test_lib.sh"
 
 # rewrites NAME FUNCTIONS [OPTION...]: so many are done, in time and with little memory.
 rewrites()

@@ -8,13 +8,11 @@
 # stubs.
 set -eu
 
-tools=$1 dir=$2
-mkdir -p "$dir"
-cd "$dir"
+. "$(dirname "$0")/test_lib.sh"
 
 library=$(ldconfig -p | awk '/libz\.so\.1 .*x86-64/ { print $NF; exit }')
 "$tools/fhook-rewrite" --skip -F '*' -o libz.so.1 "$(readlink -f "$library")"
-"$tools/fhook" calltrace map libz.so.1 > ./map
+$fhook map libz.so.1 > ./map
 [ "$(grep -c ' entry ' map)" -gt 50 ]
 
 cat > pack.c <<-'END'

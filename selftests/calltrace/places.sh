@@ -8,9 +8,7 @@
 # function, and functions that are told something in a register of the linker's.
 set -eu
 
-tools=$1 dir=$2
-mkdir -p "$dir"
-cd "$dir"
+. "$(dirname "$0")/test_lib.sh"
 
 # An erratum of Cortex-A53 has linkers move instructions aside. Between two functions,
 # what is moved aside belongs to neither, with names and without.
@@ -41,7 +39,7 @@ aarch64-linux-gnu-gcc -shared -nostdlib -Wl,--build-id -o veneer.so veneer.s
 aarch64-linux-gnu-strip -o stripped.so veneer.so
 for file in veneer.so stripped.so; do
 	"$tools/fhook-rewrite" -F work -o out "$file"
-	"$tools/fhook" calltrace map out > stubs
+	$fhook map out > stubs
 	cat stubs
 	[ "$(grep -c '^stub ' stubs)" -eq 2 ]
 	grep -q ' entry 0 work ' stubs

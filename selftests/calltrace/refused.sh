@@ -7,12 +7,7 @@
 # shellcheck disable=SC2086
 set -eu
 
-tools=$1 dir=$2
-programs=$(cd "$(dirname "$0")" && pwd)/programs
-mkdir -p "$dir"
-cd "$dir"
-status=0
-rm -f pipe
+. "$(dirname "$0")/test_lib.sh"
 
 # refuses SENTENCE COMMAND...: COMMAND fails, says SENTENCE, and writes no "out".
 refuses()
@@ -125,7 +120,7 @@ objcopy --only-keep-debug plain plain.debug
 "$tools/fhook-rewrite" -F t_fib -o whole.new plain
 "$tools/fhook-rewrite" -F t_fib -d plain.debug -o stripped.new stripped
 for file in whole stripped; do
-	"$tools/fhook" calltrace map $file.new | awk '$1 == "stub" { print $4, $6 }' > $file.stubs
+	$fhook map $file.new | awk '$1 == "stub" { print $4, $6 }' > $file.stubs
 done
 cmp whole.stubs stripped.stubs || status=1
 [ "$(wc -l < whole.stubs)" -ge 2 ] || status=1
@@ -226,7 +221,7 @@ if [ "$(stat -c %a private.c)" != 600 ]; then
 	status=1
 fi
 # The programs have one name, whoever calls them.
-refuses "fhook-rewrite: text is not an ELF file" "$tools/fhook" calltrace rewrite \
+refuses "fhook-rewrite: text is not an ELF file" $fhook rewrite \
 	-F a -o out text
 
 exit $status

@@ -8,17 +8,9 @@
 # which is said, and the other one's calls are shown as before.
 set -eu
 
-tools=$1 dir=$2
-fhook="$tools/fhook calltrace"
-rm -rf "$dir"
-mkdir -p "$dir"
-cd "$dir"
+. "$(dirname "$0")/test_lib.sh"
 
-cat > one.c <<-'END'
-	int inner_one(int n) { return n <= 0 ? 1 : n * inner_one(n - 1); }
-	int one(int n) { return inner_one(n) + 1; }
-END
-sed 's/one/two/g' one.c > two.c
+write_libraries
 # Without the C library's loader: where a file goes is said.
 cat > main.c <<-'END'
 	#include <elf.h>

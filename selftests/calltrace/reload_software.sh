@@ -8,17 +8,9 @@
 # library whose file was replaced by another one is left out, which is said.
 set -eu
 
-tools=$1 dir=$2
-fhook="$tools/fhook calltrace"
-rm -rf "$dir"
-mkdir -p "$dir"
-cd "$dir"
+. "$(dirname "$0")/test_lib.sh"
 
-cat > one.c <<-'END'
-	int inner_one(int n) { return n <= 0 ? 1 : n * inner_one(n - 1); }
-	int one(int n) { return inner_one(n) + 1; }
-END
-sed 's/one/two/g' one.c > two.c
+write_libraries
 cat > main.c <<-'END'
 	#include <dlfcn.h>
 	#include <pthread.h>
@@ -65,7 +57,6 @@ cat > main.c <<-'END'
 		return argc < 2;
 	}
 END
-status=0
 
 # build LINKER-OPTION: both libraries have the same sizes.
 build()

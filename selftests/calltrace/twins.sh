@@ -8,9 +8,7 @@
 # of which one can have no stubs: who goes on in that does not go on in the other.
 set -eu
 
-tools=$1 dir=$2
-mkdir -p "$dir"
-cd "$dir"
+. "$(dirname "$0")/test_lib.sh"
 
 cat > one.c <<-'END'
 	int other(int n);
@@ -38,9 +36,8 @@ END
 gcc -O2 -Wl,--build-id -o twins one.c two.c
 [ "$(nm twins | grep -c ' twin\.cold')" -eq 2 ] || { echo "there are no parts"; exit 1; }
 "$tools/fhook-rewrite" -F twin -F main -o twins.stubs twins
-rm -rf recording
-"$tools/fhook" calltrace record --plugin -o recording ./twins.stubs
-"$tools/fhook" calltrace print --events recording > events
+$fhook record --plugin -o recording ./twins.stubs
+$fhook print --events recording > events
 awk -F '\t' '$2 == "entry" { stack[++depth] = $4; twins += $3 == "twin" }
 	$2 == "exit" && stack[depth--] != $4 { print "at event", NR, "another is left"; bad = 1 }
 	END { exit bad || twins != 4 || depth }' events
@@ -81,8 +78,8 @@ gcc -O2 -Wl,--build-id -o tails three.c four.c
 "$tools/fhook-rewrite" --skip -F helper -F alpha -F other -F main -o tails.stubs tails 2> said
 grep -q 'helper' said || { echo "all have been rewritten"; exit 1; }
 rm -rf recording
-"$tools/fhook" calltrace record --plugin -o recording ./tails.stubs
-"$tools/fhook" calltrace print recording > tree
+$fhook record --plugin -o recording ./tails.stubs
+$fhook print recording > tree
 cat tree
 [ "$(grep -c '^ *[^|]*|   alpha(); /\* tail call' tree)" -eq 1 ]
 [ "$(grep -c '^ *[^|]*|   other() {' tree)" -eq 2 ]

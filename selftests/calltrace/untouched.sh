@@ -8,10 +8,9 @@
 # shellcheck disable=SC2086
 set -eu
 
-level=$1 tools=$2 dir=$3
-programs=$(cd "$(dirname "$0")" && pwd)/programs
-mkdir -p "$dir"
-cd "$dir"
+level=$1
+shift
+. "$(dirname "$0")/test_lib.sh"
 
 # The functions of IR, without the one and the numbers of attributes.
 functions()

@@ -7,10 +7,9 @@
 # that now run elsewhere included.
 set -eu
 
-compiler=$1 tools=$2 dir=$3
-programs=$(cd "$(dirname "$0")" && pwd)/programs
-mkdir -p "$dir"
-cd "$dir"
+compiler=$1
+shift
+. "$(dirname "$0")/test_lib.sh"
 
 for option in -O0 -O2; do
 	$compiler -D_GNU_SOURCE $option -Dmain=shapes_main -c -o shapes.o "$programs/shapes.c"
