@@ -6,7 +6,7 @@
 # The programs of the benchmark, in DIR: a recursion that does nothing else; minigzip,
 # from the source of Debian's zlib; and, as Debian has built them, sqlite's library and
 # Python. Of each there is one as it is, and others with stubs in all functions, by
-# source, IR or rewriting, or with what rivals put into them.
+# source, IR or rewriting, or with the instrumentation of rivals.
 # shellcheck disable=SC2086
 set -eu
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh disable=SC2154
 #
-# What the benchmarks of the call trace share: programs, how they are run and recorded,
-# and how a row is written. Sourced, never run, by what is called with three directories:
-# where tools/fhook is built, where the programs here are, and that of the benchmark.
+# Functions shared by the benchmarks of the call trace: to run and record programs, and to
+# write a row. Sourced, never run, by scripts with three arguments: the directories where
+# tools/fhook is built, of the programs here, and of the benchmark.
 #
 # A program of the benchmark is a NAME (fib, minigzip, sqlite or python) and a VARIANT,
-# which says how it was built and by which compiler; it is DIR/NAME-VARIANT. What Debian
-# has built counts as gcc's. bench_build.sh builds them all.
+# which says how it was built and by which compiler; it is DIR/NAME-VARIANT. Programs
+# built by Debian count as gcc's. bench_build.sh builds them all.
 #
 # A row is the case, the unit, the rival's figure and ours, with tabs between them. A
 # line that begins with # is to be read below the rows.
@@ -18,8 +18,8 @@ tools=$1 tests=$2 dir=$3
 # N of fib(N) in recordings.
 fib_recorded=27
 
-# run NAME VARIANT PREFIX...: the program at its work, in an environment that is the same
-# each time, for what the loader reads is part of a branch trace.
+# run NAME VARIANT PREFIX...: run the program, in the same environment each time, because
+# the loader's work is part of a branch trace.
 run()
 {
 	run_name=$1 run_file=$dir/$1-$2

@@ -3,12 +3,11 @@
 #
 # Usage: bench_stub.sh TOOLS TESTS DIR
 #
-# What the stubs of a call trace cost while nothing traces, natively: the time that is
-# added to a run, for each event (an entry or an exit) of it. Beside them
-# -finstrument-functions with hooks that count, clang's XRay that is not patched in, and
-# uftrace, which records (a shorter run, for it writes 16 bytes an event). Programs take
-# many short turns, and each turn is compared within itself, for machines are not the
-# same all the time.
+# Measure the cost of stubs while nothing traces, natively: the time that each event (an
+# entry or an exit) adds to a run. Rivals are -finstrument-functions with hooks that count,
+# clang's XRay without patched sleds, and uftrace, which records (a shorter run, because it
+# writes 16 bytes an event). Programs take many short turns, and each turn is compared
+# within itself, because the speed of machines varies.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -3,7 +3,7 @@
 #
 # Usage: copied.sh TOOLS DIR
 #
-# What was rewritten is a file as others: it is no larger than it has to be, and strip and
+# A rewritten file is an ordinary file: it is no larger than necessary, and strip and
 # objcopy copy it. A file that could not be copied is refused.
 set -eu
 
@@ -31,7 +31,7 @@ is_right()
 	[ "$(wc -l < stubs)" -ge 4 ] || fails "$1: $(cat stubs)"
 }
 
-# is_rewritten NAME SIZE: rewriting adds no more than that, and what it makes is copied.
+# is_rewritten NAME SIZE: rewriting adds no more than that, and the result can be copied.
 is_rewritten()
 {
 	name=$1 size=$(($(stat -c %s "$1") + $2))
@@ -73,7 +73,7 @@ for option in -static -static-pie; do
 	must_be_copied "arm64-without-id$option" "$option" -DNONE=4096 -Wl,--build-id=none
 done
 
-# without FILE TYPE...: headers of these types become one that nobody knows.
+# without FILE TYPE...: headers of these types become headers of an unknown type.
 without()
 {
 	python3 - "$@" <<-'END'

@@ -3,8 +3,8 @@
 #
 # Usage: coroutines.sh TOOLS DIR
 #
-# Two coroutines of one thread, each on a stack of its own: each output says that it is not
-# known who called whom, and none that something was entered before the trace. A program
+# Two coroutines of one thread, each on a stack of its own: each output says that
+# callers are unknown, and none that a function was entered before the trace. A program
 # without coroutines that is left by longjmp() has one stack.
 set -eu
 
@@ -70,7 +70,7 @@ for output in tree --flat --folded --json --summary; do
 	$fhook print $option jumps.recording > printed 2> said
 	if grep 'several stacks' said; then exit 1; fi
 done
-# Calls that wait on another stack are not said to be over, before that is known either.
+# Calls that wait on another stack must not be reported as ended.
 for output in '' --json; do
 	# shellcheck disable=SC2086
 	$fhook print $output coroutines.recording > printed 2> said

@@ -4,8 +4,8 @@
 # Usage: fetch_source.sh PACKAGE DIR
 #
 # Unpack the source of a Debian package below DIR, and print where it is. It comes from
-# where the machine's packages come from; lists are kept in DIR, and the machine's own
-# stay as they are. What was fetched before is used again.
+# the archives of the machine's packages; lists are kept in DIR, and the machine's own stay
+# unchanged. A source that was fetched before is used again.
 set -eu
 
 package=$1
@@ -27,7 +27,7 @@ fetch()
 	set -- -qq -o "Dir::Etc::SourceList=$PWD/sources.list" \
 		-o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$PWD/lists" \
 		-o "Dir::Cache=$PWD/cache"
-	# It is no matter if one of several archives cannot be reached.
+	# One of several archives may be unreachable.
 	apt-get "$@" update || :
 	apt-get "$@" source "$package"
 }

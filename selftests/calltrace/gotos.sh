@@ -4,9 +4,9 @@
 # Usage: gotos.sh TOOLS DIR
 #
 # Switches and computed gotos in one function, by each compiler, and with retpolines. A
-# jump of a switch stays in its function; a computed goto goes to addresses that no table
-# has: a function with one is refused, whatever tables it has. What is accepted computes
-# what it computed before.
+# jump of a switch stays in its function; a computed goto may lead to addresses that no
+# table has: a function with one is refused, whatever tables it has. Accepted functions
+# compute the same as before.
 # shellcheck disable=SC2086
 set -eu
 
@@ -82,7 +82,7 @@ common='#include <stdio.h>
 	END
 } > labels.c
 
-# try PROGRAM COMPILER OPTIONS...: what becomes of run(), in $result
+# try PROGRAM COMPILER OPTIONS...: rewrite run(); $result says how it went
 try()
 {
 	program=$1
@@ -90,7 +90,7 @@ try()
 	"$@" -w -o plain "$program.c"
 	result=refused
 	if ! "$tools/fhook-rewrite" -F run -o stubs plain 2> said; then
-		# What is optimised for size may have no room, whatever its jumps are.
+		# Code that is optimised for size may lack room, whatever its jumps are.
 		! grep -q ' room ' said || result=narrow
 		return 0
 	fi
@@ -136,7 +136,7 @@ for level in $levels; do
 	expect same labels clang $level -mretpoline
 done
 
-# kinds FILE: what stubs it has, in alphabetical order
+# kinds FILE: the kinds of its stubs, in alphabetical order
 kinds()
 {
 	"$tools/fhook" calltrace map "$1" | awk '$1 == "stub" { print $4, $7 == "" ? "" : $8 }' |
@@ -152,8 +152,8 @@ stubs()
 	[ "$found" = "$1" ] || status=1
 }
 
-# A jump to the thunk of a return is a return; to another one, a tail of which nobody
-# knows where it goes. A return within a retpoline of a call is none.
+# A jump to the thunk of a return is a return; a jump to another thunk is a tail call with
+# an unknown target. The return within a retpoline of a call is no return of the function.
 cat > thunks.c <<-'END'
 	int (*pointer)(int n);
 	__attribute__((noinline)) int back(int n) { return n * 7 + 5; }
@@ -168,8 +168,8 @@ for kind in thunk thunk-inline; do
 	stubs "entry exit " call thunks
 done
 
-# Who jumps into the middle of a function is not seen to enter it; a return to what was
-# pushed just before is a jump.
+# A jump into the middle of a function is not seen as an entry; a return to an address that
+# was pushed just before is a jump.
 cat > middle.s <<-'END'
 	.text
 	.globl	whole

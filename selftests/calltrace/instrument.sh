@@ -4,9 +4,9 @@
 # Usage: instrument.sh LEVEL COMPILER OPTION PROGRAM TOOLS DIR
 #
 # Build a program of selftests/calltrace/programs, instrument it at a LEVEL (ir, source
-# or rewrite) with the programs in TOOLS, and run it. It must print what it prints
-# without stubs, and the calls that its stubs tell must be those that the compiler's own
-# hooks tell of the same source. Works in DIR.
+# or rewrite) with the programs in TOOLS, and run it. It must print the same as
+# without stubs, and the calls that its stubs record must be those that the compiler's own
+# hooks record for the same source. Works in DIR.
 # shellcheck disable=SC2086
 set -eu
 
@@ -37,7 +37,7 @@ esac
 sources=$program.$suffix
 [ $program != kinds ] || sources="kinds.cc kinds_other.cc"
 
-# What the program does, and what it prints, without stubs.
+# The calls and the output of the program without stubs.
 reference()
 {
 	reference_sources=
@@ -99,7 +99,7 @@ cmp reference.said instrumented.said || fail "it prints something else."
 "$tools/fhook" calltrace map instrumented > ./map
 "$tools/../record-stubs" map stubs.record ./instrumented > stubs.said 2>&1 ||
 	fail "its stubs cannot be recorded: $(tail -n 1 stubs.said)"
-# What a function has become in a file, only the file says: each of its instructions.
+# The calls in a compiled file are known only from its instructions: step each of them.
 if [ "$level" = rewrite ]; then
 	mv instrumented rewritten
 	mv original instrumented
@@ -107,8 +107,8 @@ if [ "$level" = rewrite ]; then
 		fail "it cannot be stepped: $(tail -n 1 stubs.said)"
 	mv rewritten instrumented
 fi
-# In source, what members' constructors do comes before the entry of their class's, and
-# a template has one name for all that is made of it.
+# In source, constructors of members run before the entry of their class's constructor,
+# and all instances of a template have one name.
 skip=
 [ "$level" != source ] || skip='[CD][12]E'
 for record in reference stubs; do

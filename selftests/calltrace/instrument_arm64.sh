@@ -13,7 +13,7 @@ shift 2
 . "$(dirname "$0")/test_lib.sh"
 stubs=$programs/../../../tools/fhook
 
-# What jumps to an address of its own is not done in a file.
+# In a file, a function with a computed goto is not rewritten.
 left_out=
 [ "$level" != rewrite ] || left_out="-F !t_goto"
 list="-F main -F t_* $left_out"

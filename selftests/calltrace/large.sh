@@ -3,9 +3,8 @@
 #
 # Usage: large.sh TOOLS DIR
 #
-# Files that have much of everything that is looked for in all of a file: what looks at
-# all of it for each of them does not end before the limit of time, which what sorts it
-# once needs a hundredth of.
+# Files with many objects of each kind that is searched for. Quadratic searches do not end
+# within the time limit; sorting once needs a hundredth of it.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"
@@ -100,7 +99,7 @@ if "$tools/fhook-rewrite" -f list.all -F 'f*' -o none parts > said 2>&1; then
 	status=1
 fi
 
-# What takes long says how far it is: here it stands still for a while, once it has begun.
+# A long run prints its progress: stop it for a while after it has begun.
 for delay in 0.2 0.5 0.1 1 0.3 2; do
 	"$tools/fhook-rewrite" -F 'f*' -o parts.out parts > said 2>&1 &
 	sleep "$delay"

@@ -3,7 +3,7 @@
 #
 # Usage: library.sh TOOLS DIR
 #
-# Rewrite the machine's own libz.so.1, which is stripped: what it exports gets stubs. A
+# Rewrite the machine's own libz.so.1, which is stripped: exported functions get stubs. A
 # program that is linked with it compresses and decompresses as before, and runs through
 # stubs.
 set -eu

@@ -3,15 +3,15 @@
 #
 # Usage: places.sh TOOLS DIR
 #
-# Instructions whose place matters to others than the function: what a linker has moved
-# aside of one, restartable sequences, a table with an entry that leads behind the
-# function, and functions that are told something in a register of the linker's.
+# Code whose address matters outside its function: instructions that a linker has moved to
+# a veneer, restartable sequences, a table with an entry that leads after the function, and
+# functions that get an argument in a register of the linker's.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"
 
-# An erratum of Cortex-A53 has linkers move instructions aside. Between two functions,
-# what is moved aside belongs to neither, with names and without.
+# For an erratum of Cortex-A53, linkers move instructions to veneers. A veneer between two
+# functions belongs to neither, with names and without.
 cat > veneer.s <<-'END'
 	.text
 	.globl	alone
@@ -87,7 +87,7 @@ cat > places.c <<-'END'
 		return 0;
 	}
 END
-# The function is the last one of all code: there is nothing behind it.
+# The function is the last one: no code follows it.
 cat > last.ld <<-'END'
 	SECTIONS { .text.last : { *(.text.last) } }
 	INSERT AFTER .fini;

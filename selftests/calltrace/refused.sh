@@ -3,7 +3,7 @@
 #
 # Usage: refused.sh TOOLS DIR
 #
-# What cannot be done is said in a sentence, and nothing is written.
+# Impossible tasks are refused with a sentence, and nothing is written.
 # shellcheck disable=SC2086
 set -eu
 
@@ -115,7 +115,7 @@ refuses "is not known, because the file is stripped: give its debug file with -d
 refuses "other.debug is not the debug file of stripped: it has another build id" \
 	$rewrite -F t_fib -d other.debug stripped
 refuses "stripped has no symbols: it is no debug file" $rewrite -F t_fib -d stripped stripped
-# By the debug file it is what it would have been without strip.
+# With the debug file, the result is the same as without strip.
 objcopy --only-keep-debug plain plain.debug
 "$tools/fhook-rewrite" -F t_fib -o whole.new plain
 "$tools/fhook-rewrite" -F t_fib -d plain.debug -o stripped.new stripped
@@ -139,7 +139,7 @@ refuses "The result is nothing for a terminal: say where with -o FILE." \
 	python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
 	"$tools/fhook-instrument-ir" -F plain odd.bc
 
-# leaves_out SENTENCE COMMAND...: COMMAND succeeds, and says what its glob has left out.
+# leaves_out SENTENCE COMMAND...: COMMAND succeeds, and names the functions that it skips.
 leaves_out()
 {
 	sentence=$1
@@ -205,7 +205,7 @@ gcc -O2 -I"$programs/../../../tools/fhook" -Wl,--build-id -o unmapped fib.stubs.
 objcopy -R .entry_exit_map unmapped
 refuses "has been stripped off" $map unmapped
 
-# What is written to is replaced, but what is no file is written to.
+# An output file is replaced, but a pipe is written to.
 mkfifo pipe
 cat pipe > piped &
 "$tools/fhook-rewrite" -F t_fib -o pipe plain 2> /dev/null
@@ -220,7 +220,7 @@ if [ "$(stat -c %a private.c)" != 600 ]; then
 	echo "what is written is not as the umask has it"
 	status=1
 fi
-# The programs have one name, whoever calls them.
+# The programs have the same names when fhook calls them.
 refuses "fhook-rewrite: text is not an ELF file" $fhook rewrite \
 	-F a -o out text
 

@@ -3,15 +3,15 @@
 #
 # Usage: reload.sh TOOLS DIR
 #
-# A library that a program loads again, wherever it comes to be, is recorded each time.
-# One that comes to be where another one was cannot be told from that: it is not recorded,
-# which is said, and the other one's calls are shown as before.
+# A library that a program loads again, at any address, is recorded each time. A library at
+# the address of an earlier one cannot be told from that: it is not recorded, which is
+# reported, and the calls of the earlier one are shown as before.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"
 
 write_libraries
-# Without the C library's loader: where a file goes is said.
+# Without the C library's loader: arguments give the addresses.
 cat > main.c <<-'END'
 	#include <elf.h>
 	#include <fcntl.h>

@@ -3,9 +3,9 @@
 #
 # Usage: reload_software.sh TOOLS DIR
 #
-# The software recorder has libraries that come and go: one that comes again, to the same
-# place or another one, is the same; one that comes to another one's place is not that. A
-# library whose file was replaced by another one is left out, which is said.
+# The software recorder and libraries that are loaded and unloaded: a library that is loaded
+# again, at the same address or another one, is the same; one at the address of another
+# library is not that. A library whose file was replaced is left out, which is reported.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"
@@ -95,7 +95,7 @@ for option in -Wl,--build-id -Wl,--build-id=none; do
 	record 3 0 one one one
 	record 3 0 one one- one-
 	record 2 1 one two one
-	# It is where the other one was.
+	# It is at the address of the other one.
 	[ "$(cut -d ' ' -f 1 values | sort -u | wc -l)" -eq 1 ]
 	record 2 3 one two two- one- two
 	record 4 4 thread one two one- two
@@ -124,7 +124,7 @@ $fhook print --events recording > events 2> said
 [ "$(entries main)/$(entries one)/$(entries two)" = 1/0/0 ]
 grep -q '1 times something was loaded whose calls' said
 
-# Code that the loader knows nothing of, at a place where one.so has been.
+# Code that the loader does not know, at an address where one.so has been.
 build -Wl,--build-id
 cat > unknown.c <<-'END'
 	#include <dlfcn.h>

@@ -4,8 +4,8 @@
 # Usage: twins.sh TOOLS DIR
 #
 # Two functions of one name in a program, each with a part that the compiler puts
-# elsewhere, by a name that is the same as well: each is left as it was entered. And two
-# of which one can have no stubs: who goes on in that does not go on in the other.
+# elsewhere, also under one name: exits must match entries. And two functions of one name
+# of which one can have no stubs: a tail call to that is not one to the other.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"

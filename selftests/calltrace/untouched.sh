@@ -20,7 +20,7 @@ functions()
 }
 
 # Offsets of all bytes that may change: header, program headers, build id, the function
-# and what pads it.
+# and its padding.
 allowed()
 {
 	readelf -hW plain | awk '/Number of program headers/ { print "headers", $NF }'
@@ -29,8 +29,8 @@ allowed()
 	nm -S plain | awk '$4 == "t_fib" { print "function", $1, $2 }'
 }
 
-# What compilers complain about has the lines that the source has, and an old source
-# stays one, of which newer ones complain.
+# Warnings of compilers have the line numbers of the source, and an old-style source stays
+# one, with the same warnings.
 lines()
 {
 	cat > old.c <<-'END'

@@ -3,8 +3,8 @@
 #
 # Usage: unwind.sh COMPILER TOOLS DIR
 #
-# A program that has been rewritten finds its way back from each instruction, those
-# that now run elsewhere included.
+# A rewritten program can be unwound from each instruction, including those that now run
+# elsewhere.
 set -eu
 
 compiler=$1
