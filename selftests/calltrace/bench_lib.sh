@@ -10,7 +10,7 @@
 # built by Debian count as gcc's. bench_build.sh builds them all.
 #
 # A row is the case, the unit, the rival's figure and ours, with tabs between them. A
-# line that begins with # is to be read below the rows.
+# line that begins with # is a remark, to be printed below the rows.
 
 # shellcheck disable=SC2034	# not all of them need all
 tools=$1 tests=$2 dir=$3
@@ -88,7 +88,7 @@ summary()
 		sed -n "s/^$4 \([0-9.]*\)\$/\1/p"
 }
 
-# whole NAME VARIANT PROFILE: nothing is missing, or nothing is to be said about it.
+# whole NAME VARIANT PROFILE: fail if something is missing in the recording.
 whole()
 {
 	for whole_words in gaps "bytes lost" "addresses of no stub"; do

@@ -88,7 +88,7 @@ without()
 	END
 }
 
-# There is no room for a header: a note gives up its own. If there is none, that is said.
+# Without room for a header, that of a note is reused. Without a note, rewriting fails.
 prefix='' run='' room=16384
 for option in -pie -static; do
 	for none in 4096 '(1UL<<30)'; do

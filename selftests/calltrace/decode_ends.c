@@ -115,7 +115,7 @@ PLAIN static void leave(void)
 	setitimer(ITIMER_REAL, &never, NULL);
 }
 
-/* Children of a signal's handler: they go on where it came, and end. */
+/* Children of a signal's handler: they return from it, and end. */
 static volatile pid_t child;
 static volatile int failed;
 

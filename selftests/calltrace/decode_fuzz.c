@@ -97,7 +97,7 @@ static size_t change(char *data, size_t size)
 	return size;
 }
 
-/* Copy a file; one that is to be damaged gets one to eight changes. */
+/* Copy a file, with one to eight changes if it is to be damaged. */
 static void copy(const char *from, const char *to, const char *name, bool damage)
 {
 	static char data[MAX_FILE];

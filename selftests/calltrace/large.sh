@@ -86,7 +86,7 @@ build parts <<-'END'
 END
 rewrites parts 100000
 
-# A list of all names, and of as many that are none.
+# A list of all names, and of as many unknown ones.
 seq -f 'f%.0f' 0 99999 > list
 seq -f 'no%.0f' 0 99999 >> list
 rewrites parts 100000 -f list -s

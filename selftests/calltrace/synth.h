@@ -21,7 +21,7 @@
 #define SYNTH_STUB_SIZE	8
 #define SYNTH_TEXT	0xffffffff81000000ULL
 
-/* Stubs of function I. Tails go to I + 1, to nobody knows where, or out of the map. */
+/* Stubs of function I. Tails go to I + 1, to an unknown target, or out of the map. */
 enum synth_stub {
 	SYNTH_ENTRY,
 	SYNTH_EXIT,

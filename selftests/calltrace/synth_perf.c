@@ -215,7 +215,7 @@ static void write_program(const char *path)
 	fclose(file);
 }
 
-/* The map with an object that is at hand, to see where it is said to be. */
+/* The map with an existing object, to check its load address. */
 static void write_map(const char *path, const char *from, const char *program)
 {
 	FILE *in = fopen(from, "r"), *out = fopen(path, "w");

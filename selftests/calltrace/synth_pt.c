@@ -190,7 +190,7 @@ static void corrupt(struct synth *s)
 	synth_event(s, 2, SYNTH_ENTRY);
 }
 
-/* The point where it can go on is in the middle of a stub. */
+/* The point where decoding can continue is in the middle of a stub. */
 static void corrupt_resumed_inside(struct synth *s)
 {
 	synth_event(s, 0, SYNTH_ENTRY);

@@ -390,7 +390,7 @@ static void check_length(const struct sample *sample)
 		complain_of("shorter than the relocator thinks", sample);
 }
 
-/* Addresses relative to the instruction pointer are to be in the arena, too. */
+/* Let operands relative to the instruction pointer be in the arena, too. */
 static void aim_rip_relative(struct sample *sample, unsigned long from)
 {
 	const cs_x86 *x86 = &insn->detail->x86;

@@ -170,7 +170,7 @@ static void count_call(struct uhook_user_regs *regs, u64 *data)
 	*gate_arg(regs) += ADDED;
 }
 
-/* The handler comes to its own site. */
+/* The handler calls its own site. */
 static void recurse(struct uhook_user_regs *regs, u64 *data)
 {
 	count_call(regs, data);
@@ -296,7 +296,7 @@ static void go_home(int signal)
 	siglongjmp(home, signal);
 }
 
-/* Left in the middle, by a signal that comes when it is told to. */
+/* A handler that is left in the middle, by a signal that it raises. */
 static void be_left(struct uhook_user_regs *regs, u64 *data)
 {
 	u64 buffer[64];

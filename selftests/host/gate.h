@@ -79,7 +79,7 @@ struct uhook_gate gate_of(bool vectors);
 /* Call a site as a thread that has no thread-local storage. */
 u64 gate_call_bare(gate_site *site, u64 arg);
 
-/* Words that a call is told: those of the handler, and its missed hits. */
+/* Words that a call is given: the data of the handler, and the count of missed hits. */
 extern u64 gate_data[UHOOK_DATA_WORDS], gate_missed;
 
 /* Map the pool, with the first page of each stack away, and put gates down. */
@@ -88,7 +88,7 @@ void gate_set_up(void);
 unsigned long gate_at(bool vectors);
 /* Write the call of a handler, at @at: its length. */
 int gate_put_call(unsigned long at, bool vectors, gate_handler *handler, unsigned long site);
-/* The number of the stack that something is on; UHOOK_STACKS if it is none. */
+/* The number of the stack of an address; UHOOK_STACKS if it is on none. */
 unsigned int gate_stack(const void *here);
 /* How many stacks have an owner. */
 unsigned int gate_owned(void);

@@ -40,7 +40,7 @@ struct effect {
 	uint64_t value;
 	char condition[48];	/* of a jump to @taken, or the register it goes to */
 	uint64_t taken;
-	uint64_t next;		/* where it goes on otherwise, or 0 */
+	uint64_t next;		/* next address otherwise, or 0 */
 };
 
 static csh capstone;
@@ -292,7 +292,7 @@ static bool is_near(uint64_t a, uint64_t b)
 	return a - b + B_REACH - COPY_WORDS * WORD < 2 * (B_REACH - COPY_WORDS * WORD);
 }
 
-/* Could everything be reached, wherever in the copy the jumps are? */
+/* Are all targets within reach from every word of the copy? */
 static bool is_surely_near(const struct effect *effect, uint64_t from, uint64_t to)
 {
 	bool jumps = effect->kind == BRANCH || effect->kind == CALL || effect->kind == CONDITION;

@@ -3,8 +3,8 @@
  * Functions to be patched by jump_patch_arm64.c
  *
  * Each takes two numbers and returns one, and has one site, which is run exactly
- * once in each call and is told of in a table. Which way the branches go depends
- * on the numbers, and so does the result.
+ * once in each call and has an entry in a table. The directions of branches and the
+ * result depend on the numbers.
  */
 	.arch	armv8.5-a
 

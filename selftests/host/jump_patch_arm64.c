@@ -130,7 +130,7 @@ static uint64_t take_count(unsigned int i)
 	return sum;
 }
 
-/* Write the body number I and the jump to it; false when there is none for the site. */
+/* Write body number @i and the jump to it; false if the site cannot have a jump. */
 static bool install(unsigned int i, const char *name, uint32_t *site, bool lse,
 		    struct uhook_jump *jump)
 {

@@ -59,7 +59,7 @@ static bool decode(const u8 *bytes, size_t size, unsigned long address, cs_insn 
 	return cs_disasm_iter(capstone, &bytes, &size, &at, to);
 }
 
-/* Where a jump of five bytes leads to; false when it is none. */
+/* Read the target of a jump of five bytes; false if the bytes are no such jump. */
 static bool jump_target(const u8 *bytes, unsigned long address, unsigned long *target)
 {
 	const cs_x86_op *op = read_back->detail->x86.operands;

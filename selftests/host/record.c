@@ -457,7 +457,7 @@ static void check_sizes(const struct uhook_recorder *recorder, unsigned long at,
 		complain("not the same code");
 }
 
-/* Beyond a distance there is none, on either side; that is found by halving. */
+/* Find the maximum distance of a recorder, in one direction, by bisection. */
 static void check_reach(struct uhook_recorder *recorder, unsigned long *what, unsigned long at,
 			int sign, int form)
 {

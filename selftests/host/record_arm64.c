@@ -35,7 +35,7 @@
 #define RING_NEAR	(BODY + BODY_SIZE)
 #define LANES		(SITE + 0x200000)
 #define RING_FAR	(SITE + 0x60000000UL)
-/* Of the near ring, and of the far one: these are the other way round. */
+/* Counters of the near ring are far, and those of the far one are near. */
 #define COUNTERS_FAR	(SITE + 0x70000000UL)
 #define COUNTERS_NEAR	(BODY - 0x10000)
 #define LANES_SIZE	(UHOOK_LANES * UHOOK_LANE_SIZE)

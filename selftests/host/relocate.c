@@ -192,7 +192,7 @@ static void check_refused(const u8 *bytes, const cs_insn *insn, int ret, unsigne
 	}
 }
 
-/* Returns how many bytes the instruction is long, or some that are none. */
+/* Returns the length of the instruction, or the distance to the next attempt. */
 static size_t check_insn(const u8 *bytes, size_t size, unsigned long from, cs_insn *insn)
 {
 	const unsigned long to = from - 4096;

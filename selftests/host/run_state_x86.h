@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Run code of x86_64 from registers, flags and a stack until it comes to an end
+ * Run code of x86_64 from registers, flags and a stack until it reaches one of two ends
  *
  * All that is run lies in the lowest 4 GiB, where nothing but the test is, and is left
  * by one of two ends, which put_end() writes.

@@ -57,7 +57,7 @@ static unsigned long refused, emulated, stepped, each = 5, seen;
 
 unsigned long copy_to_user(void *to, const void *from, unsigned long size)
 {
-	/* The arena is all that there is to be read and written. */
+	/* Only the arena can be read and written. */
 	const unsigned long at = (unsigned long)to - ARENA, other = (unsigned long)from - ARENA;
 
 	if ((at >= ARENA_SIZE || size > ARENA_SIZE - at) &&

@@ -94,7 +94,7 @@ MODULE_PARM_DESC(call_cost, "instructions of a call of bench_target(), as it is 
  * struct side - mainline or fhook
  * @hook: hook the function @func with ops @nr
  * @hook_name: hook the functions of a name or glob with ops 0, NULL for all
- * @unhook: take ops @nr away, as fast as the caller may go on
+ * @unhook: remove ops @nr; returns as soon as the caller may continue
  * @wait: wait until everything that @unhook began has ended
  */
 struct side {
@@ -467,7 +467,7 @@ static void bench_returns(void)
 /**
  * struct whole_case - a row of whole operations
  * @attach: name of the row for attaching
- * @detach: name of the row for detaching, up to where the caller can go on
+ * @detach: name of the row for detaching, until the caller can continue
  * @gone: name of the row for detaching until all is freed
  * @func: address of the function to hook, the fastest way for mainline; or NULL
  * @name: name of the functions to hook; NULL for all

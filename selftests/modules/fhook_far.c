@@ -22,9 +22,9 @@
 #include <linux/vmalloc.h>
 
 /*
- * A branch reaches 128 MiB, and a trampoline may be as far from the kernel: what
- * is to be out of its reach, too, has to be further than two branches. The kernel
- * and its modules have some length.
+ * A branch reaches 128 MiB, and a trampoline may be as far from the kernel: an address that
+ * is out of reach of the trampoline, too, must be further away than two branches. The kernel
+ * and its modules add to the distance.
  */
 #define REACH		(2 * SZ_128M + SZ_64M)
 

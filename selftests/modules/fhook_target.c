@@ -38,8 +38,8 @@ static noinline __noclone __used int fhook_jump_to_hit(int arg)
 #endif
 
 /*
- * Nobody calls this one, of which an instruction has been moved aside, as linkers do
- * for an erratum of Cortex-A53.
+ * This function is never called. One of its instructions is in a veneer, as linkers put it
+ * there for an erratum of Cortex-A53.
  */
 static noinline __noclone __used int fhook_mod_idle(int arg)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which function a BPF program at a kprobe is told that it is at.
+ * Print the function whose address a BPF program at a kprobe gets.
  *
  *	fhook_func_ip FUNCTION
  *

@@ -245,7 +245,7 @@ static void sealed(void)
 	hit(1);
 }
 
-/* Writable, and so it is said by its permissions; NULL if there is none. */
+/* The mapping that is writable by its permissions, or NULL. */
 static char *find_data(size_t *size)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");

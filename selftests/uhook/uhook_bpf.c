@@ -192,7 +192,7 @@ int main(int argc, char **argv)
 	returns = attach(true);
 	call(n);
 	saw(&two, 3 * n, site, site + 1);
-	/* It is said to be at the function, or where that returns to. */
+	/* Its address must be that of the function, or the return address. */
 	saw(&returns, n, __executable_start, sbrk(0));
 	detach(&returns);
 	detach(&two);

@@ -260,7 +260,7 @@ static void scenario_exec(void)
 
 static atomic_int signals;
 
-/* Parent and child return, to wherever this came. */
+/* Parent and child return from the point where the signal came. */
 static void on_signal(int sig)
 {
 	(void)sig;
@@ -364,8 +364,8 @@ static void scenario_many(void)
 }
 
 /*
- * A server: each child stays, and the server comes to new code between two forks. It has
- * its slots where it had them, and a child asks for its parent's in vain.
+ * A server: each child stays, and the server reaches new code between two forks. Its slots
+ * must stay where they were, and a child cannot get those of its parent.
  */
 static void scenario_server(void)
 {

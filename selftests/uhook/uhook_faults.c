@@ -8,7 +8,7 @@
  *
  * A handler has to see the fault at the instruction itself with the registers
  * as they were before, whether it repairs the cause and has the instruction run
- * again, or goes on behind it.
+ * again, or continues after it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -237,7 +237,7 @@ static void say_arch_offsets(void)
 
 static void say_arch_counts(unsigned long rounds)
 {
-	/* Two loads more; each string counts once more when it goes on. */
+	/* Two more loads; each string instruction counts again when it is restarted. */
 	printf("load %lu\ndivide %lu\nstring %lu\n", 5 * rounds, 2 * rounds, 2 * rounds);
 }
 #else

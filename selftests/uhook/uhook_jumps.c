@@ -284,7 +284,7 @@ static bool child_is_clean(unsigned long rounds)
 	return !WEXITSTATUS(status);
 }
 
-/* The functions go on elsewhere, and are found there; then back. */
+/* Move the functions to another address, call them there, and move them back. */
 static void move_to(char *to)
 {
 	check(mremap(text, text_size, text_size, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to,

@@ -83,7 +83,7 @@ static char *place_text(char *at, long step)
 	fail("there is no room, up to %p", at);
 }
 
-/* Nobody maps anything there. */
+/* Nothing else is mapped there. */
 static void fill(char *from, char *to)
 {
 	check(mmap(from, to - from, PROT_NONE,
@@ -140,7 +140,7 @@ static void scenario_gaps(void)
 	map_text(path, 0, at + page_size, MAP_FIXED_NOREPLACE);
 	add(at + page_size, "slot");
 
-	/* A gap just out of reach is none. */
+	/* A gap just out of reach cannot be used. */
 	at = surrounded(7, true, true);
 	hole(at - REACH, area);
 	hole(at + REACH - area, area);

@@ -82,7 +82,7 @@ static void *load_page(void *unused)
 	return NULL;
 }
 
-/* Wait until somebody waits for the page. */
+/* Wait until a thread waits for the page. */
 static void wait_for_fault(void)
 {
 	struct uffd_msg msg;
@@ -119,7 +119,7 @@ static void run_blocked(unsigned long rounds)
 	pthread_t loader;
 	unsigned long i;
 
-	/* In case that nobody ever waits. */
+	/* In case no thread ever waits. */
 	alarm(TIMEOUT);
 	uffd = open_uffd();
 	page = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -2,10 +2,10 @@
 /*
  * uhook: a loop through probed instructions, and where a program may be.
  *
- * Each round counts once in a register and once in memory, by two instructions
- * of their own: one that was skipped or run twice shows.  None of the probed
- * instructions is emulated, all of them go on in slots.  Behind the one called
- * "long" emulators look for interrupts, that is between the copy and the jump.
+ * Each round counts once in a register and once in memory, with two instructions, so
+ * that a skipped or repeated one is noticed.  None of the probed instructions is
+ * emulated; all of them run in slots.  After the one called "long", emulators check for
+ * interrupts, that is between the copy and the jump.
  */
 #ifndef _UHOOK_LOOP_H
 #define _UHOOK_LOOP_H
@@ -94,7 +94,7 @@ static inline void say_loop_offsets(void)
 	say_offset("compare", uhook_loop_compare);
 }
 
-/* Say how often each point was run: as often as it is to be hit. */
+/* Print how often each point was run, which is the expected number of hits. */
 static inline void say_loop_counts(unsigned long rounds)
 {
 	printf("add %lu\nload %lu\nstore %lu\nlong %lu\ncompare %lu\n",
@@ -106,7 +106,7 @@ static inline bool in_loop(unsigned long ip)
 	return ip >= (unsigned long)uhook_loop && ip < (unsigned long)uhook_loop_end;
 }
 
-/* Is this code that the program has, or the vdso, and not somebody's copy of it? */
+/* Is this code of the program or the vdso, and not a copy made by the kernel? */
 static inline bool in_program(unsigned long ip)
 {
 	return (ip >= (unsigned long)__executable_start && ip < (unsigned long)etext) ||

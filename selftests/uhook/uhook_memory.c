@@ -248,7 +248,7 @@ static unsigned long huge_kb(const char *at)
 /* Do other processes see a huge page of the file? */
 static bool file_is_huge(void)
 {
-	/* Shared: nobody may probe it. */
+	/* Shared memory cannot be probed. */
 	volatile char *view = map(VIEW, PROT_READ, MAP_SHARED);
 	bool huge;
 
@@ -292,7 +292,7 @@ static void say_merged(void)
 	printf("merged %ld\n", pages);
 }
 
-/* For a moment, for which breakpoints are back. */
+/* Writable for a moment, in which breakpoints replace jumps. */
 static void make_writable(void)
 {
 	check(!mprotect(TEXT, SIZE, PROT_READ | PROT_WRITE | PROT_EXEC), "mprotect: %s",

@@ -189,7 +189,7 @@ static void step(void)
 static void step(void) { }
 #endif
 
-/* Nobody traces it, but its memory is read and written. */
+/* It is not traced, but its memory is read and written. */
 static void use_mem(int round)
 {
 	unsigned char seen[16];

@@ -111,7 +111,7 @@ static void *send_signals(void *threads)
 	return NULL;
 }
 
-/* Until it has registered nobody else counts, and nothing is a critical section. */
+/* Until it has registered, no other thread counts, and there are no critical sections. */
 static void run_late(void)
 {
 	const struct itimerval often = { { .tv_usec = 300 }, { .tv_usec = 300 } };

@@ -54,7 +54,7 @@ asm(".text\n"
 	"samples_work_end:\n");
 #endif
 
-/* Of one sample, as asked for: the registers come by their number. */
+/* The requested fields of a sample: registers are in the order of their numbers. */
 struct sample {
 	struct perf_event_header header;
 	uint64_t ip;

@@ -91,7 +91,7 @@ UHOOK_LABEL(stubs_again_exit);
 
 #define DEPTH	10
 
-/* How often a round comes to each point. */
+/* How often each point is hit in a round. */
 static const struct point {
 	const char *name;
 	const void *addr;
@@ -152,7 +152,7 @@ static void count(uint64_t block, unsigned long rounds)
 		count_some(block, first, rounds);
 }
 
-/* And the parent's go on as they were. */
+/* The parent's must still work. */
 static void count_child(uint64_t block, unsigned long rounds)
 {
 	int status;
