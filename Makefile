@@ -6,12 +6,14 @@
 # case-insensitive regular expression that selects .tc files by description, and KUnit
 # cases and host tests by name), FLAVOUR (for shell and build), JOBS, TRACE (directory
 # for recordings of shell's guest), KVM=1 (QEMU uses KVM), V=1 (show compiler commands),
-# CC (the compiler), TARBALL (of the kernel source).
+# CC (the compiler), BASE (the kernel: 6.12 or 7.3), TOPIC (for test and series), TARBALL
+# (of the kernel source).
 
 BUILD ?= build
 FLAVOUR ?= $(if $(filter arm64,$(ARCH)),arm64,x86)
 T ?=
 export BUILD ARCH JOBS KVM V
+export BASE TOPIC
 
 .PHONY: help deps tree build tools demo shell test test-all bench bench-native lint series \
 	check baseline refresh clean
@@ -31,7 +33,8 @@ help:
 	@echo "make lint      run the static checks"
 	@echo "make check     prove the series: same tree by both routes, every commit builds, lint;"
 	@echo "               takes hours on two cores the first time"
-	@echo "make series    write the complete mailable series to $(BUILD)/series"
+	@echo "make series    write the mailable series to $(BUILD)/series, a directory for each"
+	@echo "               topic; with TOPIC= only that topic and those that it needs"
 	@echo
 	@echo "make deps      install the missing Debian packages for all commands"
 	@echo "make tree      make the work tree: kernel source, patches, links to the overlay"
@@ -44,7 +47,8 @@ help:
 	@echo "run; all KUnit cases and host tests run, but only matching ones count."
 	@echo "ARCH is x86_64 or arm64; FLAVOUR is a line of scripts/build/config/flavours; BUILD= sets the"
 	@echo "build directory; JOBS= limits parallel compilers; V=1 shows commands; KVM=1 lets QEMU"
-	@echo "use KVM; CC= selects a compiler; TARBALL= selects a source of Linux 6.12."
+	@echo "use KVM; CC= selects a compiler; BASE=7.3 works on Linux 7.3 instead of 6.12;"
+	@echo "TARBALL= selects its source. make test TOPIC=boost tests a kernel of that topic alone."
 
 deps:
 	@scripts/build/deps tests all lint bench
@@ -73,7 +77,7 @@ shell: $(if $(TRACE),tools) build
 
 test:
 	@scripts/build/deps tests
-	@scripts/test/test "$(T)"
+	@$(if $(TOPIC),scripts/test/test-topic $(TOPIC),scripts/test/test) "$(T)"
 
 test-all:
 	@scripts/build/deps tests all
