@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Names and functions of fhook and uhook that depend on the kernel that they are
+ * added to. This is for Linux 6.12, and gives it newer names.
+ */
+#ifndef _LINUX_HOOK_BASE_H
+#define _LINUX_HOOK_BASE_H
+
+#ifdef __ASSEMBLER__
+
+/* Of x86: with PCPU() of fhook_64.S */
+#define __preempt_count		pcpu_hot + X86_preempt_count
+#define current_task		pcpu_hot + X86_current_task
+
+#else /* !__ASSEMBLER__ */
+
+#include <linux/export.h>
+#include <linux/hrtimer.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/sched.h>
+
+/* The last parameter of the handlers of a uprobe_consumer */
+#define HOOK_BASE_UPROBE_DATA
+
+/* Has the task registered for restartable sequences? */
+static inline bool hook_base_has_rseq(const struct task_struct *task)
+{
+#ifdef CONFIG_RSEQ
+	return READ_ONCE(task->rseq);
+#else
+	return false;
+#endif
+}
+
+/* Macros, because not every file includes what they need. */
+#define hook_base_is_endbr(addr)	is_endbr(*(addr))
+
+#define hook_base_trace_disabled(cpu)	atomic_read(&(cpu)->disabled)
+
+#define hook_base_trace_function(tr, ip, parent_ip, trace_ctx) \
+	trace_function(tr, ip, parent_ip, trace_ctx)
+
+/* Make a call of the no-op at the entry of a function, as BPF does. */
+#define hook_base_bpf_poke_call(addr, dest) \
+	bpf_arch_text_poke(addr, BPF_MOD_CALL, NULL, dest)
+
+/* Newer names */
+#define smp_text_poke_batch_add		text_poke_queue
+#define smp_text_poke_batch_finish	text_poke_finish
+#define insn_is_avx_or_xop		insn_is_avx
+#define TRACE_ITER(flag)		TRACE_ITER_##flag
+#define EMPTY_VMA_FLAGS			0
+
+/* Names of namespaces are strings. */
+#undef EXPORT_SYMBOL_NS_GPL
+#define EXPORT_SYMBOL_NS_GPL(sym, ns)	__EXPORT_SYMBOL(sym, "GPL", ns)
+#undef MODULE_IMPORT_NS
+#define MODULE_IMPORT_NS(ns)		__MODULE_INFO(import_ns, import_ns, ns)
+
+static inline void zap_vma_range(struct vm_area_struct *vma, unsigned long address,
+				 unsigned long size)
+{
+	zap_page_range_single(vma, address, size, NULL);
+}
+
+static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
+					  enum hrtimer_restart (*function)(struct hrtimer *),
+					  clockid_t clock_id, enum hrtimer_mode mode)
+{
+	hrtimer_init_on_stack(timer, clock_id, mode);
+	timer->function = function;
+}
+
+#endif /* __ASSEMBLER__ */
+
+#endif /* _LINUX_HOOK_BASE_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Names and functions of fhook and uhook that depend on the kernel that they are
+ * added to. This is for Linux 7.3, whose names they use: only what differs in more
+ * than a name from an older kernel, for which bases/ has another such file, is here.
+ */
+#ifndef _LINUX_HOOK_BASE_H
+#define _LINUX_HOOK_BASE_H
+
+#ifndef __ASSEMBLER__
+
+#include <linux/sched.h>
+
+/* The last parameter of the handlers of a uprobe_consumer */
+#define HOOK_BASE_UPROBE_DATA	, __u64 *data
+
+/* Has the task registered for restartable sequences? */
+static inline bool hook_base_has_rseq(const struct task_struct *task)
+{
+#ifdef CONFIG_RSEQ
+	return READ_ONCE(task->rseq.usrptr);
+#else
+	return false;
+#endif
+}
+
+/* Macros, because not every file includes what they need. */
+#define hook_base_is_endbr(addr)	is_endbr(addr)
+
+#define hook_base_trace_disabled(cpu)	local_read(&(cpu)->disabled)
+
+#define hook_base_trace_function(tr, ip, parent_ip, trace_ctx) \
+	trace_function(tr, ip, parent_ip, trace_ctx, NULL)
+
+/* Make a call of the no-op at the entry of a function, as BPF does. */
+#define hook_base_bpf_poke_call(addr, dest) \
+	bpf_arch_text_poke(addr, BPF_MOD_NOP, BPF_MOD_CALL, NULL, dest)
+
+#endif /* __ASSEMBLER__ */
+
+#endif /* _LINUX_HOOK_BASE_H */
