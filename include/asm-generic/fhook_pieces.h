@@ -10,16 +10,6 @@
 #define _ASM_GENERIC_FHOOK_PIECES_H
 
 /*
- * The layout of preempt_count in <linux/preempt.h>, which assembly cannot include;
- * trampoline.c checks that the two agree.
- */
-#define FHOOK_SOFTIRQ_SHIFT	8
-#define FHOOK_SOFTIRQ_OFFSET	0x00000100
-#define FHOOK_SOFTIRQ_MASK	0x0000ff00
-#define FHOOK_HARDIRQ_MASK	0x000f0000
-#define FHOOK_NMI_MASK		0x00f00000
-
-/*
  * fhook_guard has one bit per context: task, softirq, interrupt and NMI, from the
  * lowest.
  */
@@ -36,7 +26,7 @@
 #define FHOOK_FRAME_SIZE	32
 #define FHOOK_FRAME_DECLINED	36
 
-#ifdef __ASSEMBLY__
+#ifdef __ASSEMBLER__
 
 .macro piece name
 	.set	.L\name, .
@@ -51,7 +41,7 @@
 	.2byte	.L\name\()_end - .L\name
 .endm
 
-#else /* !__ASSEMBLY__ */
+#else /* !__ASSEMBLER__ */
 
 #include <linux/types.h>
 
@@ -68,6 +58,6 @@ void fhook_caller(void);
 void fhook_return(void);
 void fhook_regs_return(void);
 
-#endif /* __ASSEMBLY__ */
+#endif /* __ASSEMBLER__ */
 
 #endif /* _ASM_GENERIC_FHOOK_PIECES_H */

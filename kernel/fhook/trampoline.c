@@ -28,14 +28,7 @@
 #include "text.h"
 #include "trampoline.h"
 
-/* fhook_64.S has these values as numbers, because it cannot include <linux/preempt.h>. */
-static_assert(BIT(FHOOK_SOFTIRQ_SHIFT) == FHOOK_SOFTIRQ_OFFSET);
-static_assert(FHOOK_SOFTIRQ_OFFSET == SOFTIRQ_OFFSET);
-static_assert(FHOOK_SOFTIRQ_MASK == SOFTIRQ_MASK);
-static_assert(FHOOK_HARDIRQ_MASK == HARDIRQ_MASK);
-static_assert(FHOOK_NMI_MASK == NMI_MASK);
-
-/* The limit of offsets in a trampoline, and of an event sent to perf. */
+/* Limit of the offsets in a trampoline, and of an event that perf is sent. */
 #define MAX_TRAMPOLINE	SZ_32K
 
 /**

@@ -8,13 +8,16 @@
 
 #include <asm-generic/fhook_pieces.h>
 
-/* A single test that is negative for nearly every task, and only for tasks. */
-#define FHOOK_CONTEXT_MASK	0x00ffff00
+/*
+ * A single test that is negative for nearly every task, and only for tasks. The masks
+ * are those of <linux/preempt.h>, by way of asm-offsets.c.
+ */
+#define FHOOK_CONTEXT_MASK	(FHOOK_SOFTIRQ_MASK | FHOOK_HARDIRQ_MASK | FHOOK_NMI_MASK)
 
 #define FHOOK_GUARD_HARDIRQ	4
 #define FHOOK_GUARD_NMI		8
 
-#ifndef __ASSEMBLY__
+#ifndef __ASSEMBLER__
 
 /* In the order of the table at the end of fhook_64.S. */
 enum fhook_piece_id {
@@ -55,6 +58,6 @@ enum fhook_piece_id {
 	PIECE_MAX
 };
 
-#endif /* __ASSEMBLY__ */
+#endif /* __ASSEMBLER__ */
 
 #endif /* _ASM_ARM64_FHOOK_PIECES_H */

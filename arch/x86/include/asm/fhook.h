@@ -21,7 +21,7 @@
 #define FHOOK_REGS_FULL		1
 #define FHOOK_REGS_EXIT		2
 
-#ifndef __ASSEMBLY__
+#ifndef __ASSEMBLER__
 
 #include <linux/ptrace.h>
 
@@ -182,6 +182,6 @@ fhook_regs_ret_addr(const struct fhook_regs *fregs)
 unsigned long fhook_template_ip(unsigned long ip);
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs);
 
-#endif /* __ASSEMBLY__ */
+#endif /* __ASSEMBLER__ */
 
 #endif /* _ASM_X86_FHOOK_H */

@@ -8,10 +8,11 @@
 
 #include <asm-generic/fhook_pieces.h>
 
+/* These are those of <linux/preempt.h>, by way of asm-offsets.c. */
 #define FHOOK_CONTEXT_MASK	(FHOOK_SOFTIRQ_OFFSET | FHOOK_HARDIRQ_MASK | \
 				 FHOOK_NMI_MASK)
 
-#ifndef __ASSEMBLY__
+#ifndef __ASSEMBLER__
 
 /* In the order of the table at the end of fhook_64.S. */
 enum fhook_piece_id {
@@ -58,6 +59,6 @@ enum fhook_piece_id {
 
 void fhook_regs_caller(void);
 
-#endif /* __ASSEMBLY__ */
+#endif /* __ASSEMBLER__ */
 
 #endif /* _ASM_X86_FHOOK_PIECES_H */
