@@ -23,6 +23,7 @@
  *	    + 208	return address into its caller
  */
 #include <linux/export.h>
+#include <linux/hook_base.h>
 #include <linux/linkage.h>
 #include <asm/alternative.h>
 #include <asm/asm.h>
@@ -54,7 +55,14 @@
 #else
 #define PCPU(x)		x
 #endif
-#define PREEMPT_COUNT	PCPU(pcpu_hot + X86_preempt_count)
+#define PREEMPT_COUNT	PCPU(__preempt_count)
+
+/* The word that has the count and the wish to preempt */
+#ifdef CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS
+#define PREEMPT_OP(op)	op##q
+#else
+#define PREEMPT_OP(op)	op##l
+#endif
 
 /* A placeholder that takes 32 bits. */
 #define NUMBER		0x7fffffff
@@ -138,7 +146,7 @@ SYM_FUNC_START(fhook_caller)
 1:
 	piece preempt_in
 #ifdef CONFIG_PREEMPT_COUNT
-	incl	PREEMPT_COUNT
+	PREEMPT_OP(inc)	PREEMPT_COUNT
 #endif
 	piece_end preempt_in
 
@@ -175,7 +183,7 @@ SYM_FUNC_START(fhook_caller)
 	 * to the exit callbacks, see frame.c. The copy gets the actual numbers.
 	 */
 	piece frame_stack
-	movq	PCPU(pcpu_hot + X86_current_task), %rax
+	movq	PCPU(current_task), %rax
 	movq	NUMBER(%rax), %rcx
 	piece_end frame_stack
 	piece frame_has_stack
@@ -280,7 +288,7 @@ SYM_FUNC_START(fhook_caller)
 .Lmiss:
 	piece preempt_out
 #ifdef CONFIG_PREEMPT_COUNT
-	decl	PREEMPT_COUNT
+	PREEMPT_OP(dec)	PREEMPT_COUNT
 #endif
 	piece_end preempt_out
 	/* Empty: preempt_out tests the count and the request to preempt in one word. */
