@@ -11,6 +11,7 @@
 
 #include <linux/execmem.h>
 #include <linux/fhook_arch.h>
+#include <linux/hook_base.h>
 #include <linux/limits.h>
 #include <linux/memory.h>
 #include <linux/sched.h>
@@ -370,7 +371,7 @@ void fhook_arch_text_clear(void *text, unsigned int size)
  */
 void fhook_arch_call_kill(void *call)
 {
-	text_poke_queue(call, text_gen_insn(CALL_INSN_OPCODE, call,
+	smp_text_poke_batch_add(call, text_gen_insn(CALL_INSN_OPCODE, call,
 					    fhook_just_return),
 			CALL_INSN_SIZE, NULL);
 }

@@ -11,11 +11,12 @@
  * A stub has the original instruction in the form that the stub's own address requires:
  * whether a return needs a thunk depends on its address.
  *
- * text_poke_queue() lets other CPUs see either the old or the new instruction. Callers hold
+ * smp_text_poke_batch_add() lets other CPUs see either the old or the new instruction. Callers hold
  * fhook_mutex, and also text_mutex where they patch.
  */
 #include <linux/cpufeature.h>
 #include <linux/fhook_arch.h>
+#include <linux/hook_base.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/memory.h>
@@ -161,7 +162,7 @@ void calltrace_arch_decode(unsigned long addr, unsigned long end,
 	}
 
 	insn->len = in.length;
-	if (insn_is_avx(&in))
+	if (insn_is_avx_or_xop(&in))
 		return;
 	if (in.opcode.nbytes == 1)
 		decode_one_byte(&in, addr, insn);
@@ -257,12 +258,12 @@ bool calltrace_arch_can_leave(unsigned long addr)
  * @jump: jump to the stub of the instruction, may be @code
  *
  * The change takes effect at the next calltrace_arch_flush() at the latest. While it is
- * written, text_poke_queue() can emulate only some instructions on other CPUs, and the old
+ * written, smp_text_poke_batch_add() can emulate only some instructions on other CPUs, and the old
  * one need not be among them, so other CPUs jump to the stub, which has a copy of it.
  */
 void calltrace_arch_queue(unsigned long addr, const u8 *code, const u8 *jump)
 {
-	text_poke_queue((void *)addr, code, CALLTRACE_EXIT_SIZE, jump);
+	smp_text_poke_batch_add((void *)addr, code, CALLTRACE_EXIT_SIZE, jump);
 }
 
 /**
@@ -270,5 +271,5 @@ void calltrace_arch_queue(unsigned long addr, const u8 *code, const u8 *jump)
  */
 void calltrace_arch_flush(void)
 {
-	text_poke_finish();
+	smp_text_poke_batch_finish();
 }

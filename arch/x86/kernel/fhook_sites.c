@@ -4,13 +4,14 @@
  *
  * objtool writes the tables, see tools/objtool/slots.c, and sorttable sorts the table of
  * vmlinux; the table of a module is not sorted. A slot holds a 5-byte no-op, a call of a
- * trampoline or a jump. text_poke_queue() changes it, and lets other CPUs see either the
+ * trampoline or a jump. smp_text_poke_batch_add() changes it, and lets other CPUs see either the
  * old or the new instruction.
  *
  * Callers hold fhook_mutex; callers of the fhook_arch_site_*() functions also hold
  * text_mutex. A module that is not formed has one user, its loader.
  */
 #include <linux/fhook_arch.h>
+#include <linux/hook_base.h>
 #include <linux/init.h>
 #include <linux/limits.h>
 #include <linux/memory.h>
@@ -38,7 +39,7 @@ unsigned int fhook_arch_func_offset(unsigned long site)
 
 	/* ENDBR, or its replacement in functions whose address is not taken */
 	if (!copy_from_kernel_nofault(&before, (void *)entry - ENDBR_INSN_SIZE,
-				      sizeof(before)) && is_endbr(before))
+				      sizeof(before)) && hook_base_is_endbr(&before))
 		offset += ENDBR_INSN_SIZE;
 
 	return offset;
@@ -124,7 +125,7 @@ bool fhook_arch_site_has(unsigned long site, enum fhook_state state,
 void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 			   const void *dest)
 {
-	text_poke_queue((void *)site, slot_code(site, state, dest),
+	smp_text_poke_batch_add((void *)site, slot_code(site, state, dest),
 			FHOOK_SLOT_SIZE, NULL);
 }
 
@@ -133,5 +134,5 @@ void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
  */
 void fhook_arch_site_flush(void)
 {
-	text_poke_finish();
+	smp_text_poke_batch_finish();
 }
