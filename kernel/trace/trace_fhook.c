@@ -18,6 +18,7 @@
 #include <linux/ctype.h>
 #include <linux/fhook.h>
 #include <linux/fs.h>
+#include <linux/hook_base.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -129,9 +130,9 @@ static int trace_hit(struct fhook_ops *ops, unsigned long ip,
 	struct trace_array_cpu *cpu;
 
 	cpu = per_cpu_ptr(tr->array_buffer.data, smp_processor_id());
-	if (!atomic_read(&cpu->disabled))
-		trace_function(tr, ip, fhook_regs_get_parent(fregs),
-			       tracing_gen_ctx_dec());
+	if (!hook_base_trace_disabled(cpu))
+		hook_base_trace_function(tr, ip, fhook_regs_get_parent(fregs),
+					 tracing_gen_ctx_dec());
 	return 0;
 }
 

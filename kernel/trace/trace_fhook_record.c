@@ -9,6 +9,7 @@
  * the perf events are freed only after such sections.
  */
 #include <linux/fhook.h>
+#include <linux/hook_base.h>
 #include <linux/trace_clock.h>
 #include <linux/trace_events.h>
 
@@ -195,7 +196,7 @@ static void trace_hit(struct trace_fhook *tfh, const struct hit *hit,
 		return;
 
 	fill_record(record, tfh, hit, dsize);
-	if (file->tr->trace_flags & TRACE_ITER_STACKTRACE)
+	if (file->tr->trace_flags & TRACE_ITER(STACKTRACE))
 		commit_with_regs(&fbuffer, hit);
 	else
 		trace_event_buffer_commit(&fbuffer);
@@ -392,12 +393,12 @@ static bool print_where(struct trace_seq *s, const struct trace_fhook *tfh,
 
 	if (tfh->kind == TRACE_FHOOK_ENTRY)
 		return seq_print_ip_sym(s, entry->ip,
-					flags | TRACE_ITER_SYM_OFFSET);
+					flags | TRACE_ITER(SYM_OFFSET));
 
-	if (!seq_print_ip_sym(s, ret->ret_ip, flags | TRACE_ITER_SYM_OFFSET))
+	if (!seq_print_ip_sym(s, ret->ret_ip, flags | TRACE_ITER(SYM_OFFSET)))
 		return false;
 	trace_seq_puts(s, " <- ");
-	return seq_print_ip_sym(s, ret->func, flags & ~TRACE_ITER_SYM_OFFSET);
+	return seq_print_ip_sym(s, ret->func, flags & ~TRACE_ITER(SYM_OFFSET));
 }
 
 static enum print_line_t print_hit(struct trace_iterator *iter, int flags,
