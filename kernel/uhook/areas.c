@@ -28,6 +28,7 @@
  */
 #include <linux/align.h>
 #include <linux/err.h>
+#include <linux/hook_base_mm.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/sched.h>
@@ -175,7 +176,7 @@ static enum uhook_verdict map_area(struct uhook_mm *um, struct uhook_area *area,
 	struct mm_struct *mm = current->mm;
 
 	mmap_assert_write_locked(mm);
-	area->vaddr = mm->map_count + 1 < sysctl_max_map_count ? uhook_find_gap(mm, &gap) : 0;
+	area->vaddr = mm->map_count + 1 < get_sysctl_max_map_count() ? uhook_find_gap(mm, &gap) : 0;
 	if (!area->vaddr)
 		return UHOOK_NO_GAP;
 

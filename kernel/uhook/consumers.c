@@ -6,6 +6,7 @@
  * hooks of a point, find the hook through its consumer, under RCU tasks trace.
  */
 #include <linux/atomic.h>
+#include <linux/hook_base.h>
 #include <linux/mm_types.h>
 #include <linux/mmap_lock.h>
 #include <linux/sched.h>
@@ -20,7 +21,7 @@ static struct uhook_attachment *attachment_of(struct uprobe_consumer *uc)
 	return container_of(uc, struct uhook_consumer, uc)->attachment;
 }
 
-static int consumer_handler(struct uprobe_consumer *uc, struct pt_regs *regs)
+static int consumer_handler(struct uprobe_consumer *uc, struct pt_regs *regs HOOK_BASE_UPROBE_DATA)
 {
 	struct uhook_attachment *attachment = attachment_of(uc);
 	struct uhook_ops *ops = attachment->ops;
@@ -40,7 +41,7 @@ static int consumer_handler(struct uprobe_consumer *uc, struct pt_regs *regs)
 }
 
 static int consumer_ret_handler(struct uprobe_consumer *uc, unsigned long func,
-				struct pt_regs *regs)
+				struct pt_regs *regs HOOK_BASE_UPROBE_DATA)
 {
 	struct uhook_attachment *attachment = attachment_of(uc);
 	struct uhook_ops *ops = attachment->ops;

@@ -15,6 +15,7 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
+#include <linux/hook_base.h>
 #include <linux/init.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -216,7 +217,7 @@ int uhook_map_data(unsigned long addr, unsigned long size)
 		return -ENOMEM;
 
 	ret = do_mmap(data_file, addr, size, PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0, &populate, NULL);
+		      MAP_SHARED | MAP_FIXED_NOREPLACE, EMPTY_VMA_FLAGS, 0, &populate, NULL);
 
 	return IS_ERR_VALUE(ret) ? (int)ret : 0;
 }

@@ -22,6 +22,8 @@
  */
 #include <linux/align.h>
 #include <linux/bitmap.h>
+#include <linux/hook_base.h>
+#include <linux/hook_base_mm.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -103,7 +105,7 @@ static enum uhook_jump_blocker map_pages(struct mm_struct *mm, unsigned long sta
 	if (!uhook_is_free(mm, start, size))
 		return UHOOK_BLOCKER_TAKEN;
 	/* The mapping counts against the program's limit: leave it some room. */
-	if (!may_expand_vm(mm, VM_READ | VM_EXEC, (size + ROOM_LEFT) >> PAGE_SHIFT))
+	if (!hook_base_may_expand_vm(mm, VM_READ | VM_EXEC, (size + ROOM_LEFT) >> PAGE_SHIFT))
 		return UHOOK_BLOCKER_ERROR;
 
 	if (uhook_map_text(mm, &hop_text, start, size, 0))
@@ -231,7 +233,7 @@ static bool has_room(const struct uhook_mm *um, const struct uhook_hops *range, 
 		return false;
 
 	return (range && test_bit(i, &range->mapped)) ||
-	       current->mm->map_count < sysctl_max_map_count / 2;
+	       current->mm->map_count < get_sysctl_max_map_count() / 2;
 }
 
 /* Address of a usable hop that leads to any body of the same site, or 0. */
@@ -267,7 +269,7 @@ static enum uhook_jump_blocker turn_hop(struct uhook_mm *um, struct uhook_hops *
 
 	arch_uprobe_copy_ixol(hp->page, addr, bytes, sizeof(bytes));
 	rcu_assign_pointer(range->pages[i], hp);
-	zap_page_range_single(vma_lookup(current->mm, addr), addr & PAGE_MASK, PAGE_SIZE, NULL);
+	zap_vma_range(vma_lookup(current->mm, addr), addr & PAGE_MASK, PAGE_SIZE);
 	call_rcu(&old->rcu, free_hop_page_rcu);
 	*hop = addr;
 

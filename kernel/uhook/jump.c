@@ -17,6 +17,7 @@
  * reading or writing to turn a jump into a breakpoint.
  */
 #include <linux/mm.h>
+#include <linux/hook_base.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -47,22 +48,13 @@ static bool needs_kernel(struct uprobe_consumer *uc, void *mm)
 	       ((ops->handler && !(ops->flags & UHOOK_FL_IN_BODY)) || ops->ret_handler);
 }
 
-static bool has_rseq(const struct task_struct *task)
-{
-#ifdef CONFIG_RSEQ
-	return READ_ONCE(task->rseq);
-#else
-	return false;
-#endif
-}
-
 static enum uhook_jump_blocker blocker_of_thread(const struct task_struct *task,
 						 const struct uhook_set *set)
 {
 	if (READ_ONCE(task->ptrace))
 		return UHOOK_BLOCKER_TRACED;
 	/* current's rseq area does not show the critical sections of that thread. */
-	if (has_rseq(task) && !has_rseq(current))
+	if (hook_base_has_rseq(task) && !hook_base_has_rseq(current))
 		return UHOOK_BLOCKER_RSEQ;
 
 	return uhook_may_run(set, task) ? UHOOK_NO_BLOCKER : UHOOK_BLOCKER_CLOCK;
@@ -260,7 +252,7 @@ enum uhook_jump_blocker uhook_jump_to(struct uhook_mm *um, struct uprobe *uprobe
 
 	lockdep_assert_held(&um->lock);
 	mmap_assert_write_locked(vma->vm_mm);
-	if (!has_rseq(current)) {
+	if (!hook_base_has_rseq(current)) {
 		WRITE_ONCE(um->before_rseq, true);
 		/* Pairs with the smp_mb() in uhook_rseq_begins(). */
 		smp_mb();

@@ -17,6 +17,7 @@
  *
  * This is the block of jumps whose source calltrace.h names, for running programs.
  */
+#include <linux/hook_base_mm.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/sched.h>
@@ -126,7 +127,7 @@ static void enter_block(struct uhook_mm *um, struct uhook_stubs *block)
 
 static enum uhook_verdict map_block(struct mm_struct *mm, const struct uhook_stubs *block)
 {
-	if (mm->map_count >= sysctl_max_map_count)
+	if (mm->map_count >= get_sysctl_max_map_count())
 		return UHOOK_NO_MEMORY;
 	if (!uhook_is_free(mm, block->vaddr, block_size(block)))
 		return UHOOK_NO_STUB;
