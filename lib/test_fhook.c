@@ -6,6 +6,7 @@
  * checks the record after the hooked function has returned. Probes live as long
  * as the test, and are unregistered at its end if the test has not done so.
  */
+#include <linux/hook_base.h>
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
@@ -794,4 +795,4 @@ kunit_test_suite(fhook_suite);
 
 MODULE_DESCRIPTION("KUnit tests of fhook");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(FHOOK_KUNIT);
+MODULE_IMPORT_NS("FHOOK_KUNIT");

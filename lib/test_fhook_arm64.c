@@ -5,6 +5,7 @@
  */
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/hook_base.h>
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
@@ -343,9 +344,8 @@ static void try_interrupts(struct kunit *test, unsigned int flags)
 	memset(&look, 0, sizeof(look));
 	probe->ops.flags = flags;
 	fhook_probe_register(probe, "fhook_target_c");
-	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC,
-			      HRTIMER_MODE_REL_PINNED_HARD);
-	timer.function = look_fn;
+	hrtimer_setup_on_stack(&timer, look_fn, CLOCK_MONOTONIC,
+			       HRTIMER_MODE_REL_PINNED_HARD);
 
 	/* The timer fires on the CPU that starts it. */
 	migrate_disable();

@@ -13,6 +13,7 @@
 #include <linux/export.h>
 #include <linux/fhook_arch.h>
 #include <linux/filter.h>
+#include <linux/hook_base.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/memory.h>
@@ -55,7 +56,7 @@ noinline u32 fhook_test_builtin(u32 value)
 	barrier();
 	return value;
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_builtin, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_builtin, "FHOOK_KUNIT");
 
 /**
  * fhook_test_poke() - write to text that fhook owns
@@ -68,7 +69,7 @@ void fhook_test_poke(unsigned long addr, const void *insn, size_t len)
 	fhook_arch_text_write((void *)addr, insn, len);
 	kick_all_cpus_sync();
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_poke, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_poke, "FHOOK_KUNIT");
 
 /**
  * fhook_test_dying() - number of freed sets with functions that have not returned
@@ -79,7 +80,7 @@ unsigned int fhook_test_dying(void)
 {
 	return fhook_retired_busy();
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_dying, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_dying, "FHOOK_KUNIT");
 
 /**
  * fhook_test_jump() - put a slot into the third of its states, a jump
@@ -98,7 +99,7 @@ bool fhook_test_jump(unsigned long slot, const void *dest)
 
 	return fhook_test_jumps(slot, dest);
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_jump, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_jump, "FHOOK_KUNIT");
 
 /**
  * fhook_test_jumps() - check whether a slot is in the third of its states
@@ -109,7 +110,7 @@ bool fhook_test_jumps(unsigned long slot, const void *dest)
 {
 	return fhook_arch_site_has(slot, dest ? FHOOK_JUMP : FHOOK_NOP, dest);
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_jumps, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_jumps, "FHOOK_KUNIT");
 
 /**
  * fhook_test_find_slot() - the slot of a function
@@ -128,7 +129,7 @@ unsigned long fhook_test_find_slot(unsigned long func)
 
 	return 0;
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_find_slot, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_find_slot, "FHOOK_KUNIT");
 
 /**
  * fhook_test_reserved() - fhook_text_reserved()
@@ -141,7 +142,7 @@ bool fhook_test_reserved(unsigned long first, unsigned long last)
 {
 	return fhook_text_reserved((void *)first, (void *)last);
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_reserved, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_reserved, "FHOOK_KUNIT");
 
 /**
  * fhook_test_bpf_poke() - try to patch a function's entry as BPF does
@@ -152,13 +153,12 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_reserved, FHOOK_KUNIT);
 int fhook_test_bpf_poke(unsigned long addr)
 {
 #ifdef CONFIG_BPF_JIT
-	return bpf_arch_text_poke((void *)addr, BPF_MOD_CALL, NULL,
-				  fhook_test_builtin);
+	return hook_base_bpf_poke_call((void *)addr, fhook_test_builtin);
 #else
 	return -EOPNOTSUPP;
 #endif
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_poke, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_poke, "FHOOK_KUNIT");
 
 /**
  * fhook_test_is_text() - __kernel_text_address()
@@ -170,7 +170,7 @@ bool fhook_test_is_text(unsigned long addr)
 {
 	return __kernel_text_address(addr);
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_is_text, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_is_text, "FHOOK_KUNIT");
 
 /**
  * fhook_test_sites() - find the table of a slot
@@ -182,7 +182,7 @@ const void *fhook_test_sites(unsigned long slot)
 {
 	return fhook_table_of(slot)->sites;
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_sites, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_sites, "FHOOK_KUNIT");
 
 /**
  * fhook_test_can_write() - check whether memory is writable
@@ -196,7 +196,7 @@ bool fhook_test_can_write(const void *addr)
 
 	return !copy_to_kernel_nofault((void *)addr, &byte, sizeof(byte));
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_can_write, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_can_write, "FHOOK_KUNIT");
 
 /**
  * fhook_test_switch() - call fhook_switch(), like the file fhook/enabled
@@ -208,7 +208,7 @@ int fhook_test_switch(bool on)
 {
 	return fhook_switch(on);
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_switch, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_switch, "FHOOK_KUNIT");
 
 /**
  * fhook_test_trace_regs() - stack_trace_save_regs()
@@ -223,7 +223,7 @@ unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 {
 	return stack_trace_save_regs(regs, store, size, 0);
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_trace_regs, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_trace_regs, "FHOOK_KUNIT");
 
 /**
  * fhook_test_trace_reliable() - stack_trace_save_tsk_reliable() of this task
@@ -237,7 +237,7 @@ int fhook_test_trace_reliable(unsigned long *store, unsigned int size)
 {
 	return stack_trace_save_tsk_reliable(current, store, size);
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_trace_reliable, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_trace_reliable, "FHOOK_KUNIT");
 
 /* Find the set of a hooked slot. */
 static const struct fhook_set *set_of(unsigned long slot)
@@ -300,7 +300,7 @@ out:
 
 	return err;
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_assemble, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_assemble, "FHOOK_KUNIT");
 
 /**
  * fhook_test_place() - copy an existing trampoline to new memory
@@ -335,7 +335,7 @@ int fhook_test_place(unsigned long slot, unsigned int less,
 
 	return err;
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_place, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_place, "FHOOK_KUNIT");
 
 #ifdef CONFIG_BPF_JIT
 /**
@@ -350,7 +350,7 @@ void fhook_test_bpf_symbol(struct bpf_prog *prog, bool on)
 	else
 		bpf_prog_kallsyms_del(prog);
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_symbol, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_symbol, "FHOOK_KUNIT");
 #endif
 
 #if defined(CONFIG_BPF_JIT) && defined(CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)
@@ -388,7 +388,7 @@ struct bpf_trampoline *fhook_test_bpf_attach(struct bpf_tramp_link *link,
 
 	return ERR_PTR(err);
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_attach, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_attach, "FHOOK_KUNIT");
 
 /**
  * fhook_test_bpf_detach() - undo fhook_test_bpf_attach()
@@ -407,7 +407,7 @@ int fhook_test_bpf_detach(struct bpf_tramp_link *link,
 
 	return err;
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_detach, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_detach, "FHOOK_KUNIT");
 #endif
 
 #ifdef CONFIG_X86_64
@@ -445,7 +445,7 @@ unsigned int fhook_test_calls(unsigned long slot, const void *callback,
 
 	return calls;
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_calls, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_calls, "FHOOK_KUNIT");
 #endif
 
 #ifdef CONFIG_ARM64
@@ -481,5 +481,5 @@ int fhook_test_stub_balance(bool regs)
 
 	return balance;
 }
-EXPORT_SYMBOL_NS_GPL(fhook_test_stub_balance, FHOOK_KUNIT);
+EXPORT_SYMBOL_NS_GPL(fhook_test_stub_balance, "FHOOK_KUNIT");
 #endif
