@@ -18,6 +18,7 @@
 #include <objtool/builtin.h>
 #include <objtool/check.h>
 #include <objtool/elf.h>
+#include <objtool/hook_base.h>
 #include <objtool/objtool.h>
 #include <objtool/slots.h>
 #include <objtool/warn.h>
@@ -123,7 +124,7 @@ static int collect_entries(struct objtool_file *file,
 	struct reloc *record;
 	int nr = 0, max = 0;
 
-	for_each_sec(file, sec) {
+	hook_base_for_each_sec(file, sec) {
 		if (is_records_section(sec))
 			max += sec_num_entries(sec->rsec);
 	}
@@ -134,7 +135,7 @@ static int collect_entries(struct objtool_file *file,
 		return -1;
 	}
 
-	for_each_sec(file, sec) {
+	hook_base_for_each_sec(file, sec) {
 		if (!is_records_section(sec))
 			continue;
 		for_each_reloc(sec->rsec, record) {
