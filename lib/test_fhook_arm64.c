@@ -199,7 +199,7 @@ static void try_regs(struct kunit *test, unsigned int flags)
 	KUNIT_EXPECT_EQ(test, probe->regs_ip, probe->regs.pc);
 	KUNIT_EXPECT_EQ(test, mode, probe->regs.pstate & PSR_MODE_MASK);
 	KUNIT_EXPECT_EQ(test, NO_SYSCALL, probe->regs.syscallno);
-	KUNIT_EXPECT_EQ(test, !irqs_disabled(), interrupts_enabled(&probe->regs));
+	KUNIT_EXPECT_EQ(test, !irqs_disabled(), hook_base_irqs_enabled(&probe->regs));
 	KUNIT_EXPECT_FALSE(test, user_mode(&probe->regs));
 	fhook_probe_unregister(probe);
 }
@@ -219,11 +219,11 @@ static void test_regs_irqs(struct kunit *test)
 	probe->ops.flags = FHOOK_FL_REGS;
 	fhook_probe_register(probe, "fhook_target_empty");
 	call_empty();
-	KUNIT_EXPECT_TRUE(test, interrupts_enabled(&probe->regs));
+	KUNIT_EXPECT_TRUE(test, hook_base_irqs_enabled(&probe->regs));
 	local_irq_save(flags);
 	call_empty();
 	local_irq_restore(flags);
-	KUNIT_EXPECT_FALSE(test, interrupts_enabled(&probe->regs));
+	KUNIT_EXPECT_FALSE(test, hook_base_irqs_enabled(&probe->regs));
 	fhook_probe_unregister(probe);
 }
 

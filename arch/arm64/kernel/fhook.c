@@ -20,7 +20,7 @@
 #include <linux/vmalloc.h>
 #include <asm/fhook_pieces.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 
 /* The templates and struct fhook_regs have to agree, see fhook_64.S. */
 static_assert(offsetof(struct fhook_regs, frame_fp) == sizeof(struct pt_regs));

@@ -26,6 +26,7 @@
  *	   CALLER	frame record of its caller
  */
 #include <linux/export.h>
+#include <linux/hook_base.h>
 #include <linux/linkage.h>
 #include <asm/alternative.h>
 #include <asm/asm-offsets.h>
@@ -104,7 +105,7 @@
 /* With interrupt masking by priority, the PMR says whether interrupts are masked. */
 .macro save_pmr
 	mrs_s	x10, SYS_ICC_PMR_EL1
-	str	x10, REG(PMR_SAVE)
+	str	HOOK_BASE_PMR(10), REG(PMR)
 .endm
 
 /* Restore all registers except x0 to x9, x30 and sp. */

@@ -19,7 +19,7 @@
 #include <linux/unaligned.h>
 #include <asm/fhook_calltrace.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 
 static void decode_register_branch(u32 word, struct calltrace_insn *insn)
 {

@@ -35,7 +35,7 @@
 #include <linux/smp.h>
 #include <linux/vmalloc.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 
 static s32 *vmlinux_sites;
 

@@ -8,9 +8,13 @@
 
 #ifdef __ASSEMBLER__
 
-/* Of x86: with PCPU() of fhook_64.S */
+/* For PCPU() of x86's fhook_64.S */
 #define __preempt_count		pcpu_hot + X86_preempt_count
 #define current_task		pcpu_hot + X86_current_task
+
+/* Of arm64 */
+#define S_PMR			S_PMR_SAVE
+#define HOOK_BASE_PMR(n)	x##n	/* by the size of pt_regs::pmr_save */
 
 #else /* !__ASSEMBLER__ */
 
@@ -44,6 +48,9 @@ static inline bool hook_base_has_rseq(const struct task_struct *task)
 /* Make a call of the no-op at the entry of a function, as BPF does. */
 #define hook_base_bpf_poke_call(addr, dest) \
 	bpf_arch_text_poke(addr, BPF_MOD_CALL, NULL, dest)
+
+/* Of arm64: did the registers have interrupts enabled? */
+#define hook_base_irqs_enabled(regs)	interrupts_enabled(regs)
 
 /* Newer names */
 #define smp_text_poke_batch_add		text_poke_queue

@@ -7,7 +7,12 @@
 #ifndef _LINUX_HOOK_BASE_H
 #define _LINUX_HOOK_BASE_H
 
-#ifndef __ASSEMBLER__
+#ifdef __ASSEMBLER__
+
+/* Of arm64, by the size of pt_regs::pmr */
+#define HOOK_BASE_PMR(n)	w##n
+
+#else /* !__ASSEMBLER__ */
 
 #include <linux/sched.h>
 
@@ -35,6 +40,9 @@ static inline bool hook_base_has_rseq(const struct task_struct *task)
 /* Make a call of the no-op at the entry of a function, as BPF does. */
 #define hook_base_bpf_poke_call(addr, dest) \
 	bpf_arch_text_poke(addr, BPF_MOD_NOP, BPF_MOD_CALL, NULL, dest)
+
+/* Of arm64: did the registers have interrupts enabled? */
+#define hook_base_irqs_enabled(regs)	(!regs_irqs_disabled(regs))
 
 #endif /* __ASSEMBLER__ */
 
