@@ -21,7 +21,7 @@
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
-#include <linux/moduleparam.h>
+#include <linux/module.h>
 #include <linux/sched.h>
 
 /* The last parameter of the handlers of a uprobe_consumer */
