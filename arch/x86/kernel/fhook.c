@@ -339,7 +339,7 @@ void fhook_arch_emit_resched(struct fhook_asm *as)
 void *fhook_arch_text_alloc(unsigned long first, unsigned long last,
 			    unsigned int size)
 {
-	return execmem_alloc(EXECMEM_FTRACE, size);
+	return execmem_alloc_rw(EXECMEM_FTRACE, size);
 }
 
 /**
