@@ -381,7 +381,7 @@ struct bpf_trampoline *fhook_test_bpf_attach(struct bpf_tramp_link *link,
 	if (!tr)
 		return ERR_PTR(-ENOMEM);
 
-	err = bpf_trampoline_link_prog(link, tr, NULL);
+	err = bpf_trampoline_link_prog(hook_base_tramp_node(link), tr, NULL);
 	if (!err)
 		return tr;
 	bpf_trampoline_put(tr);
@@ -400,7 +400,7 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_bpf_attach, "FHOOK_KUNIT");
 int fhook_test_bpf_detach(struct bpf_tramp_link *link,
 			  struct bpf_trampoline *tr)
 {
-	int err = bpf_trampoline_unlink_prog(link, tr, NULL);
+	int err = bpf_trampoline_unlink_prog(hook_base_tramp_node(link), tr, NULL);
 
 	bpf_trampoline_put(tr);
 	synchronize_rcu_tasks();

@@ -49,6 +49,9 @@ static inline bool hook_base_has_rseq(const struct task_struct *task)
 #define hook_base_bpf_poke_call(addr, dest) \
 	bpf_arch_text_poke(addr, BPF_MOD_CALL, NULL, dest)
 
+/* By what a trampoline of BPF has a bpf_tramp_link */
+#define hook_base_tramp_node(tramp_link)	(tramp_link)
+
 /* Of arm64: did the registers have interrupts enabled? */
 #define hook_base_irqs_enabled(regs)	interrupts_enabled(regs)
 
