@@ -382,11 +382,11 @@ static noinline __noclone u32 probed_spin(u32 value)
 
 	WRITE_ONCE(probed_inside, true);
 	while (!READ_ONCE(probed_stop)) {
-		asm volatile(ANNOTATE_NOENDBR
+		asm volatile(ANNOTATE_NOENDBR "\n"
 			     "771:	leaq	0x1000(%0), %0\n"
 			     "	nop\n	nop\n	nop\n	nop\n"
 			     "	movl	$2, %%ecx\n"
-			     ANNOTATE_NOENDBR
+			     ANNOTATE_NOENDBR "\n"
 			     "772:	leaq	1(%0), %0\n"
 			     "1:	decl	%%ecx\n"
 			     "	jnz	1b\n"
