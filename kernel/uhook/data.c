@@ -86,17 +86,6 @@ static struct uhook_data *data_of(struct uhook_mm *um, unsigned long addr, unsig
 	return NULL;
 }
 
-/*
- * A page is charged even beyond the limit of a memory group, so that no hook gets a
- * program killed; __GFP_HIGH does that. Its next allocation has to stay below again.
- */
-static struct page *alloc_data_page(void)
-{
-	struct page *page = alloc_page(GFP_UHOOK | __GFP_HIGH | __GFP_ZERO);
-
-	return page ?: alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-}
-
 /**
  * uhook_make_data_page - allocate a page that bodies write
  * @slot: pointer to the page, which may have been set meanwhile
@@ -111,7 +100,7 @@ int uhook_make_data_page(struct page **slot)
 	if (READ_ONCE(*slot))
 		return 0;
 
-	page = alloc_data_page();
+	page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!page)
 		return -ENOMEM;
 	if (cmpxchg(slot, NULL, page))
