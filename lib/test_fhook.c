@@ -211,12 +211,12 @@ static void test_entry(struct kunit *test)
 static void test_vmlinux(struct kunit *test)
 {
 	struct fhook_probe *probe = fhook_probe(test, "vmlinux");
-	unsigned int ms = jiffies_to_msecs(1234);
+	u64 ms = jiffies64_to_msecs(1234);
 
-	fhook_probe_register(probe, "jiffies_to_msecs");
-	KUNIT_EXPECT_EQ(test, ms, jiffies_to_msecs(1234));
+	fhook_probe_register(probe, "jiffies64_to_msecs");
+	KUNIT_EXPECT_EQ(test, ms, jiffies64_to_msecs(1234));
 	KUNIT_EXPECT_GE(test, probe->calls, 1);
-	KUNIT_EXPECT_EQ(test, (unsigned long)jiffies_to_msecs, probe->ip);
+	KUNIT_EXPECT_EQ(test, (unsigned long)jiffies64_to_msecs, probe->ip);
 	fhook_probe_unregister(probe);
 }
 
