@@ -128,8 +128,8 @@ topics()
 # named like BASE stands for one of the same name that all bases share.
 patch_files()
 {
-	topics | while read -r topic; do
-		find "$patch_dir/$topic/$BASE" "$patch_dir/$topic" -maxdepth 1 -name '[0-9]*.patch' \
+	topics | while read -r dir; do
+		find "$patch_dir/$dir/$BASE" "$patch_dir/$dir" -maxdepth 1 -name '[0-9]*.patch' \
 			2>/dev/null || :
 	done | awk -F/ -v base="$BASE" '
 		{ topic = $(NF - 1) == base ? $(NF - 2) : $(NF - 1) }
