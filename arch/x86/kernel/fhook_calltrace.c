@@ -162,7 +162,7 @@ void calltrace_arch_decode(unsigned long addr, unsigned long end,
 	}
 
 	insn->len = in.length;
-	if (insn_is_avx_or_xop(&in))
+	if (in.vex_prefix.nbytes)
 		return;
 	if (in.opcode.nbytes == 1)
 		decode_one_byte(&in, addr, insn);

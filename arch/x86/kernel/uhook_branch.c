@@ -14,7 +14,6 @@
  * This file holds no state, and is built into the tests on the host as well.
  */
 #include <linux/errno.h>
-#include <linux/hook_base.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/uhook_code.h>
@@ -27,7 +26,7 @@ static bool is_plain(struct insn *insn)
 {
 	unsigned int i;
 
-	if (insn_has_emulate_prefix(insn) || insn_is_avx_or_xop(insn) || insn->rex_prefix.nbytes)
+	if (insn_has_emulate_prefix(insn) || insn->vex_prefix.nbytes || insn->rex_prefix.nbytes)
 		return false;
 	for (i = 0; i < insn->prefixes.nbytes; i++) {
 		const u8 prefix = ((const u8 *)insn->kaddr)[i];

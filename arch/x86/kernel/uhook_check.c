@@ -15,7 +15,6 @@
  * This file holds no state, and is built into the tests on the host as well.
  */
 #include <linux/errno.h>
-#include <linux/hook_base.h>
 #include <linux/types.h>
 #include <linux/uhook_gate.h>
 #include <linux/uhook_relocate.h>
@@ -69,7 +68,7 @@ static bool is_branch(struct insn *insn)
 {
 	const u8 op = last_opcode(insn);
 
-	if (insn_is_avx_or_xop(insn) || insn_is_rex2(insn) || insn->rex_prefix.nbytes ||
+	if (insn->vex_prefix.nbytes || insn_is_rex2(insn) || insn->rex_prefix.nbytes ||
 	    insn_has_emulate_prefix(insn) || !is_hinted(insn))
 		return false;
 	if (insn->opcode.nbytes == 2)
@@ -84,7 +83,7 @@ static bool is_branch(struct insn *insn)
 /* Instructions that the relocator moves, but that leave the function, except a plain return. */
 static bool is_elsewhere(struct insn *insn)
 {
-	if (insn_is_avx_or_xop(insn) || insn->opcode.nbytes != 1)
+	if (insn->vex_prefix.nbytes || insn->opcode.nbytes != 1)
 		return false;
 	if (insn->opcode.bytes[0] == 0xc2)		/* ret $n */
 		return true;
@@ -140,7 +139,7 @@ static bool is_last(struct insn *insn)
 {
 	const u8 op = insn->opcode.bytes[0];
 
-	return !insn_is_avx_or_xop(insn) && insn->opcode.nbytes == 1 &&
+	return !insn->vex_prefix.nbytes && insn->opcode.nbytes == 1 &&
 	       (op == 0xc3 || op == 0xe9 || op == 0xeb);
 }
 

@@ -21,7 +21,6 @@
  * This file holds no state, and is built into the tests on the host as well.
  */
 #include <linux/errno.h>
-#include <linux/hook_base.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/uhook_relocate.h>
@@ -98,7 +97,7 @@ static void get_opcode(struct insn *insn, struct opcode *op)
 	op->memory = op->has_modrm && X86_MODRM_MOD(op->modrm) != 3;
 	op->reg = X86_MODRM_REG(op->modrm);
 
-	if (insn_is_avx_or_xop(insn))
+	if (insn->vex_prefix.nbytes)
 		op->map = insn_vex_m_bits(insn);
 	else if (insn->opcode.nbytes == 1)
 		op->map = MAP_ONE;
@@ -241,7 +240,7 @@ static bool may_move(struct insn *insn)
 	/* Relative to EIP: the sum is truncated to 32 bits. */
 	if (insn_rip_relative(insn) && insn->addr_bytes != 8)
 		return false;
-	if (insn_is_avx_or_xop(insn))
+	if (insn->vex_prefix.nbytes)
 		return vector_may_move(insn, &op);
 
 	switch (op.map) {

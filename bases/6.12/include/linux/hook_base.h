@@ -58,7 +58,6 @@ static inline bool hook_base_has_rseq(const struct task_struct *task)
 /* Newer names */
 #define smp_text_poke_batch_add		text_poke_queue
 #define smp_text_poke_batch_finish	text_poke_finish
-#define insn_is_avx_or_xop		insn_is_avx
 #define execmem_alloc_rw		execmem_alloc
 #define TRACE_ITER(flag)		TRACE_ITER_##flag
 #define EMPTY_VMA_FLAGS			0
