@@ -372,6 +372,6 @@ void fhook_arch_text_clear(void *text, unsigned int size)
 void fhook_arch_call_kill(void *call)
 {
 	smp_text_poke_batch_add(call, text_gen_insn(CALL_INSN_OPCODE, call,
-					    fhook_just_return),
+						    fhook_just_return),
 			CALL_INSN_SIZE, NULL);
 }

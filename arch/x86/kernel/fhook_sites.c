@@ -126,7 +126,7 @@ void fhook_arch_site_queue(unsigned long site, enum fhook_state state,
 			   const void *dest)
 {
 	smp_text_poke_batch_add((void *)site, slot_code(site, state, dest),
-			FHOOK_SLOT_SIZE, NULL);
+				FHOOK_SLOT_SIZE, NULL);
 }
 
 /**
