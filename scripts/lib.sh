@@ -72,12 +72,14 @@ esac
 # that is called by the holder of the lock has it, too.
 lock_build()
 {
-	[ "${FHOOK_LOCKED:-}" != "$BUILD" ] || return 0
+	case " ${FHOOK_LOCKED:-} " in
+	*" $BUILD "*) return 0 ;;
+	esac
 	mkdir -p "$BUILD"
 	exec 9> "$BUILD/.lock"
 	flock -n 9 ||
 		die "something else that builds or tests is running in $BUILD: wait for it, or set BUILD= to another directory."
-	FHOOK_LOCKED=$BUILD
+	FHOOK_LOCKED="${FHOOK_LOCKED:-} $BUILD"
 	export FHOOK_LOCKED
 }
 
