@@ -27,6 +27,7 @@
 #include "consumers.h"
 #include "counters.h"
 #include "handlers.h"
+#include "hops.h"
 #include "jump.h"
 #include "kinds.h"
 #include "rings.h"
@@ -357,4 +358,17 @@ u64 uhook_hits_jumped(void)
 		jumped += READ_ONCE(per_cpu(uncounted, cpu));
 
 	return max(jumped, 0);
+}
+
+/**
+ * uhook_put_handlers - add up and free the data that bodies of an address space wrote
+ * @um: the address space, which no task uses any more
+ *
+ * Its hops and stubs are freed as well, its areas are not.
+ */
+void uhook_put_handlers(struct uhook_mm *um)
+{
+	uhook_fold_data(um);
+	uhook_put_hops(um);
+	uhook_put_stubs(um);
 }

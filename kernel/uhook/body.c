@@ -14,9 +14,7 @@
 
 #include "areas.h"
 #include "handlers.h"
-#include "hops.h"
 #include "sets.h"
-#include "stubs.h"
 #include "sums.h"
 #include "wanted.h"
 
@@ -135,17 +133,4 @@ void uhook_put_bodies(struct uhook_area *area)
 	}
 	for (i = 0; i < area->nr_codes; i++)
 		uhook_put_counter(area->codes[i].counter);
-}
-
-/**
- * uhook_put_handlers - add up and free the data that bodies of an address space wrote
- * @um: the address space, which no task uses any more
- *
- * Its hops and stubs are freed as well, its areas are not.
- */
-void uhook_put_handlers(struct uhook_mm *um)
-{
-	uhook_fold_data(um);
-	uhook_put_hops(um);
-	uhook_put_stubs(um);
 }

@@ -69,6 +69,7 @@ once:
 never:
 	return arg;
 }
+
 /* KASAN gives it a frame, and objtool does not find the table. */
 STACK_FRAME_NON_STANDARD(fhook_goto_data);
 
