@@ -15,7 +15,7 @@ T ?=
 export BUILD ARCH JOBS KVM V
 export BASE TOPIC
 
-.PHONY: help deps tree build tools demo shell test test-all bench bench-native lint series \
+.PHONY: help deps tree build tools demo shell test test-brief test-all bench bench-native lint series \
 	check baseline refresh clean
 .NOTPARALLEL:
 
@@ -24,6 +24,7 @@ help:
 	@echo "make shell     boot to a prompt, with modules and tools (ARCH=, FLAVOUR=);"
 	@echo "               with TRACE=DIR, QEMU records calls to DIR when the guest asks for it"
 	@echo "make test      run the host tests, and the guest tests of both architectures (T=, ARCH=)"
+	@echo "make test-brief  run only KUnit and a few tests, on x86_64 (BASE=)"
 	@echo "make test-all  test every flavour (except bench, check and bti), and on x86_64 compare"
 	@echo "               mainline's own tests with the unpatched kernel; takes hours (T=, ARCH=)"
 	@echo "make tools     build the call trace tools for this machine, in $(BUILD)/host/fhook"
@@ -78,6 +79,10 @@ shell: $(if $(TRACE),tools) build
 test:
 	@scripts/build/deps tests
 	@$(if $(TOPIC),scripts/test/test-topic $(TOPIC),scripts/test/test) "$(T)"
+
+test-brief:
+	@scripts/build/deps tests
+	@scripts/test/test-brief
 
 test-all:
 	@scripts/build/deps tests all
