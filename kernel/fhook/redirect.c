@@ -14,8 +14,7 @@
  * reliable stack traces, modules with replacements stay loaded. The text of a module is
  * checked again before it is freed (replacers.c).
  *
- * A patch is in fhook_patches exactly while it is enabled. Its owner provides its memory.
- * All under fhook_mutex.
+ * A patch is in fhook_patches exactly while it is enabled; all under fhook_mutex.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -770,10 +769,9 @@ static struct fhook_patch *patch_owned_by(const struct module *mod)
  * fhook_patches_of_going() - restore the enabled patches of a module that is being unloaded
  * @mod: the module
  *
- * If it has replacements, no task is in its functions afterwards.
- *
- * Cannot fail. Without memory it tries again, and releases the lock between the tries,
- * because other tasks may need it to free memory.
+ * If it has replacements, no task is in its functions afterwards. Cannot fail. Without
+ * memory it tries again, and releases the lock between the tries, because other tasks may
+ * need it to free memory.
  */
 void fhook_patches_of_going(struct module *mod)
 {
@@ -790,8 +788,7 @@ void fhook_patches_of_going(struct module *mod)
 		if (!patch)
 			break;
 		if (err) {
-			pr_warn_ratelimited("%s: %s; trying again\n",
-					    patch->name, report.text);
+			pr_warn_ratelimited("%s: %s; trying again\n", patch->name, report.text);
 			msleep(100);
 			continue;
 		}
@@ -799,6 +796,5 @@ void fhook_patches_of_going(struct module *mod)
 		       mod->name, patch->name);
 		leave(patch, ranges);
 	}
-
 	fhook_replacer_forget(mod);
 }
