@@ -29,7 +29,7 @@ static inline bool hook_base_has_rseq(const struct task_struct *task)
 #endif
 }
 
-/* Macros, because not every file includes what they need. */
+/* These are macros, because not every file includes the headers that they need. */
 #define hook_base_is_endbr(addr)	is_endbr(addr)
 
 #define hook_base_trace_disabled(cpu)	local_read(&(cpu)->disabled)
@@ -41,7 +41,7 @@ static inline bool hook_base_has_rseq(const struct task_struct *task)
 #define hook_base_bpf_poke_call(addr, dest) \
 	bpf_arch_text_poke(addr, BPF_MOD_NOP, BPF_MOD_CALL, NULL, dest)
 
-/* By what a trampoline of BPF has a bpf_tramp_link */
+/* The form in which bpf_trampoline_link_prog() takes a struct bpf_tramp_link */
 #define hook_base_tramp_node(tramp_link) ({			\
 	(tramp_link)->node.link = &(tramp_link)->link;		\
 	&(tramp_link)->node;					\
