@@ -70,7 +70,7 @@ void uhook_uprobe_gone(const struct uprobe *uprobe)
  * uhook_munmap - invalidate sites when probed text is unmapped
  * @mm: address space
  *
- * Context: Context: if the mapping is removed, with the mmap lock held after the mapping
+ * Context: if the mapping is removed, with the mmap lock held after the mapping
  * can no longer be found. If only its pages are removed, no lock is needed, even if the
  * address space has no users.
  */
