@@ -35,6 +35,7 @@
 #define AREAS		32
 #define PLACES_MAX	64
 #define NUMBER		0x55
+#define HEAP_GROWS	0x400000
 
 static char path[256];
 static size_t page_size;
@@ -68,15 +69,18 @@ static void add(char *at, const char *what)
 	call(at);
 }
 
-/* Text at an address; if it is taken, at the next one that is not. */
+/* Text at an address; if it is taken, or the heap's, at the next one that is not. */
 static char *place_text(char *at, long step)
 {
+	const char *heap = sbrk(0);
+	void *free;
 	int i;
 
 	for (i = 0; i < 0x10000; i++, at += step) {
-		void *free = mmap(at, page_size, PROT_NONE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
+		if (at + page_size > heap && at < heap + HEAP_GROWS)
+			continue;
+		free = mmap(at, page_size, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 		if (free != MAP_FAILED)
 			return map_text(path, 0, at, MAP_FIXED);
 	}
@@ -186,7 +190,7 @@ static void scenario_places(void)
 	add(place_text(stack - 0x10000000, -page_size), "slot");
 	add(place_text((char *)HIGHEST - page_size, -page_size), "slot");
 	/* Beside the program's own break, which grows. */
-	add(place_text((char *)sbrk(0) + 0x400000, page_size), "slot");
+	add(place_text((char *)sbrk(0) + HEAP_GROWS, page_size), "slot");
 	check(sbrk(0x100000) != (void *)-1, "sbrk: %s", strerror(errno));
 	/* Where mmap goes by itself. */
 	add(map_text(path, 0, NULL, 0), "slot");
