@@ -19,6 +19,7 @@
 
 #include <linux/fhook.h>
 #include <linux/fprobe.h>
+#include <linux/hook_base.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
@@ -312,7 +313,7 @@ static void bench_calls(void)
 
 #ifdef CONFIG_FPROBE
 static notrace int fprobe_entry(struct fprobe *fp, unsigned long ip,
-				unsigned long ret_ip, struct pt_regs *regs,
+				unsigned long ret_ip, HOOK_BASE_FPROBE_REGS *regs,
 				void *data)
 {
 	return 0;
@@ -395,7 +396,7 @@ static u64 measure_kretprobe(void)
 
 #ifdef CONFIG_FPROBE
 static notrace void fprobe_exit(struct fprobe *fp, unsigned long ip,
-				unsigned long ret_ip, struct pt_regs *regs,
+				unsigned long ret_ip, HOOK_BASE_FPROBE_REGS *regs,
 				void *data)
 {
 }
@@ -406,7 +407,6 @@ static u64 measure_fprobe_exit(void)
 	struct fprobe fp = {
 		.entry_handler	= fprobe_entry,
 		.exit_handler	= fprobe_exit,
-		.nr_maxactive	= 4,
 	};
 	u64 result;
 

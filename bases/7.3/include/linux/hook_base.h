@@ -19,6 +19,9 @@
 /* The last parameter of the handlers of a uprobe_consumer */
 #define HOOK_BASE_UPROBE_DATA	, __u64 *data
 
+/* What handlers of an fprobe get */
+#define HOOK_BASE_FPROBE_REGS	struct ftrace_regs
+
 /* Has the task registered for restartable sequences? */
 static inline bool hook_base_has_rseq(const struct task_struct *task)
 {
