@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -276,6 +277,19 @@ static void run_signals(void)
 		usleep(1000);
 }
 
+/* What is emulated by one of our kernels, and not by the other */
+static const char *how(const struct form *form)
+{
+	const bool noop = !strcmp(form->how, "noop");
+	struct utsname kernel;
+
+	if (!noop && strcmp(form->how, "rest"))
+		return form->how;
+	check(!uname(&kernel), "uname: %s", strerror(errno));
+
+	return noop == (atoi(kernel.release) >= 7) ? "emulated" : "slot";
+}
+
 static void say_forms(bool running)
 {
 	const struct form *form;
@@ -287,9 +301,9 @@ static void say_forms(bool running)
 		if (have && !have())
 			continue;
 		if (running)
-			printf("%s %p %s\n", form->name, form->addr, form->how);
+			printf("%s %p %s\n", form->name, form->addr, how(form));
 		else
-			printf("%s 0x%lx %s %lu %lu\n", form->name, offset, form->how,
+			printf("%s 0x%lx %s %lu %lu\n", form->name, offset, how(form),
 			       form->times, form->stepped + more_steps(form));
 	}
 }

@@ -6,6 +6,7 @@
  * FROM, TO, CELL and ZEROED. In the blocks:
  *	slot NAME, INSN...		goes on in a slot
  *	emul NAME, INSN...		is simulated
+ *	noop NAME, INSN...		is simulated by 7.3, goes on in a slot in 6.12
  *	never NAME, INSN...		is not reached
  *	form NAME, HOW, TIMES, STEPPED, INSN...
  *					is hit as often as that in a round
@@ -73,7 +74,7 @@ asm(".macro out n, reg\n"
 
 /* Loads, stores, and other instructions. */
 asm(".macro loads_and_stores\n"
-	"	slot nop, nop\n"
+	"	noop nop, nop\n"
 	"	slot xpaclri, hint #7\n"
 	"	slot add_from, add x4, x19, FROM\n"
 	"	slot add_to, add x5, x19, TO\n"

@@ -6,6 +6,8 @@
  * at FROM and TO, 16 bytes at CELL. In the blocks:
  *	slot NAME, INSN...		goes on in a slot
  *	emul NAME, INSN...		is emulated
+ *	noop NAME, INSN...		is emulated by 7.3, goes on in a slot in 6.12
+ *	rest NAME, INSN...		the other way round
  *	place NAME, INSN...		can only be stepped
  *	never NAME, INSN...		is not reached
  *	form NAME, HOW, TIMES, STEPPED, INSN...
@@ -17,7 +19,7 @@
  *					instruction before leaves undefined
  * Instructions that uprobes refuse cannot be here. QEMU 7.2 emulates two wrongly: cmpxchg16b,
  * which leaves anything in the flags, and shld by a constant with memory
- * relative to it.
+ * relative to it. It steps the instruction after a pause, too, which is a no-op here.
  */
 #ifndef _UHOOK_FORMS_X86_H
 #define _UHOOK_FORMS_X86_H
@@ -132,10 +134,11 @@ asm(".macro out n, reg\n"
 asm(".macro moves_and_arithmetic\n"
 	"	emul nop, nop\n"
 	"	emul nop2, xchg %ax, %ax\n"
-	"	emul pause, pause\n"
-	"	slot nop4, nopl 8(%rax)\n"
-	"	slot nop5, nopl 8(%rax,%rax,1)\n"
-	"	slot nop9, nopw 0x200(%rax,%rax,1)\n"
+	"	rest pause, pause\n"
+	"	nop\n"
+	"	noop nop4, nopl 8(%rax)\n"
+	"	noop nop5, nopl 8(%rax,%rax,1)\n"
+	"	noop nop9, nopw 0x200(%rax,%rax,1)\n"
 	"	slot movabs, movabs $0x0123456789abcdef, %rsi\n"
 	"	slot lea, lea 3(%rax,%rbx,4), %r8\n"
 	"	out 0, %r8\n"
@@ -263,7 +266,8 @@ asm(".macro stack_and_strings\n"
 	"	slot xchg_r8d, .byte 0x41, 0x90\n"
 	"	out 61, %rax\n"
 	"	out 62, %r8\n"
-	"	emul pause_r8, pause\n"
+	"	rest pause_r8, pause\n"
+	"	nop\n"
 	"	emul nop_rex, .byte 0x48, 0x90\n"
 	"	emul nop_data, .byte 0x66, 0x90\n"
 	"	slot pushw, pushw %ax\n"
