@@ -31,13 +31,16 @@ struct pt_regs;
 #define FROM	0x555500000000UL
 #define TO	(FROM + 0x100000)
 
-/* Nothing is simulated here, decode-insn.c only takes their addresses. */
+/* Nothing is simulated here, decode-insn.c only takes their addresses, of 6.12 and of 7.3. */
 #define SIMULATE(name) \
 void name(u32 opcode, long addr, struct pt_regs *regs) { abort(); }
 SIMULATE(simulate_adr_adrp)
 SIMULATE(simulate_b_bl)
 SIMULATE(simulate_b_cond)
+SIMULATE(simulate_br_blr)
 SIMULATE(simulate_br_blr_ret)
+SIMULATE(simulate_ret)
+SIMULATE(simulate_nop)
 SIMULATE(simulate_cbz_cbnz)
 SIMULATE(simulate_tbz_tbnz)
 SIMULATE(simulate_ldr_literal)

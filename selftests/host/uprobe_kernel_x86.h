@@ -33,6 +33,7 @@
 #define CONFIG_X86_64		1
 #endif
 #define CONFIG_IA32_EMULATION	1
+#define CONFIG_UPROBES		1
 
 #define X86_EFLAGS_CF	0x0001UL
 #define X86_EFLAGS_PF	0x0004UL
@@ -52,6 +53,7 @@ struct uprobe_task {
 	struct arch_uprobe_task autask;
 	unsigned long vaddr;
 	unsigned long xol_vaddr;
+	struct arch_uprobe *auprobe;
 };
 
 struct thread_info {
@@ -101,6 +103,8 @@ static inline void send_sig(int sig, struct task_struct *task, int priv) { signa
 #define TS_COMPAT	2
 #define TASK_SIZE	0
 #define PAGE_SIZE	4096UL
+#define PAGE_MASK	(-PAGE_SIZE)
+#define CALL_INSN_SIZE	5
 #define X86_TRAP_BP	3
 #define INT3_INSN_OPCODE	0xcc
 static inline bool test_tsk_thread_flag(struct task_struct *task, int flag) { return false; }
@@ -117,6 +121,8 @@ static inline unsigned long get_unmapped_area(struct file *file, unsigned long a
 }
 
 static inline int shstk_update_last_frame(unsigned long val) { return 0; }
+static inline int shstk_push(unsigned long val) { return 0; }
+static inline bool is_endbr(u32 *addr) { return false; }
 #define UPROBE_NO_TRAMPOLINE_VADDR		(~0UL)
 #define uprobe_get_trampoline_vaddr()		UPROBE_NO_TRAMPOLINE_VADDR
 static inline void uprobe_handle_trampoline(struct pt_regs *regs) { }
@@ -136,6 +142,7 @@ static inline int uprobe_post_sstep_notifier(struct pt_regs *regs) { return 0; }
 #endif
 #define __NR_uretprobe		335
 #define pr_err(...)		do { } while (0)
+#define set_bit(nr, words)	(*(words) |= 1UL << (nr))
 #define test_bit(nr, words)	(((const u32 *)(words))[(nr) / 32] >> (nr) % 32 & 1)
 
 enum { NOTIFY_DONE, NOTIFY_STOP };
