@@ -110,7 +110,7 @@ overlay_files()
 		case $f in
 		selftests/mainline-*.list) ;;	# the project's, not the kernel's
 		selftests/*) echo "tools/testing/selftests/fhook/${f#selftests/} $f" ;;
-		"bases/$BASE/suite" | "bases/$BASE/config") ;;	# for scripts/build
+		"bases/$BASE/suites" | "bases/$BASE"/*.config) ;;	# for scripts/build
 		bases/*) echo "${f#"bases/$BASE/"} $f" ;;
 		*) echo "$f $f" ;;
 		esac
