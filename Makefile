@@ -16,7 +16,7 @@ export BUILD ARCH JOBS KVM V
 export BASE TOPIC
 
 .PHONY: help deps tree build tools demo shell test test-brief test-all bench bench-native lint series \
-	check baseline refresh clean
+	check newest baseline refresh clean
 .NOTPARALLEL:
 
 help:
@@ -40,6 +40,7 @@ help:
 	@echo "make deps      install the missing Debian packages for all commands"
 	@echo "make tree      make the work tree: kernel source, patches, links to the overlay"
 	@echo "make build     build a kernel (FLAVOUR=$(FLAVOUR))"
+	@echo "make newest    try whether the patches apply to the newest source in each Debian suite"
 	@echo "make refresh   write patches/ from the commits of the work tree"
 	@echo "make baseline  run mainline's tests unpatched and write the list of results (x86_64)"
 	@echo "make clean     remove everything built, except work that is not in patches/"
@@ -108,6 +109,9 @@ series: tree
 check:
 	@scripts/build/deps tests lint
 	@scripts/series/check
+
+newest:
+	@scripts/series/newest
 
 refresh:
 	@scripts/series/refresh
