@@ -178,6 +178,9 @@ fhook_regs_ret_addr(const struct fhook_regs *fregs)
 
 /* The value of fhook_regs_key(), computed from ftrace's registers of the same call. */
 #define fhook_ftrace_key(fregs)	ftrace_regs_get_stack_pointer(fregs)
+/* The same, from those at its return, which has popped the return address. */
+#define fhook_ftrace_return_key(fregs) \
+	(ftrace_regs_get_stack_pointer(fregs) - sizeof(unsigned long))
 
 unsigned long fhook_template_ip(unsigned long ip);
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs);
