@@ -62,7 +62,7 @@ struct fhook_redirect {
  * enum fhook_patch_flags - options of a patch
  * @FHOOK_PATCH_CONSISTENT: install and remove the whole table at one moment, when no
  *	task is inside a redirected function (or a replacement). Needs reliable stack
- *	traces, which x86_64 has. Functions of modules that are loaded later are
+ *	traces, which arm64 in Linux 6.12 does not have. Functions of modules that are loaded later are
  *	redirected before they have run.
  */
 enum fhook_patch_flags {
@@ -74,8 +74,8 @@ enum fhook_patch_flags {
  * @name: name of the patch in tracefs, in the log and in reports
  * @owner: module of the patch, NULL if it is built in. It may contain replacements,
  *	and calls fhook_restore() before it is unloaded; other modules with
- *	replacements are held. Without reliable stack traces, as on arm64, a module
- *	with replacements stays loaded forever
+ *	replacements are held. Without reliable stack traces (arm64 in Linux
+ *	6.12), a module with replacements stays loaded forever
  * @redirects: the table
  * @num: number of redirects
  * @flags: values of &enum fhook_patch_flags

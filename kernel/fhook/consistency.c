@@ -11,8 +11,8 @@
  * task can be inside a function without any word on its stack that shows it, because
  * a kprobe's slot or detour holds copies of the function's instructions. Preempted
  * tasks leave such places by themselves. A sleeping task has called something, and
- * calls made by BPF code are unwound reliably (arch/x86/kernel/unwind_orc.c), so no
- * sleeping task prevents the switch forever without being inside.
+ * calls made by BPF code are unwound reliably (on x86_64: unwind_orc.c), so no sleeping
+ * task prevents the switch forever without being inside.
  *
  * Two cases are not detected: NMIs that interrupt a stopped CPU, and tasks in
  * do_exit() that are no longer on the task list.

@@ -546,9 +546,9 @@ static void report_patch(const struct fhook_patch *patch,
  * flag, fhook checks up to 20 times, 25 ms apart, that no task is inside, and waits for no
  * grace period if that fails. Between the checks, other hooks can be changed.
  *
- * On an architecture without reliable stack traces, such as arm64, modules with
- * replacements stay loaded forever once this has returned 0. As with klp_enable_patch(),
- * the counterpart in mainline, the init function of such a module must not fail after that.
+ * Without reliable stack traces (arm64 in Linux 6.12), modules with replacements stay
+ * loaded forever once this has returned 0. As with klp_enable_patch(), the counterpart in
+ * mainline, the init function of such a module must not fail after that.
  *
  * Return: 0; -EINVAL for a patch or a redirect that makes no sense, -ELOOP if it leads
  * back; -ENOENT if there is no such function; -EOPNOTSUPP if it has no slot, or if this
@@ -628,9 +628,9 @@ static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
  *
  * When this returns, no task is in a replacement, and the patch and its module may be
  * freed. So it may take as long as a call of a replacement, and must not be called from
- * one. May sleep. On an architecture without reliable stack traces, such as arm64, a task
- * may still sleep in a replacement: modules with replacements stay loaded there from the
- * first fhook_redirect() on.
+ * one. May sleep. Without reliable stack traces (arm64 in Linux 6.12), a task may still
+ * sleep in a replacement: modules with replacements stay loaded there from the first
+ * fhook_redirect() on.
  *
  * The counterpart in mainline is writing to a live patch's file "enabled".
  *

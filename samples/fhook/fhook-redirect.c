@@ -13,12 +13,12 @@
  *	# cat /proc/cmdline
  *	console=ttyS0 panic=-1 oops=panic
  *
- * Removing the module restores the function, too. On arm64, which has no reliable stack
- * traces, the module cannot be removed.
+ * Removing the module restores the function, too. In Linux 6.12 on arm64, which has no
+ * reliable stack traces, the module cannot be removed.
  *
  * With consistent=1, no task is inside the function at the moment of the redirect. This
  * makes no difference for a single function, but a table of several functions needs it
- * if old and new versions do not work together. Only x86_64 supports it so far.
+ * if old and new versions do not work together. It needs reliable stack traces, too.
  *
  * samples/livepatch/livepatch-sample.c does the same by a live patch.
  */

@@ -153,14 +153,24 @@ void fhook_arch_emit_restore(struct fhook_asm *as)
 	fhook_asm_piece(as, as->regs ? PIECE_REGS_RESTORE : PIECE_RESTORE);
 }
 
-/* @gate is always NULL, because arm64 does not select HAVE_RELIABLE_STACKTRACE. */
 void fhook_arch_emit_redirect(struct fhook_asm *as, unsigned long target,
 			      const u32 *gate)
 {
+	unsigned int closed = 0;
+
+	if (gate) {
+		put_load(as, AARCH64_INSN_REG_11, (unsigned long)gate);
+		fhook_asm_piece(as, PIECE_GATE);
+		put_insn(as, cb_x11(AARCH64_INSN_BRANCH_COMP_ZERO));
+		closed = as->pos;
+	}
+
 	put_load(as, AARCH64_INSN_REG_10, target);
 	fhook_asm_piece(as, PIECE_REDIRECT);
 	if (as->regs)
 		fhook_asm_piece(as, PIECE_REGS_REDIRECT);
+	if (closed)
+		fhook_asm_land(as, closed);
 }
 
 /* Changes x16 only. */

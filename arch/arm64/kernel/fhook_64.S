@@ -131,7 +131,12 @@ SYM_CODE_START(fhook_caller)
 	str	xzr, REG(PSTATE)		// no full pt_regs
 	piece_end save
 
-	/* Continue in a replacement. */
+	/* Continue in a replacement, if there is a gate only while it is open. */
+	// ldr	x11, =gate
+	piece gate
+	ldr	w11, [x11]
+	piece_end gate
+	// cbz	x11, closed
 	// ldr	x10, =target
 	piece redirect
 	str	x10, [sp, #RECORD + 8]
@@ -432,7 +437,7 @@ NOKPROBE(fhook_regs_return)
 	.section .rodata
 	.balign	4
 SYM_DATA_START(fhook_pieces)
-	.irp	name, save, redirect, regs_redirect, jump, preempt_in, \
+	.irp	name, save, gate, redirect, regs_redirect, jump, preempt_in, \
 		      guard_in, guard_try, guard_take, \
 		      args, args_keep, args_again, frame_stack, frame_take, \
 		      frame_fill, frame_none, frame_test, \

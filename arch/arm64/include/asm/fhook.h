@@ -170,6 +170,8 @@ fhook_regs_ret_addr(const struct fhook_regs *fregs)
 
 /* The value of fhook_regs_key(), computed from ftrace's registers of the same call. */
 #define fhook_ftrace_key(fregs)	(arch_ftrace_regs(fregs)->fp)
+/* The same, from those at its return */
+#define fhook_ftrace_return_key(fregs)	fhook_ftrace_key(fregs)
 
 void fhook_fill_perf_regs(const struct fhook_regs *fregs, struct pt_regs *regs);
 

@@ -22,6 +22,7 @@
 /* In the order of the table at the end of fhook_64.S. */
 enum fhook_piece_id {
 	PIECE_SAVE,
+	PIECE_GATE,
 	PIECE_REDIRECT,
 	PIECE_REGS_REDIRECT,
 	PIECE_JUMP,
