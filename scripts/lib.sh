@@ -76,6 +76,8 @@ lock_build()
 	*" $BUILD "*) return 0 ;;
 	esac
 	mkdir -p "$BUILD"
+	# The lock's file marks a directory as ours, also that of the first base.
+	touch "$first_build/.lock"
 	exec 9> "$BUILD/.lock"
 	flock -n 9 ||
 		die "something else that builds or tests is running in $BUILD: wait for it, or set BUILD= to another directory."
@@ -110,7 +112,7 @@ overlay_files()
 		case $f in
 		selftests/mainline-*.list) ;;	# the project's, not the kernel's
 		selftests/*) echo "tools/testing/selftests/fhook/${f#selftests/} $f" ;;
-		"bases/$BASE/suites" | "bases/$BASE"/*.config) ;;	# for scripts/build
+		"bases/$BASE/suites" | "bases/$BASE/skips" | "bases/$BASE"/*.config) ;;	# for scripts/build
 		bases/*) echo "${f#"bases/$BASE/"} $f" ;;
 		*) echo "$f $f" ;;
 		esac
