@@ -12,7 +12,8 @@
  * a kprobe's slot or detour holds copies of the function's instructions. Preempted
  * tasks leave such places by themselves. A sleeping task has called something, and
  * calls made by BPF code are unwound reliably (on x86_64: unwind_orc.c), so no sleeping
- * task prevents the switch forever without being inside.
+ * task prevents the switch forever without being inside; but on arm64 one that sleeps in
+ * a page fault of the kernel does, until it wakes.
  *
  * Two cases are not detected: NMIs that interrupt a stopped CPU, and tasks in
  * do_exit() that are no longer on the task list.
