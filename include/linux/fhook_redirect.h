@@ -62,8 +62,8 @@ struct fhook_redirect {
  * enum fhook_patch_flags - options of a patch
  * @FHOOK_PATCH_CONSISTENT: install and remove the whole table at one moment, when no
  *	task is inside a redirected function (or a replacement). Needs reliable stack
- *	traces, which arm64 in Linux 6.12 does not have. Functions of modules that are loaded later are
- *	redirected before they have run.
+ *	traces, which arm64 in Linux 6.12 does not have. Functions of modules that
+ *	are loaded later are redirected before they have run.
  */
 enum fhook_patch_flags {
 	FHOOK_PATCH_CONSISTENT	= BIT(0),
