@@ -477,8 +477,7 @@ static int check_patch(const struct fhook_patch *patch,
 				  "the module %s is being removed",
 				  patch->owner->name);
 	if (fhook_switched_off)
-		return fhook_fail(report, FHOOK_ERR_OFF, -ENODEV, 0,
-				  "fhook is switched off");
+		return fhook_fail(report, FHOOK_ERR_OFF, -ENODEV, 0, "fhook is switched off");
 
 	list_for_each_entry(other, &fhook_patches, list) {
 		if (other == patch)
@@ -495,6 +494,7 @@ static int enable_patch(struct fhook_patch *patch, struct fhook_looks *looks,
 	struct fhook_redirect *r;
 	int err;
 
+	lockdep_assert_held(&fhook_mutex);
 	patch->enabled = false;
 	for (r = patch->redirects; r < end_of(patch); r++) {
 		r->table = NULL;
