@@ -277,7 +277,7 @@ static void run_signals(void)
 		usleep(1000);
 }
 
-/* What is emulated by one of our kernels, and not by the other */
+/* Forms that only one of our kernels emulates */
 static const char *how(const struct form *form)
 {
 	const bool noop = !strcmp(form->how, "noop");

@@ -19,7 +19,7 @@
 /* The last parameter of the handlers of a uprobe_consumer */
 #define HOOK_BASE_UPROBE_DATA	, __u64 *data
 
-/* What handlers of an fprobe get */
+/* Type of the registers that handlers of fprobes get */
 #define HOOK_BASE_FPROBE_REGS	struct ftrace_regs
 
 /* Has the task registered for restartable sequences? */
