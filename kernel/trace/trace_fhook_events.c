@@ -175,6 +175,7 @@ static void init_probe(struct trace_fhook *tfh)
 	tfh->tally.name = tfh->name;
 	dyn_event_init(&tfh->devent, &trace_fhook_ops);
 	call->class->reg = reg_event;
+	call->flags = TRACE_EVENT_FL_HOOK;
 }
 
 static struct trace_probe *probe_of(struct dyn_event *ev)

@@ -211,7 +211,7 @@ static void perf_hit(struct trace_fhook *tfh, const struct hit *hit)
 	int size, dsize, rctx;
 	void *record;
 
-	if (hlist_empty(head))
+	if (!bpf_prog_array_valid(call) && hlist_empty(head))
 		return;
 
 	dsize = dynamic_size(tfh, hit);
@@ -223,8 +223,8 @@ static void perf_hit(struct trace_fhook *tfh, const struct hit *hit)
 		return;
 
 	fill_record(record, tfh, hit, dsize);
-	perf_trace_buf_submit(record, size, rctx, call->event.type, 1,
-			      hit_regs(hit->fregs, &space), head, NULL);
+	perf_trace_run_bpf_submit(record, size, rctx, call, 1,
+				  hit_regs(hit->fregs, &space), head, NULL);
 }
 #else
 static void perf_hit(struct trace_fhook *tfh, const struct hit *hit)

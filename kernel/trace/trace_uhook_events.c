@@ -166,8 +166,11 @@ static int enable_event(struct trace_event_call *call, struct trace_event_file *
 
 	if (WARN_ON_ONCE(!tp))
 		return -ENODEV;
-	if (!file && uhook_of_probe(tp)->ops.user != UHOOK_USER_NONE)
+	if (!file && uhook_of_probe(tp)->ops.user != UHOOK_USER_NONE) {
+		pr_notice_ratelimited("%s/%s: perf and BPF programs need hits in the kernel, and user= keeps them in the program: define the event without user=\n",
+				      trace_probe_group_name(tp), trace_probe_name(tp));
 		return -EOPNOTSUPP;
+	}
 
 	was_perfs = is_perfs(tp);
 	ret = trace_hook_enable(&trace_uhook_type, call, file);
@@ -352,7 +355,7 @@ static void init_probe(struct trace_uhook *tuh)
 	trace_uhook_set_event(tuh);
 	call->class->reg = reg_event;
 	/* Users may trace their own programs, which shows them nothing new. */
-	call->flags = TRACE_EVENT_FL_CAP_ANY;
+	call->flags = TRACE_EVENT_FL_HOOK | TRACE_EVENT_FL_CAP_ANY;
 	if (!trace_uhook_records(tuh)) {
 		call->flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
 		call->class->enable_fops = &work_fops;

@@ -193,7 +193,7 @@ static void perf_hit(const struct hit *hit)
 	if (!trace_probe_test_flag(&hit->tuh->tp, TP_FLAG_PROFILE))
 		return;
 	head = this_cpu_ptr(call->perf_events);
-	if (hlist_empty(head))
+	if (!bpf_prog_array_valid(call) && hlist_empty(head))
 		return;
 
 	/* perf puts a u32 before the record, and requires 8-byte alignment. */
@@ -203,7 +203,7 @@ static void perf_hit(const struct hit *hit)
 		return;
 	fill_record(record, hit);
 	memset(record + used, 0, size - used);
-	perf_trace_buf_submit(record, size, rctx, call->event.type, 1, hit->regs, head, NULL);
+	perf_trace_run_bpf_submit(record, size, rctx, call, 1, hit->regs, head, NULL);
 }
 
 static void dispatch(const struct hit *hit)

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Attach a BPF program to an event by libbpf, and run a command.
+ *
+ *	fhook_bpf PROGRAM GROUP EVENT COOKIE COMMAND...
+ *	fhook_bpf PROGRAM kprobe FUNCTION COOKIE COMMAND...
+ *	fhook_bpf PROGRAM kretprobe FUNCTION COOKIE COMMAND...
+ *
+ * PROGRAM is one of fhook_events.bpf.o, which is beside this program.  Prints the event to
+ * which the kernel says that the link belongs, and the hits while the command ran, with the
+ * data of the last one.  Ends with 2 if attaching is refused, with 3 if the kernel has no
+ * BPF.
+ */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "fhook_bpf.h"
+
+static void fail(const char *what, int status)
+{
+	fprintf(stderr, "%s: %s\n", what, strerror(errno));
+	exit(status);
+}
+
+/* Load only this program: another may read fields that the event does not have. */
+static struct bpf_object *load(const char *name)
+{
+	char path[PATH_MAX] = "";
+	struct bpf_program *prog;
+	struct bpf_object *obj;
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 64) < 0)
+		fail("/proc/self/exe", 1);
+	strcat(dirname(path), "/fhook_events.bpf.o");
+	obj = bpf_object__open_file(path, NULL);
+	if (!obj)
+		fail(path, 1);
+	bpf_object__for_each_program(prog, obj)
+		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
+	if (bpf_object__load(obj))
+		fail("loading the BPF programs", errno == ENOSYS ? 3 : 1);
+
+	return obj;
+}
+
+static struct bpf_link *attach(struct bpf_object *obj, char **argv)
+{
+	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = strtoull(argv[4], NULL, 0));
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, argv[1]);
+	bool is_return = !strcmp(argv[2], "kretprobe");
+	struct bpf_link *link;
+
+	if (is_return || !strcmp(argv[2], "kprobe"))
+		link = bpf_program__attach_kprobe(prog, is_return, argv[3]);
+	else
+		link = bpf_program__attach_tracepoint_opts(prog, argv[2], argv[3], &opts);
+	if (!link)
+		fail("attaching", 2);
+
+	return link;
+}
+
+/* The name that the kernel gives for the descriptor of the perf event of the link */
+static void print_event(void)
+{
+	__u32 len, prog, type = 0;
+	__u64 offset, addr;
+	char name[64] = "";
+	int fd;
+
+	for (fd = 3; fd < 64; fd++) {
+		len = sizeof(name);
+		if (!bpf_task_fd_query(getpid(), fd, 0, name, &len, &prog, &type, &offset, &addr))
+			break;
+	}
+	printf("event %s type %u\n", name, type);
+}
+
+static void run(char **argv)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execvp(argv[0], argv);
+		fail(argv[0], 127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		fail("the command failed", 1);
+	printf("tgid %d\n", pid);
+}
+
+static void print_stack(const char *name, const __u64 *stack, __s64 size)
+{
+	__s64 i;
+
+	printf("%s %lld:", name, size);
+	for (i = 0; i < size / (__s64)sizeof(*stack); i++)
+		printf(" %llx", stack[i]);
+	printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	struct fhook_bpf_hits hits;
+	struct bpf_object *obj;
+	struct bpf_link *link;
+	__u32 key = 0;
+	int i;
+
+	if (argc < 6) {
+		fprintf(stderr, "usage: fhook_bpf PROGRAM GROUP EVENT COOKIE COMMAND...\n");
+		return 1;
+	}
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	obj = load(argv[1]);
+	link = attach(obj, argv);
+	print_event();
+	run(argv + 5);
+	if (bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(obj, "hits"), &key, &hits))
+		fail("reading the map", 1);
+
+	printf("hits %llu\nlast %llu\ncookie %llu\n", hits.count, hits.tgid, hits.cookie);
+	for (i = 0; i < FHOOK_BPF_WORDS; i++)
+		printf("word%d %llx\n", i, hits.words[i]);
+	print_stack("kernel", hits.kernel, hits.kernel_size);
+	print_stack("user", hits.user, hits.user_size);
+	bpf_link__destroy(link);
+	bpf_object__close(obj);
+
+	return 0;
+}
