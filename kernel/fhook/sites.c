@@ -228,6 +228,22 @@ unsigned long fhook_slot_start(unsigned long addr)
 	return fhook_slot_end(start) == start ? addr : start;
 }
 
+/**
+ * fhook_has_slot() - check whether a function has a slot
+ * @func: address of the function
+ *
+ * Any context.
+ */
+bool fhook_has_slot(unsigned long func)
+{
+	const struct fhook_table *table;
+
+	guard(preempt)();
+	table = table_of_any(func);
+
+	return table && fhook_table_find(table, func) >= 0;
+}
+
 static int compare_offsets(const void *a, const void *b)
 {
 	return *(const s32 *)a < *(const s32 *)b ? -1 : 1;

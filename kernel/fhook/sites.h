@@ -54,6 +54,7 @@ bool fhook_site_stale(const struct fhook_table *table, u32 site);
 bool fhook_site_gone(const struct fhook_table *table, u32 site);
 int fhook_table_find(const struct fhook_table *table, unsigned long func);
 struct fhook_table *fhook_table_of(unsigned long addr);
+bool fhook_has_slot(unsigned long func);
 unsigned int fhook_table_first(const struct fhook_table *table,
 			       unsigned long addr);
 void fhook_sites_sort(s32 *sites, unsigned int num);

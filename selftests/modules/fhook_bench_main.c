@@ -341,22 +341,26 @@ static notrace int kprobe_callback(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void bench_kprobe(void)
+static u64 measure_kprobe(void)
 {
 	struct kprobe kp = {
 		.addr		= (kprobe_opcode_t *)bench_target,
 		.pre_handler	= kprobe_callback,
 	};
-	struct figures f = { };
+	u64 result;
 
 	if (register_kprobe(&kp))
-		return;
-	f.mainline = measure_calls();
+		return 0;
+	result = measure_calls();
 	unregister_kprobe(&kp);
-	fhook_bench_print("1 kprobe", "instructions", f);
+
+	return result;
 }
 #else
-static void bench_kprobe(void) { }
+static u64 measure_kprobe(void)
+{
+	return 0;
+}
 #endif
 
 /*
@@ -393,6 +397,31 @@ static u64 measure_kretprobe(void)
 	return 0;
 }
 #endif
+
+/* Kprobes as they are carried at present */
+static int kprobe_cost_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%llu\n", measure_kprobe());
+}
+
+static const struct kernel_param_ops kprobe_cost_ops = {
+	.get	= kprobe_cost_get,
+};
+
+module_param_cb(kprobe_cost, &kprobe_cost_ops, NULL, 0400);
+MODULE_PARM_DESC(kprobe_cost, "instructions of a call of bench_target() with a kprobe");
+
+static int kretprobe_cost_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%llu\n", measure_kretprobe());
+}
+
+static const struct kernel_param_ops kretprobe_cost_ops = {
+	.get	= kretprobe_cost_get,
+};
+
+module_param_cb(kretprobe_cost, &kretprobe_cost_ops, NULL, 0400);
+MODULE_PARM_DESC(kretprobe_cost, "instructions of a call of bench_target() with a kretprobe");
 
 #ifdef CONFIG_FPROBE
 static notrace void fprobe_exit(struct fprobe *fp, unsigned long ip,
@@ -455,9 +484,6 @@ static void bench_returns(void)
 
 	fhook_bench_print("entry + exit", "instructions",
 			  (struct figures) { fprobe ?: kretprobe, fhook });
-	if (fprobe)
-		fhook_bench_print("1 kretprobe, entry + exit", "instructions",
-				  (struct figures) { kretprobe, 0 });
 }
 
 /*
@@ -765,7 +791,6 @@ static int __init bench_init(void)
 
 	bench_calls();
 	bench_fprobe();
-	bench_kprobe();
 	bench_returns();
 	bench_whole();
 	bench_memory();
