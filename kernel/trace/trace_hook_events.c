@@ -23,7 +23,7 @@
  */
 int trace_hook_check_arg(const char *arg)
 {
-	if (!strcmp(arg, "%return") || !strcmp(arg, "%span")) {
+	if (!strcmp(arg, "%return") || !strcmp(arg, "%span") || !strcmp(arg, "%exit")) {
 		trace_probe_log_err(0, HOOK_SUFFIX);
 		return -EINVAL;
 	}

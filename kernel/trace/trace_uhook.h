@@ -30,11 +30,15 @@
 #define FIELD_STRING_USTACK	"ustacktrace"
 
 /**
- * struct trace_uhook_place - an instruction of a file, or the return of a function
- * @text: the place as shown, PATH:OFFSET[%return][(REF_CTR_OFFSET)]
+ * struct trace_uhook_place - an instruction of a file, or the return or exits of a function
+ * @text: the place as shown, PATH:OFFSET[%return][(REF_CTR_OFFSET)] or
+ *	PATH:OFFSET[,OFFSET...]%exit[(REF_CTR_OFFSET)]
  * @at: offset of the place in its word, for the caret
  * @path: path of the file, held
- * @offset: offset of the instruction in the file, in bytes
+ * @offset: offset of the instruction in the file, in bytes; of the first one if there are
+ *	several
+ * @exits: offsets of the instructions that leave a function, or NULL
+ * @nr_exits: number of @exits
  * @ref_ctr_offset: offset of the counter of users (USDT semaphore), or 0
  * @is_return: the place is the return of the function that begins at the offset
  */
@@ -43,6 +47,8 @@ struct trace_uhook_place {
 	int		at;
 	struct path	path;
 	unsigned long	offset;
+	unsigned long	*exits;
+	unsigned int	nr_exits;
 	unsigned long	ref_ctr_offset;
 	bool		is_return;
 };

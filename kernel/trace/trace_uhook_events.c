@@ -22,6 +22,7 @@
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/trace_events.h>
 #include <linux/uaccess.h>
@@ -66,24 +67,38 @@ static void say_for_whom(struct trace_probe *tp)
 	WRITE_ONCE(tuh->for_all, for_all);
 }
 
+static struct uhook_point *make_points(const struct trace_uhook_place *place, unsigned int nr)
+{
+	struct uhook_point *points = kcalloc(nr, sizeof(*points), GFP_KERNEL);
+	unsigned int i;
+
+	for (i = 0; points && i < nr; i++)
+		points[i] = (struct uhook_point) {
+			.inode		= d_real_inode(place->path.dentry),
+			.offset		= place->nr_exits ? place->exits[i] : place->offset,
+			.ref_ctr_offset	= place->ref_ctr_offset,
+		};
+	return points;
+}
+
 static int attach(struct trace_probe *tp)
 {
 	struct trace_uhook *tuh = uhook_of_probe(tp);
-	struct uhook_point point = {
-		.inode		= d_real_inode(tuh->place.path.dentry),
-		.offset		= tuh->place.offset,
-		.ref_ctr_offset	= tuh->place.ref_ctr_offset,
-	};
+	unsigned int nr = tuh->place.nr_exits ?: 1;
+	struct uhook_point *points = make_points(&tuh->place, nr);
 	struct uhook_report report = {};
 	int ret;
 
+	if (!points)
+		return -ENOMEM;
 	say_for_whom(tp);
 	/* An event that works in the program applies to all processes unless one is given. */
 	tuh->ops.filter = tuh->pid || tuh->ops.user == UHOOK_USER_NONE ? is_meant : NULL;
 
 	tuh->ops.report = &report;
-	ret = uhook_register(&tuh->ops, &point, 1);
+	ret = uhook_register(&tuh->ops, points, nr);
 	tuh->ops.report = NULL;
+	kfree(points);
 	if (ret)
 		pr_warn_ratelimited("%s/%s: %s\n", trace_probe_group_name(tp),
 				    trace_probe_name(tp), report.text);
@@ -248,13 +263,15 @@ static bool is_same_kind(struct trace_probe *a, struct trace_probe *b)
 {
 	return uhook_of_probe(a)->ops.user == uhook_of_probe(b)->ops.user &&
 	       uhook_of_probe(a)->ustack == uhook_of_probe(b)->ustack &&
-	       uhook_of_probe(a)->place.is_return == uhook_of_probe(b)->place.is_return;
+	       uhook_of_probe(a)->place.is_return == uhook_of_probe(b)->place.is_return &&
+	       !uhook_of_probe(a)->place.nr_exits == !uhook_of_probe(b)->place.nr_exits;
 }
 
 static bool is_one_place(struct trace_uhook_place *here, struct trace_uhook_place *there)
 {
 	return d_real_inode(here->path.dentry) == d_real_inode(there->path.dentry) &&
-	       here->offset == there->offset;
+	       here->offset == there->offset && here->nr_exits == there->nr_exits &&
+	       !memcmp(here->exits, there->exits, here->nr_exits * sizeof(*here->exits));
 }
 
 /* If a function is called, it must also be the same. */

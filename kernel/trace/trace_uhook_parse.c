@@ -3,6 +3,7 @@
  * uhook events: parsing definitions, and printing them.
  *
  *	u[:[GRP/][EVENT]] PATH:OFFSET[%return][(REF)] [user=count] [pid=N] [FETCHARGS]
+ *	u[:[GRP/][EVENT]] PATH:OFFSET[,OFFSET...]%exit[(REF)] ...
  *
  *	user=count	count hits, in the program, until the event is removed
  *	user=record	record hits in the program, with registers as arguments
@@ -79,7 +80,7 @@ static int parse_function(struct uhook_def *def, const char *name, int pos)
 
 	if (ret)
 		return ret;
-	if (def->function.is_return || def->function.ref_ctr_offset) {
+	if (def->function.is_return || def->function.nr_exits || def->function.ref_ctr_offset) {
 		trace_probe_log_err(pos, UHOOK_USER);
 		return -EINVAL;
 	}
@@ -246,7 +247,7 @@ static void name_event(struct uhook_def *def)
 	if (def->event)
 		return;
 	snprintf(def->event_buf, sizeof(def->event_buf), "%s_%.*s_0x%lx",
-		 def->place.is_return ? "ur" : "u", len, file, def->place.offset);
+		 def->place.is_return ? "ur" : def->place.nr_exits ? "ux" : "u", len, file, def->place.offset);
 	trace_hook_clean_name(def->event_buf);
 	def->event = def->event_buf;
 }
@@ -358,6 +359,23 @@ static int choose_registers(struct trace_uhook *tuh, int arg)
 	return code->op == FETCH_OP_REG ? add_register(&tuh->ops, code->param) : 0;
 }
 
+/*
+ * The return value at an exit is in a register like any other. Which of the instructions was
+ * hit is not known, so the file cannot be found in memory.
+ */
+static int finish_exit_arg(struct fetch_insn *code)
+{
+	if (code->op == FETCH_OP_FOFFS) {
+		trace_probe_log_err(0, UHOOK_EXIT_ARG);
+		return -EINVAL;
+	}
+	if (code->op == FETCH_OP_RETVAL) {
+		code->op = FETCH_OP_REG;
+		code->param = regs_query_register_offset(IS_ENABLED(CONFIG_X86) ? "ax" : "x0");
+	}
+	return 0;
+}
+
 /* Do records have a field of this name, in addition to those that trace_probe knows? */
 static bool has_field(const struct trace_uhook *tuh, const char *name)
 {
@@ -368,7 +386,8 @@ static bool has_field(const struct trace_uhook *tuh, const char *name)
 static int parse_fetch_arg(struct trace_uhook *tuh, int i, const char *arg)
 {
 	struct traceprobe_parse_context ctx = {
-		.flags = TPARG_FL_USER | (tuh->place.is_return ? TPARG_FL_RETURN : 0),
+		.flags = TPARG_FL_USER |
+			 (tuh->place.is_return || tuh->place.nr_exits ? TPARG_FL_RETURN : 0),
 	};
 	int ret;
 
@@ -383,6 +402,10 @@ static int parse_fetch_arg(struct trace_uhook *tuh, int i, const char *arg)
 	}
 	ret = traceprobe_parse_probe_arg(&tuh->tp, i, arg, &ctx);
 	traceprobe_finish_parse(&ctx);
+	if (ret)
+		return ret;
+	if (tuh->place.nr_exits)
+		ret = finish_exit_arg(tuh->tp.args[i].code);
 	if (ret)
 		return ret;
 	if (has_field(tuh, tuh->tp.args[i].name)) {

@@ -3,6 +3,7 @@
  * uhook events: parsing and checking places.
  *
  *	PATH:OFFSET[%return][(REF_CTR_OFFSET)]
+ *	PATH:OFFSET[,OFFSET...]%exit[(REF_CTR_OFFSET)]
  *
  * OFFSET is an offset in the file. It must be inside the file, aligned like an instruction
  * and, in an ELF file, in a segment that is mapped as code. Files of other formats can be
@@ -19,6 +20,7 @@
 #include <linux/elf.h>
 #include <linux/fs.h>
 #include <linux/namei.h>
+#include <linux/seq_buf.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -142,7 +144,7 @@ unreadable:
 	return -ENOEXEC;
 }
 
-static int check_format(const struct trace_uhook_place *place, int pos)
+static int check_format(const struct trace_uhook_place *place, unsigned long offset, int pos)
 {
 	struct file *file;
 	int ret = 0;
@@ -153,7 +155,7 @@ static int check_format(const struct trace_uhook_place *place, int pos)
 		return PTR_ERR(file);
 	}
 	if (is_elf(file))
-		ret = check_elf(file, place->offset, pos);
+		ret = check_elf(file, offset, pos);
 	fput(file);
 
 	return ret;
@@ -165,7 +167,7 @@ static bool has_pages(struct inode *inode)
 	return inode->i_mapping->a_ops->read_folio || shmem_mapping(inode->i_mapping);
 }
 
-static int check_offset(const struct trace_uhook_place *place, int pos)
+static int check_offset(const struct trace_uhook_place *place, unsigned long offset, int pos)
 {
 	struct inode *inode = d_real_inode(place->path.dentry);
 
@@ -173,20 +175,20 @@ static int check_offset(const struct trace_uhook_place *place, int pos)
 		trace_probe_log_err(place->at, UHOOK_UNREADABLE);
 		return -EIO;
 	}
-	if (place->offset >= i_size_read(inode)) {
+	if (offset >= i_size_read(inode)) {
 		trace_probe_log_err(pos, UHOOK_BEYOND);
 		return -EINVAL;
 	}
-	if (!IS_ALIGNED(place->offset, UPROBE_SWBP_INSN_SIZE)) {
+	if (!IS_ALIGNED(offset, UPROBE_SWBP_INSN_SIZE)) {
 		trace_probe_log_err(pos, BAD_INSN_BNDRY);
 		return -EINVAL;
 	}
-	if (trace_uprobe_on_trap(&place->path, place->offset)) {
+	if (trace_uprobe_on_trap(&place->path, offset)) {
 		trace_probe_log_err(pos, UPROBE_ON_TRAP);
 		return -EINVAL;
 	}
 
-	return check_format(place, pos);
+	return check_format(place, offset, pos);
 }
 
 /* As uprobes require: 16 bits, within the file */
@@ -222,10 +224,66 @@ static int parse_ref_ctr(struct trace_uhook_place *place, const char *word, char
 	return 0;
 }
 
-/* Parse OFFSET[%return][(REF_CTR_OFFSET)], which is a part of @word */
-static int parse_offset(struct trace_uhook_place *place, const char *word, char *text)
+static int parse_number(const struct trace_uhook_place *place, const char *text, int pos,
+			unsigned long *offset)
 {
-	char *suffix, *open = strchr(text, '(');
+	int ret = kstrtoul(text, 0, offset);
+
+	if (!ret)
+		return check_offset(place, *offset, pos);
+
+	if (isalpha(*text) || *text == '_')
+		trace_probe_log_err(pos, UHOOK_NO_SYMBOLS);
+	else
+		trace_probe_log_err(pos, BAD_UPROBE_OFFS);
+	return ret;
+}
+
+static bool is_exit(const struct trace_uhook_place *place, unsigned long offset)
+{
+	unsigned int i;
+
+	for (i = 0; i < place->nr_exits; i++)
+		if (place->exits[i] == offset)
+			return true;
+	return false;
+}
+
+/* Parse OFFSET[,OFFSET...], which is a part of @word */
+static int parse_exits(struct trace_uhook_place *place, const char *word, char *text)
+{
+	unsigned int max = 1;
+	unsigned long offset;
+	char *number;
+	int ret, pos;
+
+	for (number = text; *number; number++)
+		max += *number == ',';
+	place->exits = kcalloc(max, sizeof(*place->exits), GFP_KERNEL);
+	if (!place->exits)
+		return -ENOMEM;
+
+	while ((number = strsep(&text, ","))) {
+		pos = place->at + number - word;
+		ret = parse_number(place, number, pos, &offset);
+		if (ret)
+			return ret;
+		if (is_exit(place, offset)) {
+			trace_probe_log_err(pos, UHOOK_TWICE);
+			return -EINVAL;
+		}
+		place->exits[place->nr_exits++] = offset;
+	}
+	place->offset = place->exits[0];
+
+	return 0;
+}
+
+/* Parse the part of @word after the path */
+static int parse_offsets(struct trace_uhook_place *place, const char *word, char *text)
+{
+	char *suffix, *open = strchr(text, '('), *comma = strchr(text, ',');
+	bool is_exit = false;
 	int ret;
 
 	if (open) {
@@ -236,24 +294,22 @@ static int parse_offset(struct trace_uhook_place *place, const char *word, char 
 
 	suffix = strchr(text, '%');
 	if (suffix) {
-		if (strcmp(suffix, "%return")) {
+		place->is_return = !strcmp(suffix, "%return");
+		is_exit = !strcmp(suffix, "%exit");
+		if (!place->is_return && !is_exit) {
 			trace_probe_log_err(place->at + suffix - word, BAD_ADDR_SUFFIX);
 			return -EINVAL;
 		}
-		place->is_return = true;
 		*suffix = '\0';
 	}
-
-	ret = kstrtoul(text, 0, &place->offset);
-	if (ret) {
-		if (isalpha(*text) || *text == '_')
-			trace_probe_log_err(place->at + text - word, UHOOK_NO_SYMBOLS);
-		else
-			trace_probe_log_err(place->at + text - word, BAD_UPROBE_OFFS);
-		return ret;
+	if (is_exit)
+		return parse_exits(place, word, text);
+	if (comma) {
+		trace_probe_log_err(place->at + comma - word, UHOOK_MANY_OFFSETS);
+		return -EINVAL;
 	}
 
-	return check_offset(place, place->at + text - word);
+	return parse_number(place, text, place->at + text - word, &place->offset);
 }
 
 static int find_file(struct trace_uhook_place *place, const char *name)
@@ -272,11 +328,39 @@ static int find_file(struct trace_uhook_place *place, const char *name)
 	return 0;
 }
 
+/* The place in the form in which it is shown; @file is its path. */
+static char *make_text(const struct trace_uhook_place *place, const char *file)
+{
+	/* "0x", 16 digits and a comma for each offset */
+	size_t size = strlen(file) + (place->nr_exits + 2) * 20 + sizeof(":%return()");
+	struct seq_buf text;
+	char *buf;
+	unsigned int i;
+
+	buf = kmalloc(size, GFP_KERNEL);
+	if (!buf)
+		return NULL;
+
+	seq_buf_init(&text, buf, size);
+	seq_buf_printf(&text, "%s:0x%lx", file, place->offset);
+	for (i = 1; i < place->nr_exits; i++)
+		seq_buf_printf(&text, ",0x%lx", place->exits[i]);
+	if (place->is_return)
+		seq_buf_puts(&text, "%return");
+	if (place->nr_exits)
+		seq_buf_puts(&text, "%exit");
+	if (place->ref_ctr_offset)
+		seq_buf_printf(&text, "(0x%lx)", place->ref_ctr_offset);
+	WARN_ON_ONCE(seq_buf_has_overflowed(&text));
+	seq_buf_str(&text);
+
+	return buf;
+}
+
 static int parse_word(struct trace_uhook_place *place, char *word)
 {
 	/* The path may contain others. */
 	char *colon = strrchr(word, ':');
-	char ref[2 + 2 + 16 + 1] = "";
 	int ret;
 
 	if (!colon) {
@@ -287,15 +371,12 @@ static int parse_word(struct trace_uhook_place *place, char *word)
 	ret = find_file(place, word);
 	*colon = ':';
 	if (!ret)
-		ret = parse_offset(place, word, colon + 1);
+		ret = parse_offsets(place, word, colon + 1);
 	if (ret)
 		return ret;
 
-	if (place->ref_ctr_offset)
-		snprintf(ref, sizeof(ref), "(0x%lx)", place->ref_ctr_offset);
 	*colon = '\0';
-	place->text = kasprintf(GFP_KERNEL, "%s:0x%lx%s%s", word, place->offset,
-				place->is_return ? "%return" : "", ref);
+	place->text = make_text(place, word);
 
 	return place->text ? 0 : -ENOMEM;
 }
@@ -355,5 +436,6 @@ void trace_uhook_leave_place(struct trace_uhook_place *place)
 void trace_uhook_put_place(struct trace_uhook_place *place)
 {
 	trace_uhook_leave_place(place);
+	kfree(place->exits);
 	kfree(place->text);
 }
