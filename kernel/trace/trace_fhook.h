@@ -2,7 +2,8 @@
 /*
  * Declarations shared by the parts of fhook's tracing: trace_fhook_parse.c makes a &struct
  * trace_fhook from a definition, trace_fhook_events.c adds and attaches it,
- * trace_fhook_record.c records its hits, trace_fhook_event_file.c is its file;
+ * trace_fhook_record.c records its hits, trace_fhook_override.c has the values that functions
+ * return instead of running, trace_fhook_event_file.c is the file of definitions;
  * trace_fhook.c is the tracer, and trace_fhook_list.c manages its lists.
  *
  * Locks, outermost first: dyn_event_ops_mutex (while a definition is parsed),
@@ -34,6 +35,21 @@ enum trace_fhook_kind {
 };
 
 /**
+ * struct trace_fhook_override - the value that a function returns instead of running
+ * @value: the value
+ * @condition: text of the filter, or NULL
+ * @filter: the filter, by which each call is selected, or NULL; set under event_mutex
+ *	before the probe is registered
+ * @calls: number of overridden calls
+ */
+struct trace_fhook_override {
+	long			value;
+	char			*condition;
+	struct event_filter	*filter;
+	atomic_long_t		calls;
+};
+
+/**
  * struct trace_fhook - a probe: a pattern of functions, and arguments to fetch
  * @devent: link in the list of dynamic events, under event_mutex
  * @use: registration with fhook, while the event is enabled, else NULL; under
@@ -48,6 +64,7 @@ enum trace_fhook_kind {
  *	never changes
  * @is_plain: whether each argument is the value of a register, or was at the entry, so
  *	that fetching cannot fail; set before @use is registered
+ * @override: the value to return instead of calling the function, or NULL; never changes
  * @tp: fetch arguments and the event, which several probes may share; must be
  *	last
  *
@@ -63,6 +80,7 @@ struct trace_fhook {
 	char			*name;
 	unsigned int		head_size;
 	bool			is_plain;
+	struct trace_fhook_override *override;
 	struct trace_probe	tp;
 };
 
@@ -107,6 +125,14 @@ bool trace_fhook_match(const char *system, const char *event, int argc,
 		       const char **argv, struct dyn_event *ev);
 void trace_fhook_free(struct trace_fhook *tfh);
 
+const char *trace_fhook_is_override(const char *word);
+struct trace_fhook_override *
+trace_fhook_make_override(const char *function, const char *value, int argc, const char *argv[]);
+void trace_fhook_free_override(struct trace_fhook_override *override);
+int trace_fhook_set_condition(struct trace_fhook *tfh);
+unsigned long trace_fhook_override_addr(const struct trace_fhook *tfh);
+
+bool trace_fhook_fits_condition(const struct trace_fhook *tfh);
 size_t trace_fhook_data_size(const struct trace_fhook *tfh);
 void trace_fhook_set_callbacks(struct trace_fhook *tfh, struct fhook_ops *ops);
 void trace_fhook_set_event(struct trace_fhook *tfh);

@@ -93,6 +93,19 @@ static void forget_probe(struct trace_fhook *tfh)
 		synchronize_rcu();
 }
 
+static int register_use(struct trace_fhook *tfh)
+{
+	unsigned long addr;
+
+	if (!tfh->override)
+		return fhook_register(&tfh->use->ops, tfh->pattern, NULL);
+
+	addr = trace_fhook_override_addr(tfh);
+	if (!addr)
+		return -ENOENT;
+	return fhook_register_ips(&tfh->use->ops, &addr, 1);
+}
+
 static int attach(struct trace_probe *tp)
 {
 	struct trace_fhook *tfh = fhook_of(tp);
@@ -114,7 +127,7 @@ static int attach(struct trace_probe *tp)
 	tfh->use = alloc_use(tfh);
 	if (!tfh->use)
 		return -ENOMEM;
-	ret = fhook_register(&tfh->use->ops, tfh->pattern, NULL);
+	ret = register_use(tfh);
 	if (ret) {
 		kfree(tfh->use);
 		tfh->use = NULL;
@@ -185,7 +198,9 @@ static struct trace_probe *probe_of(struct dyn_event *ev)
 
 static bool is_same_kind(struct trace_probe *a, struct trace_probe *b)
 {
-	return fhook_of(a)->kind == fhook_of(b)->kind;
+	/* An override has a condition of its own. */
+	return fhook_of(a)->kind == fhook_of(b)->kind &&
+	       !fhook_of(a)->override && !fhook_of(b)->override;
 }
 
 static bool is_same_place(struct trace_probe *a, struct trace_probe *b)
@@ -225,10 +240,15 @@ static int add_probe(struct trace_fhook *tfh, const struct trace_hook_words *wor
 
 	guard(mutex)(&event_mutex);
 	ret = trace_hook_add(&trace_fhook_type, &tfh->devent, words);
-	if (!ret)
-		fhook_tally_add(&tfh->tally);
+	if (ret)
+		return ret;
+	ret = trace_fhook_set_condition(tfh);
+	/* The reason is in error_log, with the condition. */
+	if (ret)
+		return trace_hook_remove(&tfh->devent, &tfh->tp) ?: -EEXIST;
 
-	return ret;
+	fhook_tally_add(&tfh->tally);
+	return 0;
 }
 
 /*

@@ -3,12 +3,15 @@
  * fhook events: parsing definitions, and printing them.
  *
  *	h[:[GRP/][EVENT]] PATTERN[%return|%span] [FETCHARGS]
+ *	h[:[GRP/][EVENT]] FUNCTION override=VALUE [FETCHARGS] [if FILTER]
  *
  *	PATTERN		NAME, GLOB, NAME:mod:MODULE, GLOB:mod:MODULE, :mod:MODULE
  *	%return		record when the function returns
  *	%span		the same, with the duration of the call
  *	FETCHARGS	those of fprobe events, at the entry or at the return:
  *			trace_probe.c parses them
+ *	override=VALUE	return the value instead of calling the function, see
+ *			trace_fhook_override.c
  *
  * PATTERN is fhook's own syntax, so fhook checks it. The probe keeps the pattern
  * and not its present matches: a module's functions are hooked whenever the
@@ -34,6 +37,10 @@ struct fhook_def {
 	/* Without suffix; later also without ":mod:", for look-ups in BTF */
 	char		*pattern;
 	char		*func;
+	struct trace_fhook_override *override;
+	/* Number of words before the arguments, and before their end */
+	int		first;
+	int		end;
 	char		group_buf[MAX_EVENT_NAME_LEN];
 	char		event_buf[MAX_EVENT_NAME_LEN];
 };
@@ -128,12 +135,14 @@ static void name_event(struct fhook_def *def)
 void trace_fhook_free(struct trace_fhook *tfh)
 {
 	trace_probe_cleanup(&tfh->tp);
+	trace_fhook_free_override(tfh->override);
 	kfree(tfh->pattern);
 	kfree(tfh->name);
 	kfree(tfh);
 }
 
-static struct trace_fhook *alloc_probe(const struct fhook_def *def, int nargs)
+/* Takes ownership of the override. */
+static struct trace_fhook *alloc_probe(struct fhook_def *def, int nargs)
 {
 	struct trace_fhook *tfh;
 
@@ -149,6 +158,8 @@ static struct trace_fhook *alloc_probe(const struct fhook_def *def, int nargs)
 		trace_fhook_free(tfh);
 		return NULL;
 	}
+	tfh->override = def->override;
+	def->override = NULL;
 	trace_fhook_set_event(tfh);
 	return tfh;
 }
@@ -213,7 +224,7 @@ static int parse_fetch_args(struct trace_fhook *tfh, int argc,
 	return traceprobe_set_print_fmt(&tfh->tp, kinds[tfh->kind].print);
 }
 
-static struct trace_fhook *make_probe(const struct fhook_def *def, int argc,
+static struct trace_fhook *make_probe(struct fhook_def *def, int argc,
 				      const char *argv[],
 				      const struct trace_hook_words *words,
 				      struct traceprobe_parse_context *ctx)
@@ -232,6 +243,11 @@ static struct trace_fhook *make_probe(const struct fhook_def *def, int argc,
 		return ERR_PTR(-ENOMEM);
 
 	ret = parse_fetch_args(tfh, argc, argv, words, ctx);
+	if (!ret && tfh->override && !trace_fhook_fits_condition(tfh)) {
+		trace_probe_log_set_index(words->first);
+		trace_probe_log_err(0, TOO_MANY_ARGS);
+		ret = -E2BIG;
+	}
 	if (ret) {
 		trace_fhook_free(tfh);
 		return ERR_PTR(ret);
@@ -240,7 +256,7 @@ static struct trace_fhook *make_probe(const struct fhook_def *def, int argc,
 }
 
 /* Expand $arg*, and the short forms for BTF and dentries. */
-static struct trace_fhook *expand_and_make(const struct fhook_def *def, int argc,
+static struct trace_fhook *expand_and_make(struct fhook_def *def, int argc,
 					   const char *argv[],
 					   struct trace_hook_words *words)
 {
@@ -256,7 +272,7 @@ static struct trace_fhook *expand_and_make(const struct fhook_def *def, int argc
 	char *dentries = NULL;
 	int ret, new_argc = 0;
 
-	words->first = WORD_ARGS;
+	words->first = def->first;
 	expanded = traceprobe_expand_meta_args(argc, argv, &new_argc, names,
 					       sizeof(names), &ctx);
 	if (IS_ERR(expanded)) {
@@ -280,6 +296,48 @@ out:
 	return tfh;
 }
 
+/* The first "if" after the pattern, or the number of words. */
+static int find_condition(int argc, const char *argv[])
+{
+	int i = WORD_ARGS;
+
+	while (i < argc && strcmp(argv[i], "if"))
+		i++;
+	return i;
+}
+
+/* The words override=VALUE and "if FILTER" around the arguments */
+static int parse_override(struct fhook_def *def, int argc, const char *argv[])
+{
+	int ret, end = find_condition(argc, argv);
+	const char *value;
+
+	def->first = WORD_ARGS;
+	def->end = argc;
+	value = argc > WORD_ARGS ? trace_fhook_is_override(argv[WORD_ARGS]) : NULL;
+	if (!value)
+		return 0;
+
+	trace_probe_log_set_index(WORD_ARGS);
+	if (def->kind != TRACE_FHOOK_ENTRY) {
+		trace_probe_log_err(0, FHOOK_OVERRIDE_KIND);
+		return -EINVAL;
+	}
+	if (end == argc - 1) {
+		trace_probe_log_set_index(end);
+		trace_probe_log_err(0, FHOOK_OVERRIDE_IF);
+		return -EINVAL;
+	}
+	def->first++;
+	def->end = end;
+	def->override = trace_fhook_make_override(def->pattern, value, max(argc - end - 1, 0),
+						  argv + end + 1);
+	ret = PTR_ERR_OR_ZERO(def->override);
+	if (ret)
+		def->override = NULL;
+	return ret;
+}
+
 static int parse_words(struct fhook_def *def, int argc, const char *argv[])
 {
 	int i, ret;
@@ -296,8 +354,11 @@ static int parse_words(struct fhook_def *def, int argc, const char *argv[])
 	ret = parse_pattern(def, argv[WORD_PATTERN]);
 	if (ret)
 		return ret;
+	ret = parse_override(def, argc, argv);
+	if (ret)
+		return ret;
 	/* Check this first, because expanding $arg* reports words such as $arg1>2. */
-	for (i = WORD_ARGS; i < argc; i++) {
+	for (i = def->first; i < def->end; i++) {
 		trace_probe_log_set_index(i);
 		ret = trace_hook_check_arg(argv[i]);
 		if (ret)
@@ -327,7 +388,8 @@ struct trace_fhook *trace_fhook_parse(int argc, const char *argv[],
 
 	ret = parse_words(&def, argc, argv);
 	tfh = ret ? ERR_PTR(ret) :
-		    expand_and_make(&def, argc - WORD_ARGS, argv + WORD_ARGS, words);
+		    expand_and_make(&def, def.end - def.first, argv + def.first, words);
+	trace_fhook_free_override(def.override);
 	kfree(def.func);
 	kfree(def.pattern);
 	return tfh;
@@ -349,9 +411,13 @@ int trace_fhook_show(struct seq_file *m, struct dyn_event *ev)
 
 	seq_printf(m, "h:%s %s%s", tfh->name, tfh->pattern,
 		   kinds[tfh->kind].suffix);
+	if (tfh->override)
+		seq_printf(m, " override=%ld", tfh->override->value);
 	for (i = 0; i < tfh->tp.nr_args; i++)
 		seq_printf(m, " %s=%s", tfh->tp.args[i].name,
 			   tfh->tp.args[i].comm);
+	if (tfh->override && tfh->override->condition)
+		seq_printf(m, " if %s", tfh->override->condition);
 	seq_putc(m, '\n');
 	return 0;
 }
@@ -376,8 +442,11 @@ bool trace_fhook_match(const char *system, const char *event, int argc,
 		return false;
 	if (system && strcmp(trace_probe_group_name(&tfh->tp), system))
 		return false;
-	/* Words after the name select one probe of an event that has several. */
-	if (!argc)
+	/*
+	 * Words after the name select one probe of an event that has several, which one with
+	 * an override has not.
+	 */
+	if (!argc || tfh->override)
 		return true;
 	return !strncmp(tfh->pattern, argv[0], len) &&
 	       !strcmp(kinds[tfh->kind].suffix, argv[0] + len) &&

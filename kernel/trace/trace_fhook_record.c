@@ -259,6 +259,45 @@ static __always_inline struct trace_fhook *probe_hit(struct fhook_ops *ops)
 	return READ_ONCE(use->tfh);
 }
 
+/* Room for a record to which a condition is applied */
+#define MAX_CONDITION	256
+
+/* Does the condition of an override apply to this call? */
+static noinline bool is_selected(struct trace_fhook *tfh, const struct hit *hit)
+{
+	u8 record[MAX_CONDITION] __aligned(8);
+	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
+	int room = sizeof(record) - tfh->head_size - tfh->tp.size;
+
+	if (WARN_ON_ONCE(room < 0))
+		return false;
+	tracing_generic_entry_update((void *)record, call->event.type, tracing_gen_ctx());
+	fill_record(record, tfh, hit, min(dynamic_size(tfh, hit), room));
+
+	return filter_match_preds(tfh->override->filter, record);
+}
+
+/* Return at once, for events that override the return value. */
+static int on_override(struct fhook_ops *ops, unsigned long ip,
+		       unsigned long parent_ip, struct fhook_regs *fregs,
+		       void *data)
+{
+	struct trace_fhook *tfh = probe_hit(ops);
+	struct hit hit = {
+		.ip	= ip,
+		.fregs	= fregs,
+	};
+
+	if (unlikely(!tfh))
+		return 0;
+	if (tfh->override->filter && !is_selected(tfh, &hit))
+		return 0;
+	dispatch(tfh, &hit);
+	atomic_long_inc(&tfh->override->calls);
+	fhook_regs_skip(fregs, tfh->override->value);
+	return 0;
+}
+
 /* Record the entry, for events at the entry. */
 static int on_entry(struct fhook_ops *ops, unsigned long ip,
 		    unsigned long parent_ip, struct fhook_regs *fregs,
@@ -362,6 +401,17 @@ size_t trace_fhook_data_size(const struct trace_fhook *tfh)
 }
 
 /**
+ * trace_fhook_fits_condition() - check whether a condition can be applied to a record
+ * @tfh: the probe, with its arguments
+ *
+ * Return: true if the record without strings is short enough.
+ */
+bool trace_fhook_fits_condition(const struct trace_fhook *tfh)
+{
+	return tfh->head_size + tfh->tp.size <= MAX_CONDITION;
+}
+
+/**
  * trace_fhook_set_callbacks() - set the callbacks of an ops that records a probe's hits
  * @tfh: the probe, with its arguments
  * @ops: the ops, not registered; callbacks of earlier ones may still run
@@ -376,7 +426,7 @@ void trace_fhook_set_callbacks(struct trace_fhook *tfh, struct fhook_ops *ops)
 	tfh->is_plain = plain;
 
 	if (tfh->kind == TRACE_FHOOK_ENTRY) {
-		ops->entry = on_entry;
+		ops->entry = tfh->override ? on_override : on_entry;
 		return;
 	}
 	ops->exit = on_return;

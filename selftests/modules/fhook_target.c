@@ -7,9 +7,13 @@
  *	# cat /sys/module/fhook_target/parameters/call		6
  *	# echo 5 > /sys/module/fhook_target/parameters/jump	five times by way of
  *								fhook_jump_to_hit()
+ *	# echo 5 > /sys/module/fhook_target/parameters/fail	call fhook_mod_may_fail() with
+ *								0 to 4
+ *	# cat /sys/module/fhook_target/parameters/fail		the results that were not 0
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
+#include <linux/error-injection.h>
 #include <linux/init.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>
@@ -158,6 +162,38 @@ static int jump_set(const char *text, const struct kernel_param *kp)
 	return err;
 }
 
+/* An error may be injected into this one. */
+static noinline __noclone __used int fhook_mod_may_fail(int arg)
+{
+	atomic_inc(&calls);
+	return 0;
+}
+ALLOW_ERROR_INJECTION(fhook_mod_may_fail, ERRNO);
+
+static char results[128];
+
+static int fail_set(const char *text, const struct kernel_param *kp)
+{
+	unsigned int i, num;
+	size_t len = 0;
+	int err, ret;
+
+	err = kstrtouint(text, 0, &num);
+	results[0] = '\0';
+	for (i = 0; !err && i < num; i++) {
+		ret = fhook_mod_may_fail(i);
+		if (ret)
+			len += scnprintf(results + len, sizeof(results) - len, "%u:%d ", i, ret);
+	}
+
+	return err;
+}
+
+static int fail_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", results);
+}
+
 static int call_get(char *buffer, const struct kernel_param *kp)
 {
 	return sysfs_emit(buffer, "%d\n", atomic_read(&calls));
@@ -178,6 +214,14 @@ static const struct kernel_param_ops jump_ops = {
 
 module_param_cb(jump, &jump_ops, NULL, 0600);
 MODULE_PARM_DESC(jump, "write: call fhook_jump_to_hit() this often; read: as call");
+
+static const struct kernel_param_ops fail_ops = {
+	.set	= fail_set,
+	.get	= fail_get,
+};
+
+module_param_cb(fail, &fail_ops, NULL, 0600);
+MODULE_PARM_DESC(fail, "write: call fhook_mod_may_fail() this often; read: its errors");
 
 static int __init target_init(void)
 {
