@@ -98,12 +98,29 @@ static __always_inline void begin(struct kprobe *p)
 	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
 }
 
-static void call_post_handler(struct kprobe *p, struct pt_regs *regs)
+/* The slot has been executed. */
+static void call_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long next)
 {
 	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_SSDONE;
-	instruction_pointer_set(regs, (unsigned long)p->addr + FHOOK_SLOT_SIZE);
+	instruction_pointer_set(regs, next);
 	p->post_handler(p, regs, 0);
 }
+
+/*
+ * A handler may continue at the return address instead of at a function that returns. Exits
+ * of other hooks see a return only if there is one.
+ */
+static unsigned long chosen_ip(struct fhook_regs *fregs)
+{
+	unsigned long ip = instruction_pointer(fhook_get_regs(fregs));
+
+	if (IS_ENABLED(CONFIG_ARM64) && ip == fhook_regs_ret_addr(fregs))
+		return (unsigned long)fhook_just_return;
+
+	return ip;
+}
+
+NOKPROBE_SYMBOL(chosen_ip);
 
 static __always_inline void call_handlers(struct kprobe *p, struct fhook_regs *fregs)
 {
@@ -113,10 +130,12 @@ static __always_inline void call_handlers(struct kprobe *p, struct fhook_regs *f
 	instruction_pointer_set(regs, handler_ip(p));
 	begin(p);
 	if (p->pre_handler && p->pre_handler(p, regs)) {
-		/* The handler has chosen where to continue. */
-		next = instruction_pointer(regs);
-	} else if (unlikely(p->post_handler)) {
-		call_post_handler(p, regs);
+		fhook_regs_take(fregs);
+		next = chosen_ip(fregs);
+	} else {
+		if (unlikely(p->post_handler))
+			call_post_handler(p, regs, next);
+		fhook_regs_take(fregs);
 	}
 	fhook_regs_set_ip(fregs, next);
 	__this_cpu_write(current_kprobe, NULL);

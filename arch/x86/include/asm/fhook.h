@@ -96,6 +96,16 @@ fhook_regs_set_ip(struct fhook_regs *fregs, unsigned long ip)
 }
 
 /**
+ * fhook_regs_take() - let changes of the full registers take effect at the entry
+ * @fregs: the registers at a site, which are full
+ *
+ * They do so anyway.
+ */
+static __always_inline void fhook_regs_take(struct fhook_regs *fregs)
+{
+}
+
+/**
  * fhook_regs_get_sp() - the stack pointer of the hooked function at its entry
  * @fregs: the registers at a site
  *
