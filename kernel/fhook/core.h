@@ -27,6 +27,7 @@
  *	switch.c	switching fhook off and on
  *	module.c	loading and unloading modules, freeing init memory
  *	tracefs.c	the files in tracefs' fhook/
+ *	kprobes.c	kprobes and kretprobes at function entries
  *	calltrace/	an extension: the sequence of calls, recorded by a block of jumps
  *
  * Trampolines run without fhook_mutex and read only data that was written into them;

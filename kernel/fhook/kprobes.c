@@ -162,9 +162,12 @@ NOKPROBE_SYMBOL(on_entry);
 #ifdef CONFIG_KRETPROBES
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
-static __always_inline void set_owner(struct kretprobe_instance *ri, struct kretprobe *rp)
+static __always_inline void init_instance(struct kretprobe_instance *ri, struct kretprobe *rp,
+					  unsigned long key)
 {
 	ri->node.rethook = rp->rh;
+	ri->node.llist.next = NULL;
+	ri->node.frame = key;
 }
 
 static __always_inline void set_ret_addr(struct kretprobe_instance *ri, unsigned long addr)
@@ -172,9 +175,12 @@ static __always_inline void set_ret_addr(struct kretprobe_instance *ri, unsigned
 	ri->node.ret_addr = addr;
 }
 #else
-static __always_inline void set_owner(struct kretprobe_instance *ri, struct kretprobe *rp)
+static __always_inline void init_instance(struct kretprobe_instance *ri, struct kretprobe *rp,
+					  unsigned long key)
 {
 	ri->rph = rp->rph;
+	ri->llist.next = NULL;
+	ri->fp = (void *)key;
 }
 
 static __always_inline void set_ret_addr(struct kretprobe_instance *ri, unsigned long addr)
@@ -212,7 +218,7 @@ static int on_call(struct fhook_ops *ops, unsigned long ip, unsigned long parent
 	p = probe_hit(ops);
 	if (likely(p && !kprobe_running())) {
 		rp = container_of(p, struct kretprobe, kp);
-		set_owner(data, rp);
+		init_instance(data, rp, fhook_regs_key(fregs));
 		ret = call_entry_handler(rp, fregs, data);
 	} else if (p) {
 		kprobes_inc_nmissed_count(p);
