@@ -356,7 +356,7 @@ static int register_use(struct kprobe_use *use, bool is_return)
 	}
 	use->ops.report = NULL;
 	if (ret)
-		pr_warn_ratelimited("%s\n", report.text);
+		pr_info_ratelimited("not carried: %s\n", report.text);
 
 	return ret;
 }
@@ -375,6 +375,9 @@ int fhook_kprobe_arm(struct kprobe *p, bool is_return)
 	struct kprobe_use *use;
 	int ret;
 
+	/* A probe that has gone, at the same address, was at the entry of another function. */
+	if (!(p->flags & KPROBE_FLAG_ON_FUNC_ENTRY))
+		return -EBUSY;
 	use = kzalloc(sizeof(*use), GFP_KERNEL);
 	if (!use)
 		return -ENOMEM;
@@ -397,10 +400,11 @@ static void free_use(struct fhook_ops *ops)
 
 /**
  * fhook_kprobe_disarm() - undo fhook_kprobe_arm()
- * @p: the kprobe, which is armed
+ * @p: the kprobe
  * @is_return: whether it is that of a kretprobe
  *
- * Under kprobe_mutex. Its handlers may run until the end of an RCU grace period.
+ * Under kprobe_mutex. Its handlers may run until the end of an RCU grace period. Nothing
+ * happens if it could not be armed.
  */
 void fhook_kprobe_disarm(struct kprobe *p, bool is_return)
 {
@@ -409,7 +413,8 @@ void fhook_kprobe_disarm(struct kprobe *p, bool is_return)
 
 	guard(mutex)(&uses_mutex);
 	use = use_of(p);
-	if (WARN_ON_ONCE(!use))
+	/* Arming it has failed, when all kprobes were armed. */
+	if (!use)
 		return;
 
 	fhook_count(&use->ops, &hits, &missed);
