@@ -7,7 +7,7 @@
  *	# cat /sys/module/fhook_target/parameters/call		6
  *	# echo 5 > /sys/module/fhook_target/parameters/jump	five times by way of
  *								fhook_jump_to_hit()
- *	# echo 5 > /sys/module/fhook_target/parameters/fail	call fhook_mod_may_fail() with
+ *	# echo 5 > /sys/module/fhook_target/parameters/fail	call fhook_may_fail() with
  *								0 to 4
  *	# cat /sys/module/fhook_target/parameters/fail		the results that were not 0
  */
@@ -163,12 +163,12 @@ static int jump_set(const char *text, const struct kernel_param *kp)
 }
 
 /* An error may be injected into this one. */
-static noinline __noclone __used int fhook_mod_may_fail(int arg)
+static noinline __noclone __used int fhook_may_fail(int arg)
 {
 	atomic_inc(&calls);
 	return 0;
 }
-ALLOW_ERROR_INJECTION(fhook_mod_may_fail, ERRNO);
+ALLOW_ERROR_INJECTION(fhook_may_fail, ERRNO);
 
 static char results[128];
 
@@ -181,7 +181,7 @@ static int fail_set(const char *text, const struct kernel_param *kp)
 	err = kstrtouint(text, 0, &num);
 	results[0] = '\0';
 	for (i = 0; !err && i < num; i++) {
-		ret = fhook_mod_may_fail(i);
+		ret = fhook_may_fail(i);
 		if (ret)
 			len += scnprintf(results + len, sizeof(results) - len, "%u:%d ", i, ret);
 	}
@@ -221,7 +221,7 @@ static const struct kernel_param_ops fail_ops = {
 };
 
 module_param_cb(fail, &fail_ops, NULL, 0600);
-MODULE_PARM_DESC(fail, "write: call fhook_mod_may_fail() this often; read: its errors");
+MODULE_PARM_DESC(fail, "write: call fhook_may_fail() this often; read: its errors");
 
 static int __init target_init(void)
 {
