@@ -152,6 +152,22 @@ static void detach(struct trace_probe *tp)
 	WARN_ON_ONCE(fhook_unregister_async(&use->ops, free_use));
 }
 
+#ifdef CONFIG_PERF_EVENTS
+static int enable_for_perf(struct trace_event_call *call)
+{
+	struct trace_probe *tp = trace_probe_primary_from_call(call);
+
+	if (WARN_ON_ONCE(!tp))
+		return -ENODEV;
+	if (fhook_of(tp)->override) {
+		pr_notice_ratelimited("%s: perf and BPF programs cannot use an event with override=: enable it in tracefs\n",
+				      fhook_of(tp)->name);
+		return -EOPNOTSUPP;
+	}
+	return trace_hook_enable(&trace_fhook_type, call, NULL);
+}
+#endif
+
 /*
  * Called by the events' enable files and by perf, under event_mutex, except to add an
  * event to a CPU or to remove it there.
@@ -166,7 +182,7 @@ static int reg_event(struct trace_event_call *call, enum trace_reg type,
 		return trace_hook_disable(&trace_fhook_type, call, data);
 #ifdef CONFIG_PERF_EVENTS
 	case TRACE_REG_PERF_REGISTER:
-		return trace_hook_enable(&trace_fhook_type, call, NULL);
+		return enable_for_perf(call);
 	case TRACE_REG_PERF_UNREGISTER:
 		return trace_hook_disable(&trace_fhook_type, call, NULL);
 	case TRACE_REG_PERF_OPEN:

@@ -277,6 +277,17 @@ static noinline bool is_selected(struct trace_fhook *tfh, const struct hit *hit)
 	return filter_match_preds(tfh->override->filter, record);
 }
 
+/* Is the event enabled, and not only for a trigger that may enable it? */
+static bool is_enabled(struct trace_fhook *tfh)
+{
+	struct event_file_link *link;
+
+	trace_probe_for_each_link_rcu(link, &tfh->tp)
+		if (!(READ_ONCE(link->file->flags) & EVENT_FILE_FL_SOFT_DISABLED))
+			return true;
+	return false;
+}
+
 /* Return at once, for events that override the return value. */
 static int on_override(struct fhook_ops *ops, unsigned long ip,
 		       unsigned long parent_ip, struct fhook_regs *fregs,
@@ -288,7 +299,7 @@ static int on_override(struct fhook_ops *ops, unsigned long ip,
 		.fregs	= fregs,
 	};
 
-	if (unlikely(!tfh))
+	if (unlikely(!tfh) || !is_enabled(tfh))
 		return 0;
 	if (tfh->override->filter && !is_selected(tfh, &hit))
 		return 0;
