@@ -249,19 +249,23 @@ static bool is_busy(struct dyn_event *ev)
 	return trace_hook_is_busy(probe_of(ev));
 }
 
-/* Add a probe as a new event, or to an existing one. -EEXIST: error_log has the reason. */
-static int add_probe(struct trace_fhook *tfh, const struct trace_hook_words *words)
+/* Add a probe as a new event, or to an existing one. *@logged: error_log has the reason. */
+static int add_probe(struct trace_fhook *tfh, const struct trace_hook_words *words,
+		     bool *logged)
 {
 	int ret;
 
 	guard(mutex)(&event_mutex);
 	ret = trace_hook_add(&trace_fhook_type, &tfh->devent, words);
+	*logged = ret == -EEXIST;
 	if (ret)
 		return ret;
 	ret = trace_fhook_set_condition(tfh);
-	/* The reason is in error_log, with the condition. */
-	if (ret)
-		return trace_hook_remove(&tfh->devent, &tfh->tp) ?: -EEXIST;
+	if (ret) {
+		*logged = true;
+		WARN_ON_ONCE(trace_hook_remove(&tfh->devent, &tfh->tp));
+		return ret;
+	}
 
 	fhook_tally_add(&tfh->tally);
 	return 0;
@@ -292,6 +296,7 @@ static int create_from_words(int argc, const char *argv[])
 {
 	struct trace_hook_words words = {};
 	struct trace_fhook *tfh;
+	bool logged = false;
 	int ret;
 
 	if (argv[WORD_HEAD][0] != 'h')
@@ -306,9 +311,8 @@ static int create_from_words(int argc, const char *argv[])
 	ret = PTR_ERR_OR_ZERO(tfh);
 	if (!ret) {
 		init_probe(tfh);
-		ret = add_probe(tfh, &words);
-		/* For -EEXIST, error_log has the reason already. */
-		if (ret && ret != -EEXIST && ret != -ENOMEM) {
+		ret = add_probe(tfh, &words, &logged);
+		if (ret && !logged && ret != -ENOMEM) {
 			trace_probe_log_set_index(WORD_PATTERN);
 			trace_probe_log_err(0, FAIL_REG_PROBE);
 		}
