@@ -422,6 +422,17 @@ int trace_fhook_show(struct seq_file *m, struct dyn_event *ev)
 	return 0;
 }
 
+/* An event with an override has one definition: its arguments need not be compared. */
+static bool match_override(const struct trace_fhook *tfh, int argc, const char **argv)
+{
+	const char *value = argc > 1 ? trace_fhook_is_override(argv[1]) : NULL;
+	long number;
+
+	return !strcmp(tfh->pattern, argv[0]) &&
+	       (argc == 1 || (value && !kstrtol(value, 0, &number) &&
+			      number == tfh->override->value));
+}
+
 /**
  * trace_fhook_match() - check whether words select a probe
  * @system: name of the group, or NULL
@@ -442,12 +453,11 @@ bool trace_fhook_match(const char *system, const char *event, int argc,
 		return false;
 	if (system && strcmp(trace_probe_group_name(&tfh->tp), system))
 		return false;
-	/*
-	 * Words after the name select one probe of an event that has several, which one with
-	 * an override has not.
-	 */
-	if (!argc || tfh->override)
+	/* Words after the name select one probe of an event that has several. */
+	if (!argc)
 		return true;
+	if (tfh->override)
+		return match_override(tfh, argc, argv);
 	return !strncmp(tfh->pattern, argv[0], len) &&
 	       !strcmp(kinds[tfh->kind].suffix, argv[0] + len) &&
 	       trace_probe_match_command_args(&tfh->tp, argc - 1, argv + 1);
