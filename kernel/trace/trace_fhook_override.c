@@ -205,7 +205,7 @@ static const struct file_operations overrides_fops = {
 
 static int __init overrides_init(void)
 {
-	if (fhook_tracefs_dir)
+	if (IS_ENABLED(CONFIG_FUNCTION_ERROR_INJECTION) && fhook_tracefs_dir)
 		tracefs_create_file("overrides", 0400, fhook_tracefs_dir, NULL, &overrides_fops);
 
 	return 0;
