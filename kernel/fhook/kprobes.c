@@ -245,6 +245,14 @@ static void on_return(struct fhook_ops *ops, unsigned long ip, unsigned long ret
 	rp = container_of(p, struct kretprobe, kp);
 	if (unlikely(!rp->handler))
 		return;
+	/* Without an entry handler nothing was called at the entry. */
+	if (likely(!rp->entry_handler)) {
+		if (unlikely(outer)) {
+			kprobes_inc_nmissed_count(p);
+			return;
+		}
+		init_instance(ri, rp, fhook_regs_key(fregs));
+	}
 
 	set_ret_addr(ri, ret_ip);
 	/* A stack trace begins in the caller. */
@@ -274,7 +282,7 @@ static void set_callbacks(struct fhook_ops *ops, struct kprobe *p, bool is_retur
 	ops->entry = on_entry;
 	if (!has_exit(p, is_return))
 		return;
-	ops->entry = on_call;
+	ops->entry = rp->entry_handler ? on_call : NULL;
 	ops->exit = on_return;
 	ops->data_size = sizeof(struct kretprobe_instance) + rp->data_size;
 }

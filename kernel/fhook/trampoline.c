@@ -62,6 +62,21 @@ static void emit_jump(struct fhook_asm *as, unsigned int target)
 	fhook_asm_aim(as, fhook_arch_emit_jump(as), target);
 }
 
+/* Exit callbacks get their registers from the stub that the function returns to. */
+static bool needs_regs(const struct fhook_set *set)
+{
+	const struct fhook_ops *ops;
+	unsigned int i;
+
+	for (i = 0; i < set->num; i++) {
+		ops = set->members[i].hook->ops;
+		if (ops->entry && ops->flags & FHOOK_FL_REGS)
+			return true;
+	}
+
+	return false;
+}
+
 static bool has_guard(const struct fhook_set *set)
 {
 	return !(set->flags & FHOOK_FL_UNGUARDED);
@@ -312,7 +327,7 @@ void fhook_tramp_measure(struct fhook_set *set, struct fhook_asm *as)
 	*as = (struct fhook_asm) {
 		.layout		= &set->arch,
 		.func_offset	= set->func_offset,
-		.regs		= set->flags & FHOOK_FL_REGS,
+		.regs		= needs_regs(set),
 		.redirected	= set->target,
 		.keep		= set->num > 1,
 	};

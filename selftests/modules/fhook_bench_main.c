@@ -374,11 +374,11 @@ static notrace int kretprobe_callback(struct kretprobe_instance *instance,
 	return 0;
 }
 
-static u64 measure_kretprobe(void)
+static u64 measure_kretprobe(bool entry)
 {
 	struct kretprobe kp = {
 		.kp.addr	= (kprobe_opcode_t *)bench_target,
-		.entry_handler	= kretprobe_callback,
+		.entry_handler	= entry ? kretprobe_callback : NULL,
 		.handler	= kretprobe_callback,
 		.maxactive	= 4,
 	};
@@ -392,7 +392,7 @@ static u64 measure_kretprobe(void)
 	return result;
 }
 #else
-static u64 measure_kretprobe(void)
+static u64 measure_kretprobe(bool entry)
 {
 	return 0;
 }
@@ -413,7 +413,7 @@ MODULE_PARM_DESC(kprobe_cost, "instructions of a call of bench_target() with a k
 
 static int kretprobe_cost_get(char *buffer, const struct kernel_param *kp)
 {
-	return sysfs_emit(buffer, "%llu\n", measure_kretprobe());
+	return sysfs_emit(buffer, "%llu\n", measure_kretprobe(true));
 }
 
 static const struct kernel_param_ops kretprobe_cost_ops = {
@@ -422,6 +422,19 @@ static const struct kernel_param_ops kretprobe_cost_ops = {
 
 module_param_cb(kretprobe_cost, &kretprobe_cost_ops, NULL, 0400);
 MODULE_PARM_DESC(kretprobe_cost, "instructions of a call of bench_target() with a kretprobe");
+
+static int kretprobe_exit_cost_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%llu\n", measure_kretprobe(false));
+}
+
+static const struct kernel_param_ops kretprobe_exit_cost_ops = {
+	.get	= kretprobe_exit_cost_get,
+};
+
+module_param_cb(kretprobe_exit_cost, &kretprobe_exit_cost_ops, NULL, 0400);
+MODULE_PARM_DESC(kretprobe_exit_cost,
+		 "the same, without an entry handler, as kretprobe events and BPF have it");
 
 #ifdef CONFIG_FPROBE
 static notrace void fprobe_exit(struct fprobe *fp, unsigned long ip,
@@ -479,7 +492,7 @@ static u64 measure_fhook_exit(void)
 /* Where there is no fprobe, beside a kretprobe with an entry handler. */
 static void bench_returns(void)
 {
-	u64 kretprobe = measure_kretprobe(), fprobe = measure_fprobe_exit();
+	u64 kretprobe = measure_kretprobe(true), fprobe = measure_fprobe_exit();
 	u64 fhook = measure_fhook_exit();
 
 	fhook_bench_print("entry + exit", "instructions",

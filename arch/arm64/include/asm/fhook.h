@@ -60,8 +60,8 @@ static __always_inline bool fhook_regs_at_exit(const struct fhook_regs *fregs)
  * fhook_get_regs() - get the full registers
  * @fregs: the registers at a site
  *
- * Return: a full pt_regs if any ops of the site has %FHOOK_FL_REGS; NULL if the set is
- * partial.
+ * Return: a full pt_regs if any ops of the site that has a callback here, at the entry or at
+ * the exit, has %FHOOK_FL_REGS; NULL if the set is partial.
  */
 static __always_inline struct pt_regs *fhook_get_regs(struct fhook_regs *fregs)
 {
