@@ -243,11 +243,16 @@ static void name_event(struct uhook_def *def)
 {
 	const char *file = kbasename(def->place.text);
 	int len = min_t(size_t, strcspn(file, ".-_:"), MAX_FILE_PART);
+	const char *kind = "u";
 
 	if (def->event)
 		return;
+	if (def->place.is_return)
+		kind = "ur";
+	else if (def->place.nr_exits)
+		kind = "ux";
 	snprintf(def->event_buf, sizeof(def->event_buf), "%s_%.*s_0x%lx",
-		 def->place.is_return ? "ur" : def->place.nr_exits ? "ux" : "u", len, file, def->place.offset);
+		 kind, len, file, def->place.offset);
 	trace_hook_clean_name(def->event_buf);
 	def->event = def->event_buf;
 }
