@@ -8,8 +8,7 @@
  *
  * PROGRAM is one of fhook_events.bpf.o, which is beside this program.  Prints the event to
  * which the kernel says that the link belongs, and the hits while the command ran, with the
- * data of the last one.  Ends with 2 if attaching is refused, with 3 if the kernel has no
- * BPF.
+ * data of the last one.  Ends with 2 if attaching is refused.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -49,7 +48,7 @@ static struct bpf_object *load(const char *name)
 	bpf_object__for_each_program(prog, obj)
 		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
 	if (bpf_object__load(obj))
-		fail("loading the BPF programs", errno == ENOSYS ? 3 : 1);
+		fail("loading the BPF programs", 1);
 
 	return obj;
 }
