@@ -17,7 +17,12 @@ struct figures {
 	u64	fhook;
 };
 
+/* The measured function */
+int bench_target(int arg);
+
 bool fhook_bench_calibrate(void);
+u64 fhook_bench_calls(void);
+u64 fhook_bench_kretprobe(bool entry);
 u64 fhook_bench_instructions(u64 ticks);
 void fhook_bench_print(const char *name, const char *unit, struct figures f);
 

@@ -24,7 +24,6 @@
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -40,7 +39,7 @@
 #define RUNS		3
 
 /* The measured function, and another one. Empty, but not to be inlined. */
-static noinline __noclone int bench_target(int arg)
+noinline __noclone int bench_target(int arg)
 {
 	asm volatile("");
 	return arg + 1;
@@ -56,7 +55,7 @@ static int (*call_other)(int arg) = bench_other;
 static int sink;
 
 /* Instructions of one round of the loop, with its present hooks. */
-static u64 measure_calls(void)
+u64 fhook_bench_calls(void)
 {
 	unsigned long flags;
 	u64 begin, end;
@@ -77,7 +76,7 @@ static u64 measure_calls(void)
 /* With hooks that others have put there: events, and patches. */
 static int call_cost_get(char *buffer, const struct kernel_param *kp)
 {
-	return sysfs_emit(buffer, "%llu\n", measure_calls());
+	return sysfs_emit(buffer, "%llu\n", fhook_bench_calls());
 }
 
 static const struct kernel_param_ops call_cost_ops = {
@@ -280,7 +279,7 @@ static u64 measure_side(const struct side *side, const struct call_case *c)
 	}
 
 	if (!err)
-		result = measure_calls();
+		result = fhook_bench_calls();
 	else
 		pr_err("%s: ops %d is refused: %d\n", c->name, i, err);
 
@@ -327,7 +326,7 @@ static void bench_fprobe(void)
 
 	if (register_fprobe_ips(&fp, &addr, 1))
 		return;
-	f.mainline = measure_calls();
+	f.mainline = fhook_bench_calls();
 	unregister_fprobe(&fp);
 	fhook_bench_print("1 fprobe, entry", "instructions", f);
 }
@@ -335,106 +334,9 @@ static void bench_fprobe(void)
 static void bench_fprobe(void) { }
 #endif
 
-#ifdef CONFIG_KPROBES
-static notrace int kprobe_callback(struct kprobe *kp, struct pt_regs *regs)
-{
-	return 0;
-}
-
-static u64 measure_kprobe(void)
-{
-	struct kprobe kp = {
-		.addr		= (kprobe_opcode_t *)bench_target,
-		.pre_handler	= kprobe_callback,
-	};
-	u64 result;
-
-	if (register_kprobe(&kp))
-		return 0;
-	result = measure_calls();
-	unregister_kprobe(&kp);
-
-	return result;
-}
-#else
-static u64 measure_kprobe(void)
-{
-	return 0;
-}
-#endif
-
 /*
  * Calls whose return is hooked as well
  */
-
-#ifdef CONFIG_KRETPROBES
-static notrace int kretprobe_callback(struct kretprobe_instance *instance,
-				      struct pt_regs *regs)
-{
-	return 0;
-}
-
-static u64 measure_kretprobe(bool entry)
-{
-	struct kretprobe kp = {
-		.kp.addr	= (kprobe_opcode_t *)bench_target,
-		.entry_handler	= entry ? kretprobe_callback : NULL,
-		.handler	= kretprobe_callback,
-		.maxactive	= 4,
-	};
-	u64 result;
-
-	if (register_kretprobe(&kp))
-		return 0;
-	result = measure_calls();
-	unregister_kretprobe(&kp);
-
-	return result;
-}
-#else
-static u64 measure_kretprobe(bool entry)
-{
-	return 0;
-}
-#endif
-
-/* Kprobes as they are carried at present */
-static int kprobe_cost_get(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%llu\n", measure_kprobe());
-}
-
-static const struct kernel_param_ops kprobe_cost_ops = {
-	.get	= kprobe_cost_get,
-};
-
-module_param_cb(kprobe_cost, &kprobe_cost_ops, NULL, 0400);
-MODULE_PARM_DESC(kprobe_cost, "instructions of a call of bench_target() with a kprobe");
-
-static int kretprobe_cost_get(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%llu\n", measure_kretprobe(true));
-}
-
-static const struct kernel_param_ops kretprobe_cost_ops = {
-	.get	= kretprobe_cost_get,
-};
-
-module_param_cb(kretprobe_cost, &kretprobe_cost_ops, NULL, 0400);
-MODULE_PARM_DESC(kretprobe_cost, "instructions of a call of bench_target() with a kretprobe");
-
-static int kretprobe_exit_cost_get(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%llu\n", measure_kretprobe(false));
-}
-
-static const struct kernel_param_ops kretprobe_exit_cost_ops = {
-	.get	= kretprobe_exit_cost_get,
-};
-
-module_param_cb(kretprobe_exit_cost, &kretprobe_exit_cost_ops, NULL, 0400);
-MODULE_PARM_DESC(kretprobe_exit_cost,
-		 "the same, without an entry handler, as kretprobe events and BPF have it");
 
 #ifdef CONFIG_FPROBE
 static notrace void fprobe_exit(struct fprobe *fp, unsigned long ip,
@@ -454,7 +356,7 @@ static u64 measure_fprobe_exit(void)
 
 	if (register_fprobe_ips(&fp, &addr, 1))
 		return 0;
-	result = measure_calls();
+	result = fhook_bench_calls();
 	unregister_fprobe(&fp);
 
 	return result;
@@ -483,7 +385,7 @@ static u64 measure_fhook_exit(void)
 	fhook_ops[0].data_size = sizeof(long);
 	if (fhook_register_ips(&fhook_ops[0], &func, 1))
 		return 0;
-	result = measure_calls();
+	result = fhook_bench_calls();
 	fhook_unregister(&fhook_ops[0]);
 
 	return result;
@@ -492,7 +394,7 @@ static u64 measure_fhook_exit(void)
 /* Where there is no fprobe, beside a kretprobe with an entry handler. */
 static void bench_returns(void)
 {
-	u64 kretprobe = measure_kretprobe(true), fprobe = measure_fprobe_exit();
+	u64 kretprobe = fhook_bench_kretprobe(true), fprobe = measure_fprobe_exit();
 	u64 fhook = measure_fhook_exit();
 
 	fhook_bench_print("entry + exit", "instructions",
