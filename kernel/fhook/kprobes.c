@@ -196,8 +196,6 @@ static __always_inline int call_entry_handler(struct kretprobe *rp, struct fhook
 	unsigned long next = fhook_regs_get_ip(fregs);
 	int ret;
 
-	if (!rp->entry_handler)
-		return 0;
 	instruction_pointer_set(fhook_get_regs(fregs), handler_ip(&rp->kp));
 	begin(&rp->kp);
 	ret = rp->entry_handler(ri, fhook_get_regs(fregs));
