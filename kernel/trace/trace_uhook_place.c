@@ -283,7 +283,7 @@ static int parse_exits(struct trace_uhook_place *place, const char *word, char *
 static int parse_offsets(struct trace_uhook_place *place, const char *word, char *text)
 {
 	char *suffix, *open = strchr(text, '('), *comma = strchr(text, ',');
-	bool is_exit = false;
+	bool has_exits = false;
 	int ret;
 
 	if (open) {
@@ -295,14 +295,14 @@ static int parse_offsets(struct trace_uhook_place *place, const char *word, char
 	suffix = strchr(text, '%');
 	if (suffix) {
 		place->is_return = !strcmp(suffix, "%return");
-		is_exit = !strcmp(suffix, "%exit");
-		if (!place->is_return && !is_exit) {
+		has_exits = !strcmp(suffix, "%exit");
+		if (!place->is_return && !has_exits) {
 			trace_probe_log_err(place->at + suffix - word, BAD_ADDR_SUFFIX);
 			return -EINVAL;
 		}
 		*suffix = '\0';
 	}
-	if (is_exit)
+	if (has_exits)
 		return parse_exits(place, word, text);
 	if (comma) {
 		trace_probe_log_err(place->at + comma - word, UHOOK_MANY_OFFSETS);
