@@ -101,8 +101,11 @@ static int register_use(struct trace_fhook *tfh)
 		return fhook_register(&tfh->use->ops, tfh->pattern, NULL);
 
 	addr = trace_fhook_override_addr(tfh);
-	if (!addr)
+	if (!addr) {
+		pr_warn_ratelimited("%s: %s may no longer be overridden, or its module is not loaded: load it, or define the event again\n",
+				    tfh->name, tfh->pattern);
 		return -ENOENT;
+	}
 	return fhook_register_ips(&tfh->use->ops, &addr, 1);
 }
 
