@@ -5,6 +5,7 @@
 #ifndef _FHOOK_BENCH_H
 #define _FHOOK_BENCH_H
 
+#include <linux/moduleparam.h>
 #include <linux/types.h>
 
 /**
@@ -19,6 +20,9 @@ struct figures {
 
 /* The measured function */
 int bench_target(int arg);
+
+/* A parameter that is the result of the function which is its argument */
+extern const struct kernel_param_ops fhook_bench_cost_ops;
 
 bool fhook_bench_calibrate(void);
 u64 fhook_bench_calls(void);

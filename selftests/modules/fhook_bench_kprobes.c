@@ -8,7 +8,6 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/sysfs.h>
 
 #include "fhook_bench.h"
 
@@ -71,40 +70,22 @@ u64 fhook_bench_kretprobe(bool entry)
 }
 #endif
 
-/* Kprobes as they are carried at present */
-static int kprobe_cost_get(char *buffer, const struct kernel_param *kp)
+static u64 measure_kretprobe_entry(void)
 {
-	return sysfs_emit(buffer, "%llu\n", measure_kprobe());
+	return fhook_bench_kretprobe(true);
 }
 
-static const struct kernel_param_ops kprobe_cost_ops = {
-	.get	= kprobe_cost_get,
-};
+static u64 measure_kretprobe_exit(void)
+{
+	return fhook_bench_kretprobe(false);
+}
 
-module_param_cb(kprobe_cost, &kprobe_cost_ops, NULL, 0400);
+module_param_cb(kprobe_cost, &fhook_bench_cost_ops, measure_kprobe, 0400);
 MODULE_PARM_DESC(kprobe_cost, "instructions of a call of bench_target() with a kprobe");
 
-static int kretprobe_cost_get(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%llu\n", fhook_bench_kretprobe(true));
-}
-
-static const struct kernel_param_ops kretprobe_cost_ops = {
-	.get	= kretprobe_cost_get,
-};
-
-module_param_cb(kretprobe_cost, &kretprobe_cost_ops, NULL, 0400);
+module_param_cb(kretprobe_cost, &fhook_bench_cost_ops, measure_kretprobe_entry, 0400);
 MODULE_PARM_DESC(kretprobe_cost, "instructions of a call of bench_target() with a kretprobe");
 
-static int kretprobe_exit_cost_get(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%llu\n", fhook_bench_kretprobe(false));
-}
-
-static const struct kernel_param_ops kretprobe_exit_cost_ops = {
-	.get	= kretprobe_exit_cost_get,
-};
-
-module_param_cb(kretprobe_exit_cost, &kretprobe_exit_cost_ops, NULL, 0400);
+module_param_cb(kretprobe_exit_cost, &fhook_bench_cost_ops, measure_kretprobe_exit, 0400);
 MODULE_PARM_DESC(kretprobe_exit_cost,
 		 "the same, without an entry handler, as kretprobe events and BPF have it");

@@ -73,17 +73,19 @@ u64 fhook_bench_calls(void)
 	return div_u64(fhook_bench_instructions(end - begin) + CALLS / 2, CALLS);
 }
 
-/* With hooks that others have put there: events, and patches. */
-static int call_cost_get(char *buffer, const struct kernel_param *kp)
+static int cost_get(char *buffer, const struct kernel_param *kp)
 {
-	return sysfs_emit(buffer, "%llu\n", fhook_bench_calls());
+	u64 (*measure)(void) = kp->arg;
+
+	return sysfs_emit(buffer, "%llu\n", measure());
 }
 
-static const struct kernel_param_ops call_cost_ops = {
-	.get	= call_cost_get,
+const struct kernel_param_ops fhook_bench_cost_ops = {
+	.get	= cost_get,
 };
 
-module_param_cb(call_cost, &call_cost_ops, NULL, 0400);
+/* With hooks that others have put there: events, and patches. */
+module_param_cb(call_cost, &fhook_bench_cost_ops, fhook_bench_calls, 0400);
 MODULE_PARM_DESC(call_cost, "instructions of a call of bench_target(), as it is hooked now");
 
 /*
