@@ -2,21 +2,22 @@
 /*
  * Compare x86's uprobes with the processor
  *
- * Usage: uprobe-x86 [-e EACH]
+ * Usage: uprobe-x86 [-e EACH] [-b BITS]
  *
  * The file of the kernel that handles instructions, arch/x86/kernel/uprobes.c, is built
  * into this program. It is given all one-byte and two-byte opcodes, with prefixes of all
- * kinds, as 64-bit and 32-bit programs have them. Instructions that it emulates are
- * emulated; those that it steps are stepped in another place, between its own fixups; and
- * the processor runs the same instruction in its original place from the same state. Both
- * must result in the same registers, flags, memory and signal. Capstone must confirm the
- * kind of an emulated instruction.
+ * kinds, as 64-bit programs have them, or with -b 32, 32-bit programs. Instructions that it
+ * emulates are emulated; those that it steps are stepped in another place, between its own
+ * fixups; and the processor runs the same instruction in its original place from the same
+ * state. Both must result in the same registers, flags, memory and signal. Capstone must
+ * confirm the kind of an emulated instruction.
  *
  * Without -e 1, a ModRM byte in five is tried with each opcode: another one with the next
  * prefixes.
  *
  * The trap flag ends all runs after one instruction. Refusing an instruction is always
- * correct, except for those of a list.
+ * correct, except for those of a list. The exit status is 4 if the machine runs no code of
+ * 32 bits, as some hypervisors do not.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -53,7 +54,7 @@ static csh capstone[2];
 static u8 *site_bytes, *xol_bytes;	/* where both are written */
 static u8 memory[ARENA_SIZE], memory_after[ARENA_SIZE];
 static struct state in_place, probed;
-static unsigned long refused, emulated, stepped, each = 5, seen;
+static unsigned long refused, emulated, stepped, each = 5, bits = 64, seen;
 
 unsigned long copy_to_user(void *to, const void *from, unsigned long size)
 {
@@ -79,6 +80,7 @@ static void set_up(void)
 	/* Programs of 32 bits have segments of data. */
 	asm volatile("mov %0, %%ds\n\tmov %0, %%es" : : "r"(DATA));
 	frame_set_up(500);
+	probed_mm.is_64bit = bits == 64;
 }
 
 /* Run one instruction at @address from the wanted state. */
@@ -434,6 +436,15 @@ static void try_prefixes(void)
 	}
 }
 
+/* Whether a no-op runs from the state in which samples run. */
+static bool runs_here(void)
+{
+	*site_bytes = 0x90;
+	make_state(1);
+	run(SITE, &in_place);
+	return in_place.signal == SIGTRAP && in_place.gregs[REG_RIP] == SITE + 1;
+}
+
 static void check_refusal(const char *name, const char *bytes, size_t size, bool is_64bit,
 			  bool wanted_refused)
 {
@@ -490,11 +501,12 @@ static void check_refusals(void)
 
 int main(int argc, char **argv)
 {
-	read_options(argc, argv, "e:", &each);
+	read_options(argc, argv, "e:b:", &each, &bits);
 	set_up();
-	probed_mm.is_64bit = true;
-	try_prefixes();
-	probed_mm.is_64bit = false;
+	if (!runs_here()) {
+		printf("This machine does not run code of %lu bits.\n", bits);
+		return 4;
+	}
 	try_prefixes();
 	check_refusals();
 	printf("%lu emulated, %lu stepped, %lu refused\n", emulated, stepped, refused);
