@@ -83,6 +83,8 @@ static struct exception {
 	{ 0xff000000, 0xd5000000, "other system instruction" },
 };
 
+#define NOP	0xd503201f
+
 /* One in so many of the instructions taken goes into the sample. */
 #define SAMPLE	251
 
@@ -119,7 +121,9 @@ static void add_to_sample(u32 insn)
 static void compare(u32 insn)
 {
 	struct arch_probe_insn api = {};
-	bool steps = arm_probe_decode_insn(insn, &api) == INSN_GOOD;
+	enum probe_insn kind = arm_probe_decode_insn(insn, &api);
+	/* 7.3 emulates NOP. */
+	bool steps = kind == INSN_GOOD || (kind == INSN_GOOD_NO_SLOT && insn == NOP);
 	struct uhook_copy copy;
 	int ret = uhook_relocate(&insn, sizeof(insn), FROM, TO, &copy);
 
