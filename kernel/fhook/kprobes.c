@@ -106,22 +106,6 @@ static void call_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned l
 	p->post_handler(p, regs, 0);
 }
 
-/*
- * A handler may continue at the return address instead of at a function that returns. Exits
- * of other hooks see a return only if there is one.
- */
-static unsigned long chosen_ip(struct fhook_regs *fregs)
-{
-	unsigned long ip = instruction_pointer(fhook_get_regs(fregs));
-
-	if (IS_ENABLED(CONFIG_ARM64) && ip == fhook_regs_ret_addr(fregs))
-		return (unsigned long)fhook_just_return;
-
-	return ip;
-}
-
-NOKPROBE_SYMBOL(chosen_ip);
-
 static __always_inline void call_handlers(struct kprobe *p, struct fhook_regs *fregs)
 {
 	struct pt_regs *regs = fhook_get_regs(fregs);
@@ -131,7 +115,7 @@ static __always_inline void call_handlers(struct kprobe *p, struct fhook_regs *f
 	begin(p);
 	if (p->pre_handler && p->pre_handler(p, regs)) {
 		fhook_regs_take(fregs);
-		next = chosen_ip(fregs);
+		next = fhook_chosen_ip(fregs, instruction_pointer(regs));
 	} else {
 		if (unlikely(p->post_handler))
 			call_post_handler(p, regs, next);
