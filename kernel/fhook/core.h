@@ -28,6 +28,7 @@
  *	module.c	loading and unloading modules, freeing init memory
  *	tracefs.c	the files in tracefs' fhook/
  *	kprobes.c	kprobes and kretprobes at function entries
+ *	fprobes.c	fprobes
  *	calltrace/	an extension: the sequence of calls, recorded by a block of jumps
  *
  * Trampolines run without fhook_mutex and read only data that was written into them;

@@ -180,6 +180,16 @@ fhook_regs_ret_addr(const struct fhook_regs *fregs)
 	return fregs->parent;
 }
 
+/*
+ * Where ftrace has its call in a function: in the second instruction after a landing pad.
+ * The files that use it include ftrace's header.
+ */
+#define fhook_ftrace_ip(func) ({						\
+	unsigned long __func = (func);						\
+										\
+	__func + (aarch64_insn_is_bti(*(u32 *)__func) ? 2 : 1) * AARCH64_INSN_SIZE; \
+})
+
 /* The value of fhook_regs_key(), computed from ftrace's registers of the same call. */
 #define fhook_ftrace_key(fregs)	(arch_ftrace_regs(fregs)->fp)
 /* The same, from those at its return */

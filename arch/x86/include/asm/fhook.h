@@ -186,6 +186,13 @@ fhook_regs_ret_addr(const struct fhook_regs *fregs)
 	return fregs->parent;
 }
 
+/* Where ftrace has its call in a function. The files that use it include ftrace's header. */
+#define fhook_ftrace_ip(func) ({						\
+	unsigned long __func = (func);						\
+										\
+	__func + (hook_base_is_endbr((u32 *)__func) ? ENDBR_INSN_SIZE : 0);	\
+})
+
 /* The value of fhook_regs_key(), computed from ftrace's registers of the same call. */
 #define fhook_ftrace_key(fregs)	ftrace_regs_get_stack_pointer(fregs)
 /* The same, from those at its return, which has popped the return address. */

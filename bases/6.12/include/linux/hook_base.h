@@ -27,8 +27,32 @@
 /* The last parameter of the handlers of a uprobe_consumer */
 #define HOOK_BASE_UPROBE_DATA
 
-/* Type of the registers that handlers of fprobes get */
+/* Type of the registers that handlers of fprobes get: all of them, where fhook has them */
 #define HOOK_BASE_FPROBE_REGS	struct pt_regs
+#define HOOK_BASE_FPROBE_FLAGS	FHOOK_FL_REGS
+
+struct hook_base_fprobe_room {
+};
+
+#define hook_base_fprobe_regs(fregs, address, room) ({		\
+	(void)(room);						\
+	instruction_pointer_set(fhook_get_regs(fregs), address);	\
+	fhook_get_regs(fregs);					\
+})
+
+/* Let changes by a handler take effect, and at the entry return the address that it chose. */
+#define hook_base_fprobe_put(fregs, regs)	((void)(fregs), (void)(regs))
+#define hook_base_fprobe_take(fregs, regs) ({			\
+	fhook_regs_take(fregs);					\
+	instruction_pointer(regs);				\
+})
+
+/* Without an exit, ftrace costs less, where it can save all registers: 143 instead of 197. */
+#define HOOK_BASE_FPROBE_AT_ENTRY	(!IS_ENABLED(CONFIG_RETHOOK))
+
+/* Is there a limit of calls that have not returned? It is left to those who have one. */
+#define hook_base_fprobe_limited(fp) \
+	(IS_ENABLED(CONFIG_RETHOOK) && (fp)->exit_handler && (fp)->nr_maxactive)
 
 /* Has the task registered for restartable sequences? */
 static inline bool hook_base_has_rseq(const struct task_struct *task)

@@ -19,8 +19,65 @@
 /* The last parameter of the handlers of a uprobe_consumer */
 #define HOOK_BASE_UPROBE_DATA	, __u64 *data
 
-/* Type of the registers that handlers of fprobes get */
+/* Type of the registers that handlers of fprobes get: those that ftrace saves for them */
 #define HOOK_BASE_FPROBE_REGS	struct ftrace_regs
+#define HOOK_BASE_FPROBE_FLAGS	0
+
+#ifdef CONFIG_ARM64
+struct hook_base_fprobe_room {
+	struct __arch_ftrace_regs regs;
+};
+
+#define hook_base_fprobe_regs(fregs, address, room) ({			\
+	struct __arch_ftrace_regs *__to = &(room)->regs;		\
+									\
+	memcpy(__to->regs, (fregs)->regs.regs, sizeof(__to->regs));	\
+	__to->fp = fhook_regs_get_fp(fregs);				\
+	__to->lr = fhook_regs_ret_addr(fregs);				\
+	__to->sp = fhook_regs_get_sp(fregs);				\
+	__to->pc = (address);						\
+	(struct ftrace_regs *)__to;					\
+})
+
+/* Let changes by a handler take effect, and at the entry return the address that it chose. */
+#define hook_base_fprobe_put(fregs, fprobe_regs)			\
+	memcpy((fregs)->regs.regs, arch_ftrace_regs(fprobe_regs)->regs,	\
+	       sizeof(arch_ftrace_regs(fprobe_regs)->regs))
+#define hook_base_fprobe_take(fregs, fprobe_regs) ({			\
+	hook_base_fprobe_put(fregs, fprobe_regs);			\
+	(fregs)->regs.regs[30] = arch_ftrace_regs(fprobe_regs)->lr;	\
+	fhook_regs_take(fregs);						\
+	arch_ftrace_regs(fprobe_regs)->pc;				\
+})
+#else
+struct hook_base_fprobe_room {
+};
+
+#define hook_base_fprobe_regs(fregs, address, room) ({			\
+	struct pt_regs *__regs = &(fregs)->regs;			\
+									\
+	(void)(room);							\
+	if (!fhook_get_regs(fregs)) {					\
+		__regs->cs = 0;						\
+		__regs->sp = fhook_regs_get_sp(fregs) +			\
+			     fhook_regs_at_exit(fregs) * sizeof(long);	\
+	}								\
+	__regs->ip = (address);						\
+	(struct ftrace_regs *)__regs;					\
+})
+
+#define hook_base_fprobe_put(fregs, fprobe_regs)	((void)(fregs), (void)(fprobe_regs))
+#define hook_base_fprobe_take(fregs, fprobe_regs) ({			\
+	hook_base_fprobe_put(fregs, fprobe_regs);			\
+	ftrace_regs_get_instruction_pointer(fprobe_regs);		\
+})
+#endif
+
+/* Are those without an exit carried, too? */
+#define HOOK_BASE_FPROBE_AT_ENTRY	true
+
+/* Is there a limit of calls that have not returned? */
+#define hook_base_fprobe_limited(fp)	false
 
 /* Has the task registered for restartable sequences? */
 static inline bool hook_base_has_rseq(const struct task_struct *task)
