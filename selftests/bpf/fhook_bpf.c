@@ -5,6 +5,9 @@
  *	fhook_bpf PROGRAM GROUP EVENT COOKIE COMMAND...
  *	fhook_bpf PROGRAM kprobe FUNCTION COOKIE COMMAND...
  *	fhook_bpf PROGRAM kretprobe FUNCTION COOKIE COMMAND...
+ *	fhook_bpf PROGRAM kprobe.multi GLOB COOKIE COMMAND...
+ *	fhook_bpf PROGRAM kretprobe.multi GLOB COOKIE COMMAND...
+ *	fhook_bpf PROGRAM kprobe.session FUNCTION COOKIE COMMAND...
  *
  * PROGRAM is one of fhook_events.bpf.o, which is beside this program.  Prints the event to
  * which the kernel says that the link belongs, and the hits while the command ran, with the
@@ -18,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +30,10 @@
 
 #include "fhook_bpf.h"
 
+/* BPF_TRACE_KPROBE_SESSION of newer headers, and the name of the group */
+#define KPROBE_SESSION	56
+#define SESSION		"kprobe.session"
+
 static void fail(const char *what, int status)
 {
 	fprintf(stderr, "%s: %s\n", what, strerror(errno));
@@ -33,7 +41,7 @@ static void fail(const char *what, int status)
 }
 
 /* Load only this program: another may read fields that the event does not have. */
-static struct bpf_object *load(const char *name)
+static struct bpf_object *load(const char *name, const char *group)
 {
 	char path[PATH_MAX] = "";
 	struct bpf_program *prog;
@@ -45,22 +53,59 @@ static struct bpf_object *load(const char *name)
 	obj = bpf_object__open_file(path, NULL);
 	if (!obj)
 		fail(path, 1);
-	bpf_object__for_each_program(prog, obj)
+	bpf_object__for_each_program(prog, obj) {
 		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
+		if (!strcmp(group, SESSION))
+			bpf_program__set_expected_attach_type(prog, KPROBE_SESSION);
+		else if (strstr(group, ".multi"))
+			bpf_program__set_expected_attach_type(prog, BPF_TRACE_KPROBE_MULTI);
+	}
 	if (bpf_object__load(obj))
 		fail("loading the BPF programs", 1);
 
 	return obj;
 }
 
+/* Without libbpf, because older ones do not know sessions */
+static void attach_session(struct bpf_object *obj, char **argv)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, argv[1]);
+	__u64 cookie = strtoull(argv[4], NULL, 0);
+	union bpf_attr attr = {};
+
+	attr.link_create.prog_fd = bpf_program__fd(prog);
+	attr.link_create.attach_type = KPROBE_SESSION;
+	attr.link_create.kprobe_multi.cnt = 1;
+	attr.link_create.kprobe_multi.syms = (unsigned long)&argv[3];
+	attr.link_create.kprobe_multi.cookies = (unsigned long)&cookie;
+	if (syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr)) < 0)
+		fail("attaching", 2);
+}
+
+static struct bpf_link *attach_multi(struct bpf_program *prog, char **argv, bool is_return)
+{
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts, .retprobe = is_return);
+	__u64 cookie = strtoull(argv[4], NULL, 0);
+	const char *name = argv[3];
+
+	if (strpbrk(name, "*?"))
+		return bpf_program__attach_kprobe_multi_opts(prog, name, &opts);
+	opts.syms = &name;
+	opts.cookies = &cookie;
+	opts.cnt = 1;
+	return bpf_program__attach_kprobe_multi_opts(prog, NULL, &opts);
+}
+
 static struct bpf_link *attach(struct bpf_object *obj, char **argv)
 {
 	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = strtoull(argv[4], NULL, 0));
 	struct bpf_program *prog = bpf_object__find_program_by_name(obj, argv[1]);
-	bool is_return = !strcmp(argv[2], "kretprobe");
+	bool is_return = !strncmp(argv[2], "kretprobe", strlen("kretprobe"));
 	struct bpf_link *link;
 
-	if (is_return || !strcmp(argv[2], "kprobe"))
+	if (strstr(argv[2], ".multi"))
+		link = attach_multi(prog, argv, is_return);
+	else if (is_return || !strcmp(argv[2], "kprobe"))
 		link = bpf_program__attach_kprobe(prog, is_return, argv[3]);
 	else
 		link = bpf_program__attach_tracepoint_opts(prog, argv[2], argv[3], &opts);
@@ -115,7 +160,7 @@ int main(int argc, char **argv)
 	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 	struct fhook_bpf_hits hits;
 	struct bpf_object *obj;
-	struct bpf_link *link;
+	struct bpf_link *link = NULL;
 	__u32 key = 0;
 	int i;
 
@@ -125,8 +170,11 @@ int main(int argc, char **argv)
 	}
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	obj = load(argv[1]);
-	link = attach(obj, argv);
+	obj = load(argv[1], argv[2]);
+	if (!strcmp(argv[2], SESSION))
+		attach_session(obj, argv);
+	else
+		link = attach(obj, argv);
 	print_event();
 	run(argv + 5);
 	if (bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(obj, "hits"), &key, &hits))

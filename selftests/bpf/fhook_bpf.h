@@ -8,6 +8,12 @@
 #define FHOOK_BPF_WORDS		4
 #define FHOOK_BPF_DEPTH		8
 
+/* Bytes that a process of the test reads at once, and no other */
+#define FHOOK_BPF_SIZE		31347
+
+/* What functions return that are overridden */
+#define FHOOK_BPF_ERROR		(-12L)
+
 /**
  * struct fhook_bpf_hits - number of hits, and data of the last one
  * @count: number of hits
