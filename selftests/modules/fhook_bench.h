@@ -27,6 +27,7 @@ extern const struct kernel_param_ops fhook_bench_cost_ops;
 bool fhook_bench_calibrate(void);
 u64 fhook_bench_calls(void);
 u64 fhook_bench_kretprobe(bool entry);
+u64 fhook_bench_fprobe(bool exit);
 u64 fhook_bench_instructions(u64 ticks);
 void fhook_bench_print(const char *name, const char *unit, struct figures f);
 

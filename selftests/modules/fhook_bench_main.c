@@ -18,7 +18,6 @@
 #define pr_fmt(fmt) "fhook_bench: " fmt
 
 #include <linux/fhook.h>
-#include <linux/fprobe.h>
 #include <linux/hook_base.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
@@ -309,66 +308,8 @@ static void bench_calls(void)
 }
 
 /*
- * Other probes of mainline, on the same function, for comparison
- */
-
-#ifdef CONFIG_FPROBE
-static notrace int fprobe_entry(struct fprobe *fp, unsigned long ip,
-				unsigned long ret_ip, HOOK_BASE_FPROBE_REGS *regs,
-				void *data)
-{
-	return 0;
-}
-
-static void bench_fprobe(void)
-{
-	unsigned long addr = (unsigned long)bench_target;
-	struct fprobe fp = { .entry_handler = fprobe_entry };
-	struct figures f = { };
-
-	if (register_fprobe_ips(&fp, &addr, 1))
-		return;
-	f.mainline = fhook_bench_calls();
-	unregister_fprobe(&fp);
-	fhook_bench_print("1 fprobe, entry", "instructions", f);
-}
-#else
-static void bench_fprobe(void) { }
-#endif
-
-/*
  * Calls whose return is hooked as well
  */
-
-#ifdef CONFIG_FPROBE
-static notrace void fprobe_exit(struct fprobe *fp, unsigned long ip,
-				unsigned long ret_ip, HOOK_BASE_FPROBE_REGS *regs,
-				void *data)
-{
-}
-
-static u64 measure_fprobe_exit(void)
-{
-	unsigned long addr = (unsigned long)bench_target;
-	struct fprobe fp = {
-		.entry_handler	= fprobe_entry,
-		.exit_handler	= fprobe_exit,
-	};
-	u64 result;
-
-	if (register_fprobe_ips(&fp, &addr, 1))
-		return 0;
-	result = fhook_bench_calls();
-	unregister_fprobe(&fp);
-
-	return result;
-}
-#else
-static u64 measure_fprobe_exit(void)
-{
-	return 0;
-}
-#endif
 
 static notrace void fhook_exit_callback(struct fhook_ops *ops, unsigned long ip,
 					unsigned long ret_ip,
@@ -396,7 +337,7 @@ static u64 measure_fhook_exit(void)
 /* Where there is no fprobe, beside a kretprobe with an entry handler. */
 static void bench_returns(void)
 {
-	u64 kretprobe = fhook_bench_kretprobe(true), fprobe = measure_fprobe_exit();
+	u64 kretprobe = fhook_bench_kretprobe(true), fprobe = fhook_bench_fprobe(true);
 	u64 fhook = measure_fhook_exit();
 
 	fhook_bench_print("entry + exit", "instructions",
@@ -707,7 +648,6 @@ static int __init bench_init(void)
 		return -ENODEV;
 
 	bench_calls();
-	bench_fprobe();
 	bench_returns();
 	bench_whole();
 	bench_memory();
