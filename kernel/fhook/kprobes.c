@@ -304,13 +304,19 @@ static unsigned long function_of(const struct kprobe *p)
  * fhook_kprobe_possible() - check whether fhook can carry a kprobe
  * @p: the kprobe, whose address is the entry of a function
  *
+ * A post_handler in ftrace's slot excludes live patches of the function, which users of such
+ * kprobes may rely on.
+ *
  * Return: true if the function has a slot, and neither fhook nor its parameter "kprobes" is
  * off.
  */
 bool fhook_kprobe_possible(const struct kprobe *p)
 {
-	return READ_ONCE(kprobes_wanted) && !READ_ONCE(fhook_switched_off) &&
-	       fhook_has_slot(function_of(p));
+	if (!READ_ONCE(kprobes_wanted) || READ_ONCE(fhook_switched_off) ||
+	    (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && p->post_handler))
+		return false;
+
+	return fhook_has_slot(function_of(p));
 }
 
 /**
