@@ -51,7 +51,10 @@ static u64 measure_many(bool unregister)
 	int i;
 
 	for (i = 0; i < 5; i++) {
-		struct fprobe fp = { .entry_handler = fprobe_entry };
+		struct fprobe fp = {
+			.entry_handler	= fprobe_entry,
+			.exit_handler	= fprobe_exit,
+		};
 
 		begin = get_cycles();
 		if (register_fprobe(&fp, "vfs_*", NULL))
