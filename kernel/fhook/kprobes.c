@@ -304,8 +304,8 @@ static unsigned long function_of(const struct kprobe *p)
  * fhook_kprobe_possible() - check whether fhook can carry a kprobe
  * @p: the kprobe, whose address is the entry of a function
  *
- * A post_handler in ftrace's slot excludes live patches of the function, which users of such
- * kprobes may rely on.
+ * A kprobe with a post_handler in ftrace's slot excludes live patches of the function, and its
+ * user may rely on that.
  *
  * Return: true if the function has a slot, and neither fhook nor its parameter "kprobes" is
  * off.

@@ -181,8 +181,8 @@ fhook_regs_ret_addr(const struct fhook_regs *fregs)
 }
 
 /*
- * Where ftrace has its call in a function: in the second instruction after a landing pad.
- * The files that use it include ftrace's header.
+ * Address of ftrace's call in a function: the second instruction after a landing pad. Users
+ * of this include ftrace's header.
  */
 #define fhook_ftrace_ip(func) ({						\
 	unsigned long __func = (func);						\

@@ -186,7 +186,7 @@ fhook_regs_ret_addr(const struct fhook_regs *fregs)
 	return fregs->parent;
 }
 
-/* Where ftrace has its call in a function. The files that use it include ftrace's header. */
+/* Address of ftrace's call in a function. Users of this include ftrace's header. */
 #define fhook_ftrace_ip(func) ({						\
 	unsigned long __func = (func);						\
 										\

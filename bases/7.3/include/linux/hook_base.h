@@ -73,10 +73,10 @@ struct hook_base_fprobe_room {
 })
 #endif
 
-/* Are those without an exit carried, too? */
+/* Whether fhook carries fprobes without an exit handler */
 #define HOOK_BASE_FPROBE_AT_ENTRY	true
 
-/* Is there a limit of calls that have not returned? */
+/* Does the fprobe limit the number of active calls? */
 #define hook_base_fprobe_limited(fp)	false
 
 /* Has the task registered for restartable sequences? */
