@@ -19,9 +19,6 @@
 
 #define FHOOK_EVENT_SYSTEM	"fhooks"
 
-/* The field of a span whose name arguments cannot have */
-#define FIELD_STRING_DURATION	"duration"
-
 /**
  * enum trace_fhook_kind - the time at which an event is recorded
  * @TRACE_FHOOK_ENTRY: when a function is called

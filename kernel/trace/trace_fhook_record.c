@@ -20,12 +20,6 @@
 /* Maximum size that fits into a page of a ring buffer, and into perf's buffer */
 #define MAX_RECORD	(SZ_4K - 256)
 
-/* The record of a span is that of a return, plus the duration of the call. */
-struct span_trace_entry_head {
-	struct fexit_trace_entry_head	ret;
-	u64				duration;
-};
-
 /**
  * struct hit - the data of a hit to record
  * @ip: address of the function

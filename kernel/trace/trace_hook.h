@@ -83,6 +83,19 @@ int trace_hook_check_arg(const char *arg);
 int trace_hook_run_command(const struct trace_hook_type *type, const char *command);
 void trace_hook_create_file(const struct trace_hook_type *type);
 
+/* The field of a span whose name arguments cannot have */
+#define FIELD_STRING_DURATION	"duration"
+
+/**
+ * struct span_trace_entry_head - head of the record of a call
+ * @ret: head of the record of a return
+ * @duration: duration of the call, in nanoseconds
+ */
+struct span_trace_entry_head {
+	struct fexit_trace_entry_head	ret;
+	u64				duration;
+};
+
 /* Replace characters that the name of an event cannot have. */
 static inline void trace_hook_clean_name(char *name)
 {

@@ -30,39 +30,56 @@
 #define FIELD_STRING_USTACK	"ustacktrace"
 
 /**
- * struct trace_uhook_place - an instruction of a file, or the return or exits of a function
- * @text: the place as shown, PATH:OFFSET[%return][(REF_CTR_OFFSET)] or
- *	PATH:OFFSET[,OFFSET...]%exit[(REF_CTR_OFFSET)]
+ * enum trace_uhook_kind - the hits that an event records
+ * @TRACE_UHOOK_POINT: an instruction
+ * @TRACE_UHOOK_RETURN: the return of a function, whose return address is replaced
+ * @TRACE_UHOOK_EXIT: the instructions that leave a function
+ * @TRACE_UHOOK_SPAN: the same, if the entry was hit before, with the duration of the call
+ */
+enum trace_uhook_kind {
+	TRACE_UHOOK_POINT,
+	TRACE_UHOOK_RETURN,
+	TRACE_UHOOK_EXIT,
+	TRACE_UHOOK_SPAN,
+};
+
+/**
+ * struct trace_uhook_place - instructions of a file
+ * @kind: the hits that are recorded
+ * @text: the place as shown, PATH:OFFSET[,OFFSET...][SUFFIX][(REF_CTR_OFFSET)]
  * @at: offset of the place in its word, for the caret
  * @path: path of the file, held
- * @offset: offset of the instruction in the file, in bytes; of the first one if there are
- *	several
- * @exits: offsets of the instructions that leave a function, or NULL
- * @nr_exits: number of @exits
+ * @offset: the first of @offsets
+ * @offsets: offsets of the instructions in the file, in bytes; for spans, the entry of the
+ *	function is the first
+ * @nr: number of @offsets
  * @ref_ctr_offset: offset of the counter of users (USDT semaphore), or 0
- * @is_return: the place is the return of the function that begins at the offset
  */
 struct trace_uhook_place {
-	char		*text;
-	int		at;
-	struct path	path;
-	unsigned long	offset;
-	unsigned long	*exits;
-	unsigned int	nr_exits;
-	unsigned long	ref_ctr_offset;
-	bool		is_return;
+	enum trace_uhook_kind	kind;
+	char			*text;
+	int			at;
+	struct path		path;
+	unsigned long		offset;
+	unsigned long		*offsets;
+	unsigned int		nr;
+	unsigned long		ref_ctr_offset;
 };
 
 /**
  * struct trace_uhook - a probe: a place, and the work to do there
  * @devent: link in the list of dynamic events, under event_mutex
  * @ops: hook of the probe; registered while ops.attachment is set, under event_mutex
+ * @entry: for spans, hook of the function's entry, registered when @ops is; its registers
+ *	are those that arguments need
+ * @owner: for spans, number of this registration, by which its calls are known
  * @place: instruction or return that is hooked; never changes
  * @function: function that is called there, with UHOOK_USER_FUNCTION; never changes
  * @pid: process to which the probe is limited, with a reference, or NULL; never changes
  * @ustack: whether a record has the stack of the program; never changes
  * @for_all: whether the probe applies to all processes (or to @pid), not only to those
  *	that perf selects; changes under event_mutex
+ * @unpaired: for spans, exits that were hit without a known entry
  * @past: hits of former registrations, under the lock that uhook_hold_hits() takes
  * @disabled: RCU state at the last unregistration, for cond_synchronize_rcu()
  * @refs: references: one until the probe is removed, one for each registration until no hit
@@ -76,11 +93,14 @@ struct trace_uhook_place {
 struct trace_uhook {
 	struct dyn_event		devent;
 	struct uhook_ops		ops;
+	struct uhook_ops		entry;
+	u64				owner;
 	struct trace_uhook_place	place;
 	struct trace_uhook_place	function;
 	struct pid			*pid;
 	bool				ustack;
 	bool				for_all;
+	atomic64_t			unpaired;
 	struct uhook_hits		past;
 	unsigned long			disabled;
 	refcount_t			refs;
@@ -120,5 +140,6 @@ bool trace_uhook_match(const char *system, const char *event, int argc, const ch
 void trace_uhook_put(struct trace_uhook *tuh);
 
 void trace_uhook_set_event(struct trace_uhook *tuh);
+void trace_uhook_begin_span(struct trace_uhook *tuh);
 
 #endif /* _TRACE_UHOOK_H */

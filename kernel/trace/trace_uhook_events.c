@@ -51,7 +51,7 @@ static bool is_mm_of(struct pid *pid, const struct mm_struct *mm)
 /* uhook calls this at any time, and not under event_mutex. */
 static bool is_meant(struct uhook_ops *ops, struct mm_struct *mm)
 {
-	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+	struct trace_uhook *tuh = ops->private;
 
 	if (tuh->pid && !is_mm_of(tuh->pid, mm))
 		return false;
@@ -67,37 +67,80 @@ static void say_for_whom(struct trace_probe *tp)
 	WRITE_ONCE(tuh->for_all, for_all);
 }
 
-static struct uhook_point *make_points(const struct trace_uhook_place *place, unsigned int nr)
+static struct uhook_point *make_points(const struct trace_uhook_place *place)
 {
-	struct uhook_point *points = kcalloc(nr, sizeof(*points), GFP_KERNEL);
+	struct uhook_point *points = kcalloc(place->nr, sizeof(*points), GFP_KERNEL);
 	unsigned int i;
 
-	for (i = 0; points && i < nr; i++)
+	for (i = 0; points && i < place->nr; i++)
 		points[i] = (struct uhook_point) {
 			.inode		= d_real_inode(place->path.dentry),
-			.offset		= place->nr_exits ? place->exits[i] : place->offset,
+			.offset		= place->offsets[i],
 			.ref_ctr_offset	= place->ref_ctr_offset,
 		};
 	return points;
 }
 
+static int register_hook(struct trace_uhook *tuh, struct uhook_ops *ops,
+			 const struct uhook_point *points, unsigned int nr,
+			 struct uhook_report *report)
+{
+	int ret;
+
+	/* An event that works in the program applies to all processes unless one is given. */
+	ops->filter = tuh->pid || ops->user == UHOOK_USER_NONE ? is_meant : NULL;
+	ops->private = tuh;
+	ops->report = report;
+	ret = uhook_register(ops, points, nr);
+	ops->report = NULL;
+
+	return ret;
+}
+
+static void unregister_hook(struct trace_uhook *tuh, struct uhook_ops *ops, uhook_gone_t gone)
+{
+	refcount_inc(&tuh->refs);
+	uhook_unregister_async(ops, gone);
+}
+
+/* No task is in a handler of the entry any more. */
+static void on_entry_gone(struct uhook_ops *ops, const struct uhook_hits *hits)
+{
+	trace_uhook_put(ops->private);
+}
+
+/* Hook the function's entry, too. A call that runs already is not known at its exit. */
+static int register_span(struct trace_uhook *tuh, const struct uhook_point *points,
+			 struct uhook_report *report)
+{
+	int ret;
+
+	trace_uhook_begin_span(tuh);
+	ret = register_hook(tuh, &tuh->entry, points, 1, report);
+	if (ret)
+		return ret;
+	ret = register_hook(tuh, &tuh->ops, points + 1, tuh->place.nr - 1, report);
+	/* The caller may free the event. */
+	if (ret)
+		uhook_unregister(&tuh->entry, NULL);
+	return ret;
+}
+
 static int attach(struct trace_probe *tp)
 {
 	struct trace_uhook *tuh = uhook_of_probe(tp);
-	unsigned int nr = tuh->place.nr_exits ?: 1;
-	struct uhook_point *points = make_points(&tuh->place, nr);
+	struct uhook_point *points = make_points(&tuh->place);
 	struct uhook_report report = {};
 	int ret;
 
 	if (!points)
 		return -ENOMEM;
 	say_for_whom(tp);
-	/* An event that works in the program applies to all processes unless one is given. */
-	tuh->ops.filter = tuh->pid || tuh->ops.user == UHOOK_USER_NONE ? is_meant : NULL;
 
-	tuh->ops.report = &report;
-	ret = uhook_register(&tuh->ops, points, nr);
-	tuh->ops.report = NULL;
+	if (tuh->place.kind == TRACE_UHOOK_SPAN)
+		ret = register_span(tuh, points, &report);
+	else
+		ret = register_hook(tuh, &tuh->ops, points, tuh->place.nr, &report);
 	kfree(points);
 	if (ret)
 		pr_warn_ratelimited("%s/%s: %s\n", trace_probe_group_name(tp),
@@ -119,7 +162,7 @@ static void add_hits(struct uhook_hits *sum, const struct uhook_hits *hits)
 /* No task is in a handler of this registration any more. */
 static void on_gone(struct uhook_ops *ops, const struct uhook_hits *hits)
 {
-	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+	struct trace_uhook *tuh = ops->private;
 
 	add_hits(&tuh->past, hits);
 	trace_uhook_put(tuh);
@@ -131,8 +174,9 @@ static void detach(struct trace_probe *tp)
 
 	lockdep_assert_held(&event_mutex);
 
-	refcount_inc(&tuh->refs);
-	uhook_unregister_async(&tuh->ops, on_gone);
+	unregister_hook(tuh, &tuh->ops, on_gone);
+	if (tuh->place.kind == TRACE_UHOOK_SPAN)
+		unregister_hook(tuh, &tuh->entry, on_entry_gone);
 	tuh->disabled = get_state_synchronize_rcu();
 }
 
@@ -147,6 +191,9 @@ static int reapply_event(struct trace_probe *event)
 
 	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
 		say_for_whom(tp);
+		/* Processes may have missed exits. */
+		trace_uhook_begin_span(uhook_of_probe(tp));
+		ret = uhook_apply(&uhook_of_probe(tp)->entry) ?: ret;
 		ret = uhook_apply(&uhook_of_probe(tp)->ops) ?: ret;
 	}
 	return ret;
@@ -263,15 +310,14 @@ static bool is_same_kind(struct trace_probe *a, struct trace_probe *b)
 {
 	return uhook_of_probe(a)->ops.user == uhook_of_probe(b)->ops.user &&
 	       uhook_of_probe(a)->ustack == uhook_of_probe(b)->ustack &&
-	       uhook_of_probe(a)->place.is_return == uhook_of_probe(b)->place.is_return &&
-	       !uhook_of_probe(a)->place.nr_exits == !uhook_of_probe(b)->place.nr_exits;
+	       uhook_of_probe(a)->place.kind == uhook_of_probe(b)->place.kind;
 }
 
 static bool is_one_place(struct trace_uhook_place *here, struct trace_uhook_place *there)
 {
 	return d_real_inode(here->path.dentry) == d_real_inode(there->path.dentry) &&
-	       here->offset == there->offset && here->nr_exits == there->nr_exits &&
-	       !memcmp(here->exits, there->exits, here->nr_exits * sizeof(*here->exits));
+	       here->nr == there->nr &&
+	       !memcmp(here->offsets, there->offsets, here->nr * sizeof(*here->offsets));
 }
 
 /* If a function is called, it must also be the same. */
@@ -414,7 +460,7 @@ static int add_probe(struct trace_uhook *tuh, const struct trace_hook_words *wor
 	guard(mutex)(&event_mutex);
 
 	ret = trace_hook_add(&trace_uhook_type, &tuh->devent, words);
-	if (!ret && tuh->place.is_return)
+	if (!ret && tuh->place.kind == TRACE_UHOOK_RETURN)
 		warn_of_returns(&tuh->tp);
 	if (ret || trace_uhook_records(tuh))
 		return ret;
@@ -530,13 +576,16 @@ static struct dyn_event_operations trace_uhook_ops = {
 
 static void show_event_hits(struct seq_file *m, struct trace_probe *event)
 {
+	enum trace_uhook_kind kind = uhook_of_probe(event)->place.kind;
 	struct uhook_hits hits, sum = {};
 	struct trace_probe *tp;
+	u64 unpaired = 0;
 
 	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
 		uhook_held_hits(&uhook_of_probe(tp)->ops, &hits);
 		add_hits(&sum, &hits);
 		add_hits(&sum, &uhook_of_probe(tp)->past);
+		unpaired += atomic64_read(&uhook_of_probe(tp)->unpaired);
 	}
 	seq_printf(m, "%s/%s kernel %llu user %llu jumped %llu",
 		   trace_probe_group_name(event), trace_probe_name(event),
@@ -545,8 +594,10 @@ static void show_event_hits(struct seq_file *m, struct trace_probe *event)
 		seq_printf(m, " lost %llu", sum.lost);
 	if (uhook_of_probe(event)->ops.user == UHOOK_USER_FUNCTION)
 		seq_printf(m, " missed %llu", sum.missed);
-	if (uhook_of_probe(event)->place.is_return)
+	if (kind == TRACE_UHOOK_RETURN)
 		seq_printf(m, " unreturned %llu", sum.unreturned);
+	if (kind == TRACE_UHOOK_SPAN)
+		seq_printf(m, " unpaired %llu", unpaired);
 	seq_putc(m, '\n');
 }
 
@@ -555,7 +606,8 @@ static void show_event_hits(struct seq_file *m, struct trace_probe *event)
  * @m: output
  *
  * Prints a line "GROUP/EVENT kernel N user N jumped N [lost N] [missed N] [unreturned
- * N]" for each event, with the counts of &struct uhook_hits since its definition. May
+ * N] [unpaired N]" for each event, with the counts of &struct uhook_hits since its
+ * definition, and of &trace_uhook.unpaired. May
  * sleep; takes event_mutex.
  */
 void trace_uhook_show_hits(struct seq_file *m)

@@ -4,6 +4,7 @@
  *
  *	u[:[GRP/][EVENT]] PATH:OFFSET[%return][(REF)] [user=count] [pid=N] [FETCHARGS]
  *	u[:[GRP/][EVENT]] PATH:OFFSET[,OFFSET...]%exit[(REF)] ...
+ *	u[:[GRP/][EVENT]] PATH:ENTRY,EXIT[,EXIT...]%span[(REF)] ...
  *
  *	user=count	count hits, in the program, until the event is removed
  *	user=record	record hits in the program, with registers as arguments
@@ -80,7 +81,7 @@ static int parse_function(struct uhook_def *def, const char *name, int pos)
 
 	if (ret)
 		return ret;
-	if (def->function.is_return || def->function.nr_exits || def->function.ref_ctr_offset) {
+	if (def->function.kind != TRACE_UHOOK_POINT || def->function.ref_ctr_offset) {
 		trace_probe_log_err(pos, UHOOK_USER);
 		return -EINVAL;
 	}
@@ -94,7 +95,7 @@ static int parse_user(struct uhook_def *def, const char *name, int pos)
 		trace_probe_log_err(0, UHOOK_TWICE);
 		return -EINVAL;
 	}
-	if (def->place.is_return) {
+	if (def->place.kind == TRACE_UHOOK_RETURN || def->place.kind == TRACE_UHOOK_SPAN) {
 		trace_probe_log_err(0, UHOOK_USER_RETURN);
 		return -EINVAL;
 	}
@@ -243,16 +244,17 @@ static void name_event(struct uhook_def *def)
 {
 	const char *file = kbasename(def->place.text);
 	int len = min_t(size_t, strcspn(file, ".-_:"), MAX_FILE_PART);
-	const char *kind = "u";
+	static const char *const prefixes[] = {
+		[TRACE_UHOOK_POINT]	= "u",
+		[TRACE_UHOOK_RETURN]	= "ur",
+		[TRACE_UHOOK_EXIT]	= "ux",
+		[TRACE_UHOOK_SPAN]	= "us",
+	};
 
 	if (def->event)
 		return;
-	if (def->place.is_return)
-		kind = "ur";
-	else if (def->place.nr_exits)
-		kind = "ux";
 	snprintf(def->event_buf, sizeof(def->event_buf), "%s_%.*s_0x%lx",
-		 kind, len, file, def->place.offset);
+		 prefixes[def->place.kind], len, file, def->place.offset);
 	trace_hook_clean_name(def->event_buf);
 	def->event = def->event_buf;
 }
@@ -310,7 +312,7 @@ static struct trace_uhook *alloc_probe(struct uhook_def *def, int nargs)
 	return tuh;
 }
 
-/* Record another register in the program, unless it is recorded already. */
+/* Keep another register, unless it is kept already. */
 static int add_register(struct uhook_ops *ops, unsigned int offset)
 {
 	unsigned int i;
@@ -381,10 +383,28 @@ static int finish_exit_arg(struct fetch_insn *code)
 	return 0;
 }
 
+/* Keep the register that an argument needs from the entry until the exit. */
+static int keep_register(struct trace_uhook *tuh, const struct fetch_insn *code)
+{
+	return code->op == FETCH_OP_REG ? add_register(&tuh->entry, code->param) : 0;
+}
+
+static int finish_arg(struct trace_uhook *tuh, int i)
+{
+	struct fetch_insn *code = tuh->tp.args[i].code;
+
+	if (tuh->place.kind == TRACE_UHOOK_EXIT)
+		return finish_exit_arg(code);
+	if (tuh->place.kind == TRACE_UHOOK_SPAN)
+		return keep_register(tuh, code);
+	return 0;
+}
+
 /* Do records have a field of this name, in addition to those that trace_probe knows? */
 static bool has_field(const struct trace_uhook *tuh, const char *name)
 {
 	return (tuh->ops.user == UHOOK_USER_RECORD && !strcmp(name, FIELD_STRING_TIME)) ||
+	       (tuh->place.kind == TRACE_UHOOK_SPAN && !strcmp(name, FIELD_STRING_DURATION)) ||
 	       (tuh->ustack && !strcmp(name, FIELD_STRING_USTACK));
 }
 
@@ -392,7 +412,7 @@ static int parse_fetch_arg(struct trace_uhook *tuh, int i, const char *arg)
 {
 	struct traceprobe_parse_context ctx = {
 		.flags = TPARG_FL_USER |
-			 (tuh->place.is_return || tuh->place.nr_exits ? TPARG_FL_RETURN : 0),
+			 (tuh->place.kind != TRACE_UHOOK_POINT ? TPARG_FL_RETURN : 0),
 	};
 	int ret;
 
@@ -407,10 +427,8 @@ static int parse_fetch_arg(struct trace_uhook *tuh, int i, const char *arg)
 	}
 	ret = traceprobe_parse_probe_arg(&tuh->tp, i, arg, &ctx);
 	traceprobe_finish_parse(&ctx);
-	if (ret)
-		return ret;
-	if (tuh->place.nr_exits)
-		ret = finish_exit_arg(tuh->tp.args[i].code);
+	if (!ret)
+		ret = finish_arg(tuh, i);
 	if (ret)
 		return ret;
 	if (has_field(tuh, tuh->tp.args[i].name)) {
@@ -424,7 +442,9 @@ static enum probe_print_type print_type(const struct trace_uhook *tuh)
 {
 	if (tuh->ops.user == UHOOK_USER_RECORD)
 		return PROBE_PRINT_TIMED;
-	return tuh->place.is_return ? PROBE_PRINT_RETURN : PROBE_PRINT_NORMAL;
+	if (tuh->place.kind == TRACE_UHOOK_SPAN)
+		return PROBE_PRINT_SPAN;
+	return tuh->place.kind == TRACE_UHOOK_RETURN ? PROBE_PRINT_RETURN : PROBE_PRINT_NORMAL;
 }
 
 /* Parse the arguments, which begin at word @first. */

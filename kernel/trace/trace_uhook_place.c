@@ -4,6 +4,7 @@
  *
  *	PATH:OFFSET[%return][(REF_CTR_OFFSET)]
  *	PATH:OFFSET[,OFFSET...]%exit[(REF_CTR_OFFSET)]
+ *	PATH:ENTRY,EXIT[,EXIT...]%span[(REF_CTR_OFFSET)]
  *
  * OFFSET is an offset in the file. It must be inside the file, aligned like an instruction
  * and, in an ELF file, in a segment that is mapped as code. Files of other formats can be
@@ -30,6 +31,8 @@
 
 /* A file with more program headers cannot be executed. */
 #define MAX_HEADERS_SIZE	SZ_64K
+/* Notes beyond this size of a segment are not read. */
+#define MAX_NOTES_SIZE		SZ_4K
 
 /**
  * struct headers - location of the program headers of an ELF file
@@ -144,12 +147,16 @@ unreadable:
 	return -ENOEXEC;
 }
 
+static struct file *open_file(const struct trace_uhook_place *place)
+{
+	return dentry_open(&place->path, O_RDONLY | O_LARGEFILE, current_cred());
+}
+
 static int check_format(const struct trace_uhook_place *place, unsigned long offset, int pos)
 {
-	struct file *file;
+	struct file *file = open_file(place);
 	int ret = 0;
 
-	file = dentry_open(&place->path, O_RDONLY | O_LARGEFILE, current_cred());
 	if (IS_ERR(file)) {
 		trace_probe_log_err(place->at, UHOOK_UNREADABLE);
 		return PTR_ERR(file);
@@ -159,6 +166,68 @@ static int check_format(const struct trace_uhook_place *place, unsigned long off
 	fput(file);
 
 	return ret;
+}
+
+/* A note whose owner is Go: struct elf32_note is the same for both classes. */
+struct go_note {
+	struct elf64_note	head;
+	char			owner[4];
+};
+
+/* Does this segment have the note with which Go's linker identifies a program? */
+static bool has_go_note(struct file *file, const struct elf64_phdr *header)
+{
+	u64 size = min_t(u64, header->p_filesz, MAX_NOTES_SIZE), pos = 0;
+	struct go_note note;
+
+	if (header->p_type != PT_NOTE)
+		return false;
+
+	while (pos + sizeof(note) <= size &&
+	       read_all(file, &note, sizeof(note), header->p_offset + pos)) {
+		if (note.head.n_namesz == sizeof(note.owner) &&
+		    !memcmp(note.owner, "Go\0", sizeof(note.owner)))
+			return true;
+		pos += sizeof(note.head) + ALIGN((u64)note.head.n_namesz, 4) +
+		       ALIGN((u64)note.head.n_descsz, 4);
+	}
+
+	return false;
+}
+
+/* Go moves a stack that grows, so that entry and exit may have different stack pointers. */
+static bool is_go(struct file *file)
+{
+	struct headers headers;
+	struct elf64_phdr header;
+	unsigned int i;
+
+	if (!is_elf(file) || !find_headers(file, &headers))
+		return false;
+
+	for (i = 0; i < headers.nr; i++)
+		if (read_header(file, &headers, i, &header) && has_go_note(file, &header))
+			return true;
+
+	return false;
+}
+
+static int check_stacks(const struct trace_uhook_place *place)
+{
+	struct file *file = open_file(place);
+	bool bad;
+
+	if (IS_ERR(file)) {
+		trace_probe_log_err(place->at, UHOOK_UNREADABLE);
+		return PTR_ERR(file);
+	}
+	bad = is_go(file);
+	fput(file);
+	if (!bad)
+		return 0;
+	trace_probe_log_err(place->at, UHOOK_SPAN_GO);
+
+	return -EINVAL;
 }
 
 /* Uprobes read the file by pages. */
@@ -239,18 +308,18 @@ static int parse_number(const struct trace_uhook_place *place, const char *text,
 	return ret;
 }
 
-static bool is_exit(const struct trace_uhook_place *place, unsigned long offset)
+static bool has_offset(const struct trace_uhook_place *place, unsigned long offset)
 {
 	unsigned int i;
 
-	for (i = 0; i < place->nr_exits; i++)
-		if (place->exits[i] == offset)
+	for (i = 0; i < place->nr; i++)
+		if (place->offsets[i] == offset)
 			return true;
 	return false;
 }
 
 /* Parse OFFSET[,OFFSET...], which is a part of @word */
-static int parse_exits(struct trace_uhook_place *place, const char *word, char *text)
+static int parse_numbers(struct trace_uhook_place *place, const char *word, char *text)
 {
 	unsigned int max = 1;
 	unsigned long offset;
@@ -259,8 +328,8 @@ static int parse_exits(struct trace_uhook_place *place, const char *word, char *
 
 	for (number = text; *number; number++)
 		max += *number == ',';
-	place->exits = kcalloc(max, sizeof(*place->exits), GFP_KERNEL);
-	if (!place->exits)
+	place->offsets = kcalloc(max, sizeof(*place->offsets), GFP_KERNEL);
+	if (!place->offsets)
 		return -ENOMEM;
 
 	while ((number = strsep(&text, ","))) {
@@ -268,13 +337,51 @@ static int parse_exits(struct trace_uhook_place *place, const char *word, char *
 		ret = parse_number(place, number, pos, &offset);
 		if (ret)
 			return ret;
-		if (is_exit(place, offset)) {
+		if (has_offset(place, offset)) {
 			trace_probe_log_err(pos, UHOOK_TWICE);
 			return -EINVAL;
 		}
-		place->exits[place->nr_exits++] = offset;
+		place->offsets[place->nr++] = offset;
 	}
-	place->offset = place->exits[0];
+	place->offset = place->offsets[0];
+
+	return 0;
+}
+
+static const char *const suffixes[] = {
+	[TRACE_UHOOK_POINT]	= "",
+	[TRACE_UHOOK_RETURN]	= "%return",
+	[TRACE_UHOOK_EXIT]	= "%exit",
+	[TRACE_UHOOK_SPAN]	= "%span",
+};
+
+/* Parse the suffix at @suffix, and cut it off from @word */
+static int parse_suffix(struct trace_uhook_place *place, const char *word, char *suffix)
+{
+	int kind = match_string(suffixes, ARRAY_SIZE(suffixes), suffix);
+
+	if (kind < 0) {
+		trace_probe_log_err(place->at + suffix - word, BAD_ADDR_SUFFIX);
+		return -EINVAL;
+	}
+	place->kind = kind;
+	*suffix = '\0';
+
+	return 0;
+}
+
+/* Is the number of offsets right? @comma is after the first one, or NULL. */
+static int check_number(const struct trace_uhook_place *place, const char *word,
+			const char *comma)
+{
+	if (place->kind == TRACE_UHOOK_SPAN && !comma) {
+		trace_probe_log_err(place->at + strlen(word), UHOOK_SPAN_EXITS);
+		return -EINVAL;
+	}
+	if (comma && place->kind != TRACE_UHOOK_SPAN && place->kind != TRACE_UHOOK_EXIT) {
+		trace_probe_log_err(place->at + comma - word, UHOOK_MANY_OFFSETS);
+		return -EINVAL;
+	}
 
 	return 0;
 }
@@ -282,8 +389,7 @@ static int parse_exits(struct trace_uhook_place *place, const char *word, char *
 /* Parse the part of @word after the path */
 static int parse_offsets(struct trace_uhook_place *place, const char *word, char *text)
 {
-	char *suffix, *open = strchr(text, '('), *comma = strchr(text, ',');
-	bool has_exits = false;
+	char *suffix, *open = strchr(text, '(');
 	int ret;
 
 	if (open) {
@@ -294,22 +400,16 @@ static int parse_offsets(struct trace_uhook_place *place, const char *word, char
 
 	suffix = strchr(text, '%');
 	if (suffix) {
-		place->is_return = !strcmp(suffix, "%return");
-		has_exits = !strcmp(suffix, "%exit");
-		if (!place->is_return && !has_exits) {
-			trace_probe_log_err(place->at + suffix - word, BAD_ADDR_SUFFIX);
-			return -EINVAL;
-		}
-		*suffix = '\0';
-	}
-	if (has_exits)
-		return parse_exits(place, word, text);
-	if (comma) {
-		trace_probe_log_err(place->at + comma - word, UHOOK_MANY_OFFSETS);
-		return -EINVAL;
+		ret = parse_suffix(place, word, suffix);
+		if (ret)
+			return ret;
 	}
 
-	return parse_number(place, text, place->at + text - word, &place->offset);
+	ret = check_number(place, word, strchr(text, ',')) ?: parse_numbers(place, word, text);
+	if (ret)
+		return ret;
+
+	return place->kind == TRACE_UHOOK_SPAN ? check_stacks(place) : 0;
 }
 
 static int find_file(struct trace_uhook_place *place, const char *name)
@@ -332,7 +432,7 @@ static int find_file(struct trace_uhook_place *place, const char *name)
 static char *make_text(const struct trace_uhook_place *place, const char *file)
 {
 	/* "0x", 16 digits and a comma for each offset */
-	size_t size = strlen(file) + (place->nr_exits + 2) * 20 + sizeof(":%return()");
+	size_t size = strlen(file) + (place->nr + 1) * 20 + sizeof(":%return()");
 	struct seq_buf text;
 	char *buf;
 	unsigned int i;
@@ -343,12 +443,9 @@ static char *make_text(const struct trace_uhook_place *place, const char *file)
 
 	seq_buf_init(&text, buf, size);
 	seq_buf_printf(&text, "%s:0x%lx", file, place->offset);
-	for (i = 1; i < place->nr_exits; i++)
-		seq_buf_printf(&text, ",0x%lx", place->exits[i]);
-	if (place->is_return)
-		seq_buf_puts(&text, "%return");
-	if (place->nr_exits)
-		seq_buf_puts(&text, "%exit");
+	for (i = 1; i < place->nr; i++)
+		seq_buf_printf(&text, ",0x%lx", place->offsets[i]);
+	seq_buf_puts(&text, suffixes[place->kind]);
 	if (place->ref_ctr_offset)
 		seq_buf_printf(&text, "(0x%lx)", place->ref_ctr_offset);
 	WARN_ON_ONCE(seq_buf_has_overflowed(&text));
@@ -436,6 +533,6 @@ void trace_uhook_leave_place(struct trace_uhook_place *place)
 void trace_uhook_put_place(struct trace_uhook_place *place)
 {
 	trace_uhook_leave_place(place);
-	kfree(place->exits);
+	kfree(place->offsets);
 	kfree(place->text);
 }

@@ -55,9 +55,11 @@ struct user_stack {
  * struct hit - data of a hit to record
  * @tuh: the probe
  * @regs: registers of the program
- * @func: address of the function that returned, for events at the return
+ * @func: address of the function that returned, for events at the return, and for spans
  * @file_start: address of the start of the file, if all of it is mapped
  * @record: record made by the program, or NULL
+ * @duration: duration of the call, in nanoseconds, for spans
+ * @retval: return value of the call, for spans
  * @stack: stack of the program, if the probe records it
  * @args: fetched arguments
  * @args_size: size of @args in bytes
@@ -68,6 +70,8 @@ struct hit {
 	unsigned long		func;
 	unsigned long		file_start;
 	const struct uhook_record *record;
+	u64			duration;
+	unsigned long		retval;
 	struct user_stack	stack;
 	void			*args;
 	int			args_size;
@@ -85,6 +89,8 @@ static int process_fetch_insn(struct fetch_insn *code, void *rec, void *edata,
 		val = hit->file_start + code->immediate;
 	} else if (code->op == FETCH_OP_STACK && hit->record) {
 		val = hit->record->stack[code->param];
+	} else if (code->op == FETCH_OP_RETVAL && hit->tuh->place.kind == TRACE_UHOOK_SPAN) {
+		val = hit->retval;
 	} else {
 		ret = process_user_fetch_insn(code, hit->regs, &val);
 		if (ret < 0)
@@ -114,11 +120,14 @@ static bool is_recorded(const struct trace_uhook *tuh)
 /* The size of the part before the stack */
 static size_t top_size(const struct trace_uhook *tuh)
 {
-	if (is_recorded(tuh))
-		return sizeof(struct recorded_entry_head);
+	static const size_t sizes[] = {
+		[TRACE_UHOOK_POINT]	= sizeof(struct fentry_trace_entry_head),
+		[TRACE_UHOOK_RETURN]	= sizeof(struct fexit_trace_entry_head),
+		[TRACE_UHOOK_EXIT]	= sizeof(struct fentry_trace_entry_head),
+		[TRACE_UHOOK_SPAN]	= sizeof(struct span_trace_entry_head),
+	};
 
-	return tuh->place.is_return ? sizeof(struct fexit_trace_entry_head) :
-				      sizeof(struct fentry_trace_entry_head);
+	return is_recorded(tuh) ? sizeof(struct recorded_entry_head) : sizes[tuh->place.kind];
 }
 
 static size_t head_size(const struct trace_uhook *tuh)
@@ -143,16 +152,19 @@ static void take_stack(struct hit *hit)
 static void fill_record(void *record, const struct hit *hit)
 {
 	struct fentry_trace_entry_head *entry = record;
-	struct fexit_trace_entry_head *ret = record;
+	struct span_trace_entry_head *span = record;
 	struct recorded_entry_head *recorded = record;
+	enum trace_uhook_kind kind = hit->tuh->place.kind;
 
 	if (is_recorded(hit->tuh)) {
 		recorded->ent.pid = hit->record->pid ?: hit->record->tgid;
 		recorded->ip = hit->record->site;
 		recorded->time = hit->record->time;
-	} else if (hit->tuh->place.is_return) {
-		ret->func = hit->func;
-		ret->ret_ip = instruction_pointer(hit->regs);
+	} else if (kind == TRACE_UHOOK_RETURN || kind == TRACE_UHOOK_SPAN) {
+		span->ret.func = hit->func;
+		span->ret.ret_ip = instruction_pointer(hit->regs);
+		if (kind == TRACE_UHOOK_SPAN)
+			span->duration = hit->duration;
 	} else {
 		entry->ip = instruction_pointer(hit->regs);
 	}
@@ -250,7 +262,7 @@ static int record_hit(struct hit *hit)
 
 static int on_hit(struct uhook_ops *ops, struct pt_regs *regs)
 {
-	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+	struct trace_uhook *tuh = ops->private;
 	struct hit hit = {
 		.tuh		= tuh,
 		.regs		= regs,
@@ -262,13 +274,78 @@ static int on_hit(struct uhook_ops *ops, struct pt_regs *regs)
 
 static int on_return(struct uhook_ops *ops, unsigned long func, struct pt_regs *regs)
 {
-	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+	struct trace_uhook *tuh = ops->private;
 	struct hit hit = {
 		.tuh		= tuh,
 		.regs		= regs,
 		.func		= func,
 		.file_start	= func - tuh->place.offset,
 	};
+
+	return record_hit(&hit);
+}
+
+/* Spans of earlier registrations have other owners, and are not found. */
+void trace_uhook_begin_span(struct trace_uhook *tuh)
+{
+	static u64 owners;
+
+	lockdep_assert_held(&event_mutex);
+	WRITE_ONCE(tuh->owner, ++owners);
+}
+
+static struct uhook_span_key span_key(const struct trace_uhook *tuh, struct pt_regs *regs)
+{
+	return (struct uhook_span_key) {
+		.owner	= READ_ONCE(tuh->owner),
+		.sp	= user_stack_pointer(regs),
+	};
+}
+
+/* The entry of a span: keep what its arguments need until the exit. */
+static int on_span_entry(struct uhook_ops *ops, struct pt_regs *regs)
+{
+	struct trace_uhook *tuh = ops->private;
+	struct uhook_span call = {
+		.key	= span_key(tuh, regs),
+		.func	= instruction_pointer(regs),
+	};
+	struct uhook_mm *um = uhook_get_mm();
+	unsigned int i;
+
+	for (i = 0; i < ops->nr_regs; i++)
+		call.values[i] = regs_get_register(regs, ops->regs[i]);
+	if (um)
+		uhook_begin_span(um, &call);
+	return 0;
+}
+
+/* The exit of a span: registers are those of the entry, except the instruction pointer. */
+static int on_span_exit(struct uhook_ops *ops, struct pt_regs *regs)
+{
+	u64 now = ktime_get_ns();
+	struct trace_uhook *tuh = ops->private;
+	struct uhook_span call = { .key = span_key(tuh, regs) };
+	struct uhook_mm *um = uhook_mm_of(current->mm);
+	struct pt_regs at_entry = *regs;
+	struct hit hit = {
+		.tuh	= tuh,
+		.regs	= &at_entry,
+		.retval	= regs_return_value(regs),
+	};
+	unsigned int i;
+
+	if (!um || !uhook_end_span(um, &call)) {
+		atomic64_inc(&tuh->unpaired);
+		return 0;
+	}
+
+	for (i = 0; i < tuh->entry.nr_regs; i++)
+		*(unsigned long *)((void *)&at_entry + tuh->entry.regs[i]) = call.values[i];
+	instruction_pointer_set(&at_entry, instruction_pointer(regs));
+	hit.func = call.func;
+	hit.file_start = call.func - tuh->place.offset;
+	hit.duration = now - call.time;
 
 	return record_hit(&hit);
 }
@@ -287,7 +364,7 @@ static void remember_name(pid_t pid)
 
 static void on_record(struct uhook_ops *ops, const struct uhook_record *record)
 {
-	struct trace_uhook *tuh = container_of(ops, struct trace_uhook, ops);
+	struct trace_uhook *tuh = ops->private;
 	struct pt_regs regs = {};
 	struct hit hit = {
 		.tuh		= tuh,
@@ -303,20 +380,24 @@ static void on_record(struct uhook_ops *ops, const struct uhook_record *record)
 	record_hit(&hit);
 }
 
-/* Like uprobe events: (ADDRESS), or (CALLER <- FUNCTION) */
+/* Like uprobe events: (ADDRESS), or (CALLER <- FUNCTION); a span has (EXIT <- FUNCTION) */
 static void print_where(struct trace_seq *s, const struct trace_uhook *tuh, const void *record)
 {
 	const struct fentry_trace_entry_head *entry = record;
-	const struct fexit_trace_entry_head *ret = record;
+	const struct span_trace_entry_head *span = record;
 	const struct recorded_entry_head *recorded = record;
+	enum trace_uhook_kind kind = tuh->place.kind;
 	u32 ns;
 
 	if (is_recorded(tuh)) {
 		u64 seconds = div_u64_rem(recorded->time, NSEC_PER_SEC, &ns);
 
 		trace_seq_printf(s, "(0x%lx) @%llu.%09u", recorded->ip, seconds, ns);
-	} else if (tuh->place.is_return) {
-		trace_seq_printf(s, "(0x%lx <- 0x%lx)", ret->ret_ip, ret->func);
+	} else if (kind == TRACE_UHOOK_RETURN || kind == TRACE_UHOOK_SPAN) {
+		trace_seq_printf(s, "(0x%lx <- 0x%lx)", span->ret.ret_ip, span->ret.func);
+		if (kind == TRACE_UHOOK_SPAN)
+			trace_seq_printf(s, " " FIELD_STRING_DURATION "=%llu",
+					 span->duration);
 	} else {
 		trace_seq_printf(s, "(0x%lx)", entry->ip);
 	}
@@ -375,6 +456,18 @@ static int define_return(struct trace_event_call *event_call)
 	return 0;
 }
 
+static int define_span(struct trace_event_call *event_call)
+{
+	struct span_trace_entry_head field;
+	int ret = define_return(event_call);
+
+	if (ret)
+		return ret;
+	DEFINE_FIELD(u64, duration, FIELD_STRING_DURATION, 0);
+
+	return 0;
+}
+
 static int define_recorded(struct trace_event_call *event_call)
 {
 	struct recorded_entry_head field;
@@ -391,7 +484,14 @@ static int define_head(struct trace_event_call *call, const struct trace_uhook *
 	if (is_recorded(tuh))
 		return define_recorded(call);
 
-	return tuh->place.is_return ? define_return(call) : define_entry(call);
+	switch (tuh->place.kind) {
+	case TRACE_UHOOK_RETURN:
+		return define_return(call);
+	case TRACE_UHOOK_SPAN:
+		return define_span(call);
+	default:
+		return define_entry(call);
+	}
 }
 
 static int define_stack(struct trace_event_call *call, const struct trace_uhook *tuh)
@@ -446,8 +546,12 @@ void trace_uhook_set_event(struct trace_uhook *tuh)
 		};
 	if (tuh->ops.user != UHOOK_USER_NONE)
 		return;
-	if (tuh->place.is_return)
+	if (tuh->place.kind == TRACE_UHOOK_RETURN) {
 		tuh->ops.ret_handler = on_return;
-	else
+	} else if (tuh->place.kind == TRACE_UHOOK_SPAN) {
+		tuh->entry.handler = on_span_entry;
+		tuh->ops.handler = on_span_exit;
+	} else {
 		tuh->ops.handler = on_hit;
+	}
 }

@@ -40,6 +40,7 @@ enum uhook_verdict uhook_compose_body(const struct uhook_wanted *w, const struct
 
 void uhook_put_bodies(struct uhook_area *area);
 void uhook_put_handlers(struct uhook_mm *um);
+void uhook_free_spans(struct uhook_mm *um);
 
 unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip);
 unsigned long uhook_stub_site(const struct uhook_mm *um, unsigned long ip);
@@ -95,6 +96,7 @@ static inline enum uhook_verdict uhook_compose_body(const struct uhook_wanted *w
 
 static inline void uhook_put_bodies(struct uhook_area *area) { }
 static inline void uhook_put_handlers(struct uhook_mm *um) { }
+static inline void uhook_free_spans(struct uhook_mm *um) { }
 
 static inline unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
 {

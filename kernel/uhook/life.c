@@ -58,11 +58,17 @@ void uhook_discard_mm(struct uhook_mm *um)
 	uhook_put_handlers(um);
 	uhook_put_areas(um);
 	uhook_free_sites(um);
+	uhook_free_spans(um);
 	uhook_put_mm(um);
 }
 
-/* The state of current's address space, created if needed. */
-static struct uhook_mm *get_uhook_mm(void)
+/**
+ * uhook_get_mm - get the state of current's address space, created if needed
+ *
+ * Context: task; sleeps.
+ * Return: the state, or NULL if there is no memory.
+ */
+struct uhook_mm *uhook_get_mm(void)
 {
 	struct mm_struct *mm = current->mm;
 	struct uhook_mm *um = uhook_mm_of(mm), *other;
@@ -96,7 +102,7 @@ static struct uhook_mm *get_uhook_mm(void)
  */
 void uhook_begin_lookup(struct uhook_lookup *lookup)
 {
-	lookup->valid = READ_ONCE(uhook_boost_enabled) && get_uhook_mm();
+	lookup->valid = READ_ONCE(uhook_boost_enabled) && uhook_get_mm();
 	lookup->unmapped = atomic_long_read(&current->mm->uprobes_state.unmapped);
 	/* Pairs with uhook_munmap(): read the count before the look-up. */
 	smp_rmb();

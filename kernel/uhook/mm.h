@@ -3,8 +3,9 @@
  * uhook: uhook's state in an address space.
  *
  * Locks, outermost first: uhook_mm::lock of an address space, its mmap lock, its
- * uhook_mm::counts, uhook_area::lock, uhook_counter::lock. Tasks that hit a breakpoint
- * hold none of them: they look sites up under RCU tasks trace, as uprobes do.
+ * uhook_mm::counts, uhook_area::lock, uhook_counter::lock. uhook_spans::lock is held
+ * alone. Tasks that hit a breakpoint hold none of the others: they look sites up under RCU
+ * tasks trace, as uprobes do.
  *
  * Each of these locks belongs to a process, to processes related by fork, or to a hook;
  * none is needed to create another process, to execute a program in it or to end it. The
@@ -26,6 +27,7 @@
 #include "layout.h"
 
 struct uhook_area;
+struct uhook_spans;
 struct uhook_data;
 struct uhook_stubs;
 
@@ -68,6 +70,7 @@ struct uhook_who {
  * @nr_hop_pages: number of pages in @hops
  * @nr_blocks: number of stub blocks; changes under the same rules as @nr_areas
  * @blocks: the stub blocks
+ * @spans: calls that have not ended, or NULL
  * @functions: true if a body calls a function of a file
  * @breaks: true if a body begins with a breakpoint
  * @before_rseq: true if jumps were written by a thread that had not registered for
@@ -101,6 +104,7 @@ struct uhook_mm {
 	unsigned int		nr_hop_pages;
 	unsigned int		nr_blocks;
 	struct uhook_stubs	*blocks[UHOOK_MAX_BLOCKS];
+	struct uhook_spans	*spans;
 	bool			functions;
 	bool			breaks;
 	bool			before_rseq;
@@ -128,7 +132,7 @@ static inline bool uhook_has_jumps(const struct uhook_mm *um)
 /* The state of an address space, or NULL. */
 static inline struct uhook_mm *uhook_mm_of(const struct mm_struct *mm)
 {
-	/* Pairs with get_uhook_mm(). */
+	/* Pairs with uhook_get_mm(). */
 	return smp_load_acquire(&mm->uprobes_state.uhook);
 }
 

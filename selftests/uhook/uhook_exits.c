@@ -6,13 +6,16 @@
  *	uhook_exits HOW...	call the function as given, and print how often it returned
  *				from each exit: "odd N" and "even N"
  *
- * HOW is "calls", "coroutines", "longjmp", "unwind" or "deep".
+ * HOW is "calls", "coroutines", "longjmp", "unwind", "deep", "threads", "fork" or "wait".
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <setjmp.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 #include <unwind.h>
+#include <sys/wait.h>
 
 #include "uhook_test.h"
 
@@ -21,6 +24,7 @@
 #define ROUNDS		20
 #define DEPTH		10000
 #define STACK_SIZE	65536
+#define THREADS		20
 
 /* Calls inside(), and returns 2 * n if n is odd, otherwise n. */
 long exit_choose(long n, void (*inside)(long n));
@@ -203,6 +207,64 @@ static void deep(void)
 	choose(DEPTH, deeper);
 }
 
+static pthread_barrier_t inside_all;
+
+static void meet(long n)
+{
+	pthread_barrier_wait(&inside_all);
+}
+
+static void *meet_others(void *n)
+{
+	exit_choose((long)n, meet);
+
+	return NULL;
+}
+
+/* All threads are in the function at the same time. */
+static void threads(void)
+{
+	pthread_t others[THREADS];
+	long i;
+
+	pthread_barrier_init(&inside_all, NULL, THREADS);
+	for (i = 0; i < THREADS; i++)
+		check(!pthread_create(&others[i], NULL, meet_others, (void *)i),
+		      "cannot start a thread");
+	for (i = 0; i < THREADS; i++)
+		pthread_join(others[i], NULL);
+	odd += THREADS / 2;
+	even += THREADS / 2;
+}
+
+static pid_t child;
+
+static void fork_inside(long n)
+{
+	child = fork();
+}
+
+/* The parent returns from the call, and the child as well. */
+static void forking(void)
+{
+	choose(0, fork_inside);
+	if (!child)
+		_exit(0);
+	check(waitpid(child, NULL, 0) == child, "the child is lost");
+}
+
+static void wait_for_line(long n)
+{
+	puts("inside");
+	fflush(stdout);
+	getchar();
+}
+
+static void waiting(void)
+{
+	choose(1, wait_for_line);
+}
+
 static const struct {
 	const char	*name;
 	void		(*run)(void);
@@ -212,6 +274,9 @@ static const struct {
 	{ "longjmp", with_longjmp },
 	{ "unwind", unwinding },
 	{ "deep", deep },
+	{ "threads", threads },
+	{ "fork", forking },
+	{ "wait", waiting },
 };
 
 static void run(const char *name)
