@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "record/choice.h"
+#include "instrument/choice.h"
 
 struct choice_case {
 	const char *list, *patterns;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "kernel_files.h"
+#include "lib/kernel_files.h"
 #include "lib/recording.h"
 #include "record.h"
 

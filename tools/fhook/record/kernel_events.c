@@ -8,7 +8,7 @@
 #include <tracefs.h>
 #include <unistd.h>
 #include "kernel_events.h"
-#include "kernel_files.h"
+#include "lib/kernel_files.h"
 
 #define ENTER	"enter"
 #define LEAVE	"leave"

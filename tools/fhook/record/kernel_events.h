@@ -10,7 +10,7 @@
 #ifndef FHOOK_KERNEL_EVENTS_H
 #define FHOOK_KERNEL_EVENTS_H
 
-#include "choice.h"
+#include "instrument/choice.h"
 #include "pages.h"
 
 struct tracefs_instance;

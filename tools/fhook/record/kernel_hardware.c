@@ -21,7 +21,7 @@
 #include "decode/perf_data.h"
 #include "record.h"
 #include "stubs.h"
-#include "work.h"
+#include "lib/work.h"
 
 /**
  * struct session - a recording in progress
@@ -114,7 +114,7 @@ static int start_perf(struct session *session, struct fault *fault)
 	/* A socket, because writing to it after perf has ended must not kill us. */
 	if (!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) &&
 	    !pipe2(answers, O_CLOEXEC))
-		session->perf = record_work_fork();
+		session->perf = work_fork();
 	else
 		session->perf = -1;
 	if (!session->perf)
@@ -140,10 +140,10 @@ static int tell_perf(const struct session *session, const char *command, struct 
 	char answer[16];
 
 	if (send(session->control, command, length, MSG_NOSIGNAL) == (ssize_t)length &&
-	    !record_work_hear(session->answers, answer, sizeof(answer), -1) &&
+	    !work_hear(session->answers, answer, sizeof(answer), -1) &&
 	    !strcmp(answer, "ack"))
 		return 0;
-	return record_work_failed("perf does not record, as it says, or is older than Linux 5.13",
+	return work_failed("perf does not record, as it says, or is older than Linux 5.13",
 				  fault);
 }
 
@@ -215,7 +215,7 @@ int record_kernel_hardware(struct record *record, struct fault *fault)
 	struct perf_losses losses;
 	int result = -1;
 
-	record_work_begin();
+	work_begin();
 	if (!record_stubs_choose(stubs, fault) && !make_filter(&session, fault) &&
 	    !record_stubs_map(stubs, fault) && !make_data(&session, fault) &&
 	    !record_stubs_run(stubs, &perf_recorder, &session, fault))
@@ -224,6 +224,6 @@ int record_kernel_hardware(struct record *record, struct fault *fault)
 	if (!result)
 		perf_losses_print(&losses);
 	end(&session);
-	record_work_end();
+	work_end();
 	return result;
 }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include "record.h"
 #include "stubs.h"
-#include "work.h"
+#include "lib/work.h"
 
 #define PORTS		"/sys/class/virtio-ports"
 #define PORT_NAME	"calltrace"
@@ -65,9 +65,9 @@ static int tell(int port, const char *text, size_t length, char **more, struct f
 {
 	char answer[1000];
 
-	if (record_work_tell(port, text, length, ANSWER_MS) ||
-	    record_work_hear(port, answer, sizeof(answer), ANSWER_MS))
-		return record_work_failed("QEMU's plugin does not answer", fault);
+	if (work_tell(port, text, length, ANSWER_MS) ||
+	    work_hear(port, answer, sizeof(answer), ANSWER_MS))
+		return work_failed("QEMU's plugin does not answer", fault);
 	if (strncmp(answer, "ok", 2) || (answer[2] && answer[2] != ' '))
 		return fault_say(fault, "QEMU's plugin says: %s", answer);
 	if (more)
@@ -82,16 +82,16 @@ static int begin(int port, struct fault *fault)
 	int i;
 
 	snprintf(text, sizeof(text), "end\nfhook-%d\n", getpid());
-	if (record_work_tell(port, text, strlen(text), ANSWER_MS))
-		return record_work_failed("QEMU's plugin does not listen", fault);
+	if (work_tell(port, text, strlen(text), ANSWER_MS))
+		return work_failed("QEMU's plugin does not listen", fault);
 	text[strlen(text) - 1] = '\0';
 	for (i = 0; i < OLD_ANSWERS; i++) {
-		if (record_work_hear(port, answer, sizeof(answer), ANSWER_MS))
+		if (work_hear(port, answer, sizeof(answer), ANSWER_MS))
 			break;
 		if (strstr(answer, text + strlen("end\n")))
 			return 0;
 	}
-	return record_work_failed("QEMU's plugin does not answer", fault);
+	return work_failed("QEMU's plugin does not answer", fault);
 }
 
 static int tell_line(int port, char **more, struct fault *fault, const char *format, ...)
@@ -191,7 +191,7 @@ int record_kernel_port(struct record *record, struct fault *fault)
 	if (session.port < 0)
 		return fault_say(fault, "the port to QEMU's plugin, %s: %s", record->port,
 				 strerror(errno));
-	record_work_begin();
+	work_begin();
 	result = begin(session.port, fault);
 	result = result ?: record_stubs_choose(&session.stubs, fault);
 	result = result ?: record_stubs_map(&session.stubs, fault);
@@ -203,6 +203,6 @@ int record_kernel_port(struct record *record, struct fault *fault)
 		fprintf(stderr, "fhook: the recording is outside of this machine, in %s.\n",
 			session.directory);
 	free(session.directory);
-	record_work_end();
+	work_end();
 	return result;
 }

@@ -16,11 +16,11 @@
 #include <unistd.h>
 #include "decode/software.h"
 #include "kernel_events.h"
-#include "kernel_files.h"
+#include "lib/kernel_files.h"
 #include "lib/recording.h"
 #include "record.h"
 #include "symbols.h"
-#include "work.h"
+#include "lib/work.h"
 
 /* After this number of milliseconds, even little data is read. */
 #define READ_PERIOD	200
@@ -194,7 +194,7 @@ static void sleep_for_pages(struct session *session, struct pollfd *fds)
 
 		fds[i] = (struct pollfd){ .fd = cpu->absent ? -1 : cpu->fd, .events = POLLIN };
 	}
-	fds[i] = (struct pollfd){ .fd = record_work_fd(), .events = POLLIN };
+	fds[i] = (struct pollfd){ .fd = work_fd(), .events = POLLIN };
 	if (poll(fds, session->nr_cpus + 1, READ_PERIOD) <= 0)
 		return;
 	for (i = 0; i < session->nr_cpus; i++)
@@ -213,8 +213,8 @@ static int run(struct session *session, struct fault *fault)
 		return fault_say(fault, "there is not enough memory to record");
 	result = kernel_events_record(&session->events, true, fault);
 	if (!result)
-		result = record_work_start(session->record->argv, fault);
-	while (!result && record_work_runs())
+		result = work_start(session->record->argv, fault);
+	while (!result && work_runs())
 		if (!read_cpus(session))
 			sleep_for_pages(session, fds);
 	kernel_events_record(&session->events, false, &ignored);
@@ -328,7 +328,7 @@ int record_kernel_software(struct record *record, struct fault *fault)
 	if (!kernel_file_exists("fhook_events"))
 		return fault_say(fault,
 				 "this kernel has no events of fhook (CONFIG_FHOOK_EVENTS), and its functions cannot be recorded without Intel PT");
-	record_work_begin();
+	work_begin();
 	if (!choose(record, &choice, fault) && !record_say_way(record) &&
 	    !kernel_events_make(&session.events, &choice, record->buffer_kb, fault) &&
 	    !begin(&session, fault) && !run(&session, fault) && !finish(&session, fault)) {
@@ -337,6 +337,6 @@ int record_kernel_software(struct record *record, struct fault *fault)
 	}
 	end(&session);
 	choice_free(&choice);
-	record_work_end();
+	work_end();
 	return result;
 }

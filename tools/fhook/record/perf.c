@@ -18,7 +18,7 @@
 #include "lib/elf_image.h"
 #include "lib/map.h"
 #include "record.h"
-#include "work.h"
+#include "lib/work.h"
 
 /* Add "filter OFFSET/SIZE@PATH", perf's syntax for a range of a file. */
 static int add_block(FILE *text, const struct map *map, const struct map_block *block,
@@ -109,7 +109,7 @@ static int run_perf(struct record *record, char *data, char *filter, struct faul
 		result = fault_say(fault, "%s: %s", data, strerror(errno));
 	} else {
 		close(fd);
-		result = record_work_run(argv, fault) ?: take_over(record, data, fault);
+		result = work_run(argv, fault) ?: take_over(record, data, fault);
 		unlink(data);
 	}
 	free(argv);

@@ -20,7 +20,7 @@
 #include "lib/elf_map.h"
 #include "lib/recording.h"
 #include "record.h"
-#include "work.h"
+#include "lib/work.h"
 
 /* The default size of each CPU's buffer. */
 #define KERNEL_BUFFER_KB	4096
@@ -267,7 +267,7 @@ static int record_plugin(struct record *record, struct fault *fault)
 		argv[2] = options;
 		memcpy(argv + 3, record->argv, count * sizeof(*argv));
 		argv[3] = record->program;
-		result = record_work_run(argv, fault) ?: check_recorded(record, emulator, fault);
+		result = work_run(argv, fault) ?: check_recorded(record, emulator, fault);
 	}
 	free(out);
 	free(map);
@@ -286,7 +286,7 @@ static int record_software(struct record *record, struct fault *fault)
 		return fault_say(fault, "there is not enough memory to record");
 	setenv("FHOOK_RECORD", out, 1);
 	free(out);
-	if (record_work_run(record->argv, fault))
+	if (work_run(record->argv, fault))
 		return -1;
 	if (!recording_check(record->directory, &holds_one))
 		return fault_say(fault,
@@ -354,5 +354,5 @@ int calltrace_record(int argc, char **argv, struct fault *fault)
 	list_free(&record.functions);
 	free(record.own_map);
 	free(record.program);
-	return result ?: record_work_status(record.argv[0]);
+	return result ?: work_status(record.argv[0]);
 }

@@ -4,12 +4,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include "kernel_files.h"
+#include "lib/kernel_files.h"
 #include "lib/map.h"
 #include "lib/map_join.h"
 #include "lib/recording.h"
 #include "stubs.h"
-#include "work.h"
+#include "lib/work.h"
 
 #define FUNCTIONS	"fhook/calltrace/functions"
 #define PROGRAMS	"fhook/calltrace/programs"
@@ -310,9 +310,9 @@ static int run_command(struct record_stubs *stubs, struct fault *fault)
 
 	/* The recorder records: let each CPU announce its task. */
 	result = kernel_file_write(ENABLE, "1", fault);
-	result = result ?: record_work_start(stubs->record->argv, fault);
-	fd.fd = record_work_fd();
-	while (!result && record_work_runs())
+	result = result ?: work_start(stubs->record->argv, fault);
+	fd.fd = work_fd();
+	while (!result && work_runs())
 		poll(&fd, 1, 200);
 	return result;
 }

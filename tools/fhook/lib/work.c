@@ -47,7 +47,7 @@ static void outlive(int number __unused)
 {
 }
 
-void record_work_begin(void)
+void work_begin(void)
 {
 	unsigned int i;
 
@@ -74,7 +74,7 @@ static void put_signals_back(void)
 		sigaction(signals[i].number, &before[i], NULL);
 }
 
-pid_t record_work_fork(void)
+pid_t work_fork(void)
 {
 	sigset_t all, mask;
 	pid_t child;
@@ -104,7 +104,7 @@ static void become(char **argv, int said)
 	_exit(127);
 }
 
-int record_work_start(char **argv, struct fault *fault)
+int work_start(char **argv, struct fault *fault)
 {
 	int ends[2], error = 0;
 	pid_t child;
@@ -114,7 +114,7 @@ int record_work_start(char **argv, struct fault *fault)
 				 stopped);
 	if (pipe2(ends, O_CLOEXEC))
 		return fault_say(fault, "%s cannot be run: %s", argv[0], strerror(errno));
-	child = record_work_fork();
+	child = work_fork();
 	if (!child)
 		become(argv, ends[1]);
 	if (child < 0)
@@ -136,7 +136,7 @@ int record_work_start(char **argv, struct fault *fault)
 	return 0;
 }
 
-int record_work_fd(void)
+int work_fd(void)
 {
 	return command_fd;
 }
@@ -158,7 +158,7 @@ static void look(int options)
 	command_ended = waitpid(child, &command_status, 0) == child;
 }
 
-bool record_work_runs(void)
+bool work_runs(void)
 {
 	if (command > 0)
 		look(WNOHANG);
@@ -181,7 +181,7 @@ static int wait_for(int fd, short events, int limit_ms)
 	return -1;
 }
 
-int record_work_tell(int fd, const char *text, size_t length, int limit_ms)
+int work_tell(int fd, const char *text, size_t length, int limit_ms)
 {
 	while (length) {
 		ssize_t size;
@@ -199,7 +199,7 @@ int record_work_tell(int fd, const char *text, size_t length, int limit_ms)
 	return 0;
 }
 
-int record_work_hear(int fd, char *line, size_t room, int limit_ms)
+int work_hear(int fd, char *line, size_t room, int limit_ms)
 {
 	size_t length = 0;
 	char byte = 0;
@@ -221,14 +221,14 @@ int record_work_hear(int fd, char *line, size_t room, int limit_ms)
 	return 0;
 }
 
-int record_work_failed(const char *otherwise, struct fault *fault)
+int work_failed(const char *otherwise, struct fault *fault)
 {
 	if (stopped)
 		return fault_say(fault, "signal %d has come, and then: %s", stopped, otherwise);
 	return fault_say(fault, "%s", otherwise);
 }
 
-void record_work_end(void)
+void work_end(void)
 {
 	/* A signal interrupts the wait, and is passed on. */
 	while (command > 0)
@@ -239,7 +239,7 @@ void record_work_end(void)
 	put_signals_back();
 }
 
-int record_work_status(const char *name)
+int work_status(const char *name)
 {
 	if (!command_ended || !command_status)
 		return 0;
@@ -253,12 +253,12 @@ int record_work_status(const char *name)
 	return WEXITSTATUS(command_status);
 }
 
-int record_work_run(char **argv, struct fault *fault)
+int work_run(char **argv, struct fault *fault)
 {
 	int result;
 
-	record_work_begin();
-	result = record_work_start(argv, fault);
-	record_work_end();
+	work_begin();
+	result = work_start(argv, fault);
+	work_end();
 	return result;
 }

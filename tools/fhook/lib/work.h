@@ -2,57 +2,57 @@
 /*
  * A command that runs during a recording
  *
- * There is one at a time. Between record_work_begin() and record_work_end(), a signal
+ * There is one at a time. Between work_begin() and work_end(), a signal
  * that would end this program ends the recording instead, and is passed to the command:
  * changes in the kernel can then be undone.
  */
-#ifndef FHOOK_RECORD_WORK_H
-#define FHOOK_RECORD_WORK_H
+#ifndef FHOOK_WORK_H
+#define FHOOK_WORK_H
 
 #include <sys/types.h>
-#include "lib/base.h"
+#include "base.h"
 
 /* Catch signals from here on. */
-void record_work_begin(void);
+void work_begin(void);
 
 /* Like fork(); in the child signals have their previous handlers. */
-pid_t record_work_fork(void);
+pid_t work_fork(void);
 
 /* Start the command, unless a signal has arrived. */
-int record_work_start(char **argv, struct fault *fault);
+int work_start(char **argv, struct fault *fault);
 
 /* A descriptor that becomes readable when the command has ended. */
-int record_work_fd(void);
+int work_fd(void);
 
 /*
  * True as long as the recording continues: the command runs, and no signal has arrived.
  */
-bool record_work_runs(void);
+bool work_runs(void);
 
 /*
  * Send a line to a recorder, and receive one, without its newline: zero bytes are
  * omitted, and a line that is longer than the buffer is cut off. They fail if that takes
  * longer than LIMIT_MS (-1: no limit), and soon after a signal has arrived.
  */
-int record_work_tell(int fd, const char *text, size_t length, int limit_ms);
-int record_work_hear(int fd, char *line, size_t room, int limit_ms);
+int work_tell(int fd, const char *text, size_t length, int limit_ms);
+int work_hear(int fd, char *line, size_t room, int limit_ms);
 
 /*
  * Explain why one of these has failed: because of a signal, or with the given sentence;
  * returns -1.
  */
-int record_work_failed(const char *otherwise, struct fault *fault);
+int work_failed(const char *otherwise, struct fault *fault);
 
 /* Wait for the command, if it was started. */
-void record_work_end(void);
+void work_end(void);
 
 /*
  * The status that a shell would report for the command NAME; if it is not 0, print it.
  * The recording is valid nevertheless.
  */
-int record_work_status(const char *name);
+int work_status(const char *name);
 
 /* Run a command from start to end. */
-int record_work_run(char **argv, struct fault *fault);
+int work_run(char **argv, struct fault *fault);
 
-#endif /* FHOOK_RECORD_WORK_H */
+#endif /* FHOOK_WORK_H */

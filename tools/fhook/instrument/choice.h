@@ -7,8 +7,8 @@
  * each wanted function once: the list's own patterns if no other pattern of the list
  * matches any of their functions, otherwise the names of the functions.
  */
-#ifndef FHOOK_RECORD_CHOICE_H
-#define FHOOK_RECORD_CHOICE_H
+#ifndef FHOOK_INSTRUMENT_CHOICE_H
+#define FHOOK_INSTRUMENT_CHOICE_H
 
 #include "instrument/list.h"
 
@@ -31,4 +31,4 @@ int choice_make(struct choice *choice, const struct list *list, char *available,
 		struct fault *fault);
 void choice_free(struct choice *choice);
 
-#endif /* FHOOK_RECORD_CHOICE_H */
+#endif /* FHOOK_INSTRUMENT_CHOICE_H */

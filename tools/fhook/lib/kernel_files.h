@@ -8,7 +8,7 @@
 #ifndef FHOOK_KERNEL_FILES_H
 #define FHOOK_KERNEL_FILES_H
 
-#include "lib/base.h"
+#include "base.h"
 
 /* Use the files of this directory or, if it is NULL, of the mounted tracefs. */
 int kernel_files_open(const char *directory, struct fault *fault);
