@@ -35,7 +35,8 @@ static const struct choice_case cases[] = {
 	{ "*_once:mod:ether init_once", "*_once:mod:ether init_once", 3 },
 	{ "*", "*", 10 },
 	{ "* !*:mod:ether !vfs_*", "init_once ksys_read other", 4 },
-	{ "vfs_raed", "no function that can be hooked is named or matches 'vfs_raed'" },
+	{ "othr",
+	  "no function that can be hooked is named or matches 'othr'; the nearest name is other" },
 	{ "vfs_* nix*", "no function that can be hooked is named or matches 'nix*'" },
 	{ "vfs_* !*", "all functions of the list are left out of it again" },
 };

@@ -259,17 +259,50 @@ static int make(struct choice *choice, struct match *match)
 	return drop_doubles(choice);
 }
 
+/* Is this the pattern with a suffix of the compiler, as "NAME.isra.0"? */
+static bool has_suffix(const char *name, const char *pattern)
+{
+	const size_t length = strlen(pattern);
+
+	return !strncmp(name, pattern, length) && name[length] == '.';
+}
+
+/* The name that was probably meant, or NULL. */
+static const char *meant(const struct match *match, const char *pattern)
+{
+	unsigned int best = strlen(pattern) / 3 + 2, distance;
+	const char *near = NULL;
+	size_t i;
+
+	for (i = 0; i < match->nr_offered; i++) {
+		const char *name = match->offered[i].name;
+
+		if (has_suffix(name, pattern))
+			return name;
+		distance = name_distance(pattern, name);
+		if (distance < best) {
+			best = distance;
+			near = name;
+		}
+	}
+	return near;
+}
+
 static int check(const struct match *match, struct fault *fault)
 {
+	const char *near;
 	size_t i;
 
 	for (i = 0; i < match->nr_wanted; i++) {
 		const struct list_pattern *pattern = match->wanted[i].pattern;
 
-		if (!match->wanted[i].matches && !pattern->excludes)
-			return fault_say(fault,
-					 "no function that can be hooked is named or matches '%s'",
-					 pattern->text);
+		if (match->wanted[i].matches || pattern->excludes)
+			continue;
+		near = pattern->is_glob ? NULL : meant(match, pattern->text);
+		return fault_say(fault,
+				 "no function that can be hooked is named or matches '%s'%s%s",
+				 pattern->text, near ? "; the nearest name is " : "",
+				 near ? near : "");
 	}
 	return 0;
 }

@@ -210,8 +210,7 @@ enum list_answer list_wants(struct list *list, const char *symbol)
 	return answer.excluded ? LIST_NO : answer.answer;
 }
 
-/* The number of letters that must be changed, added or removed. */
-static unsigned int distance(const char *a, const char *b)
+unsigned int name_distance(const char *a, const char *b)
 {
 	unsigned int row[NEAR_LENGTH + 1], i, j, diagonal, above;
 	size_t length = strlen(b);
@@ -243,7 +242,7 @@ const char *list_near(const struct list *list, const char *text)
 	size_t i;
 
 	for (i = 0; i < list->nr_names; i++) {
-		d = distance(text, list->names[i]);
+		d = name_distance(text, list->names[i]);
 		if (d < best) {
 			best = d;
 			near = list->names[i];

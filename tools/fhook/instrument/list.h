@@ -62,6 +62,9 @@ enum list_answer list_wants(struct list *list, const char *symbol);
 /* The most similar known name, or NULL if none is similar. */
 const char *list_near(const struct list *list, const char *text);
 
+/* The number of letters that must be changed, added or removed; large for long names. */
+unsigned int name_distance(const char *a, const char *b);
+
 void list_free(struct list *list);
 
 #endif /* FHOOK_INSTRUMENT_LIST_H */
