@@ -70,9 +70,17 @@ char *kernel_file_read(const char *path, struct fault *fault)
 	return failed ? NULL : strdup("");
 }
 
-static char *last_error(void)
+/* The last error in the log of the instance to which the file belongs. */
+static char *last_error(const char *path)
 {
-	char *text = tracefs_error_last(top);
+	struct tracefs_instance *instance = NULL;
+	char name[64], *text;
+
+	if (sscanf(path, "instances/%63[^/]/", name) == 1)
+		instance = tracefs_instance_alloc(top_path, name);
+	text = tracefs_error_last(instance ? instance : top);
+	if (instance)
+		tracefs_instance_free(instance);
 
 	return text ? text : strdup("");
 }
@@ -97,14 +105,17 @@ static bool explain(char *log, const char *path, struct fault *fault)
 		return false;
 	while (word[end] && !isspace(word[end]))
 		end++;
-	fault_say(fault, "%s does not take '%.*s': %s", path, (int)end, word,
-		  says + strlen("error: "));
+	/* Filters say it twice. */
+	says += strlen("error: ");
+	if (!strncmp(says, "error: ", strlen("error: ")))
+		says += strlen("error: ");
+	fault_say(fault, "%s does not take '%.*s': %s", path, (int)end, word, says);
 	return true;
 }
 
 static int put(const char *path, const char *text, bool append, struct fault *fault)
 {
-	char *before = last_error(), *after = NULL;
+	char *before = last_error(path), *after = NULL;
 	int result, error;
 
 	if (append)
@@ -115,7 +126,7 @@ static int put(const char *path, const char *text, bool append, struct fault *fa
 		result = tracefs_instance_file_clear(top, path);
 	error = errno;
 	if (result < 0) {
-		after = last_error();
+		after = last_error(path);
 		if (!before || !after || !strcmp(before, after) || !explain(after, path, fault))
 			fault_say(fault, "%s/%s does not take what is written: %s",
 				  top_path, path, strerror(error));

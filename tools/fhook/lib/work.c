@@ -26,7 +26,7 @@ static const struct {
 };
 
 static struct sigaction before[ARRAY_SIZE(signals)];
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped, nr_signals;
 static volatile pid_t command;
 static int command_fd = -1, command_status;
 static bool command_ended;
@@ -38,6 +38,7 @@ static void pass_on(int number, siginfo_t *info, void *context __unused)
 			      (number == SIGINT || number == SIGQUIT || number == SIGHUP);
 
 	stopped = number;
+	nr_signals++;
 	if (command > 0 && !terminal)
 		kill(command, number);
 }
@@ -64,6 +65,8 @@ void work_begin(void)
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(signals[i].number, &action, NULL);
 	}
+	/* If it is ignored, the status of a child cannot be had. */
+	signal(SIGCHLD, SIG_DFL);
 }
 
 static void put_signals_back(void)
@@ -163,6 +166,11 @@ bool work_runs(void)
 	if (command > 0)
 		look(WNOHANG);
 	return command > 0 && !stopped;
+}
+
+int work_stopped(void)
+{
+	return nr_signals;
 }
 
 /* Wait until the descriptor is ready. */

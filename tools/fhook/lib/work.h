@@ -29,6 +29,9 @@ int work_fd(void);
  */
 bool work_runs(void);
 
+/* The number of signals that have arrived. */
+int work_stopped(void);
+
 /*
  * Send a line to a recorder, and receive one, without its newline: zero bytes are
  * omitted, and a line that is longer than the buffer is cut off. They fail if that takes

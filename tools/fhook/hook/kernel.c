@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Functions of the kernel, and events on them; the header describes the functions. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tracefs.h>
+#include <unistd.h>
+#include "instrument/choice.h"
+#include "kernel.h"
+#include "lib/kernel_files.h"
+#include "lib/work.h"
+
+int kernel_open(struct fault *fault)
+{
+	if (geteuid())
+		return fault_say(fault, "hooks are for root: run this with sudo");
+	if (!tracefs_tracing_dir())
+		return fault_say(fault, "there is no tracefs: it needs CONFIG_FTRACE");
+	return kernel_files_open(NULL, fault);
+}
+
+/* Names with offsets are not entries of functions. */
+static int check_pattern(const char *pattern, struct fault *fault)
+{
+	if (strchr(pattern, '+'))
+		return fault_say(fault, "%s: only entries of functions are hooked; use perf probe",
+				 pattern);
+	return 0;
+}
+
+static int choose(struct choice *choice, char **patterns, size_t nr, struct fault *fault)
+{
+	char *available = kernel_file_read("fhook/available_functions", fault);
+	struct list list = { 0 };
+	int result = available ? 0 : -1;
+	size_t i;
+
+	for (i = 0; i < nr && !result; i++)
+		result = check_pattern(patterns[i], fault) || list_add(&list, patterns[i], fault);
+	if (!result)
+		result = choice_make(choice, &list, available, fault);
+	list_free(&list);
+	free(available);
+	return result ? -1 : 0;
+}
+
+/* Does the pattern NAME or NAME:mod:MODULE match a function? */
+static bool matches(const char *pattern, const char *name, const char *module)
+{
+	const char *mark = strstr(pattern, ":mod:");
+	char glob[256];
+
+	if (!mark)
+		return !fnmatch(pattern, name, 0);
+	snprintf(glob, sizeof(glob), "%.*s", (int)(mark - pattern), pattern);
+	return !strcmp(module, mark + strlen(":mod:")) && (!*glob || !fnmatch(glob, name, 0));
+}
+
+bool kernel_wants(char **patterns, size_t nr, const char *line)
+{
+	char name[256], module[128] = "";
+	bool wanted = true, only_excludes = true;
+	size_t i;
+
+	if (sscanf(line, "%255s [%127[^]]", name, module) < 1)
+		return false;
+	for (i = 0; i < nr; i++) {
+		if (*patterns[i] == '!' && matches(patterns[i] + 1, name, module))
+			return false;
+		if (*patterns[i] == '!')
+			continue;
+		if (only_excludes)
+			wanted = false;
+		only_excludes = false;
+		wanted |= matches(patterns[i], name, module);
+	}
+	return wanted;
+}
+
+/* Fprobe events where the kernel has them, otherwise kprobe events. */
+static char mainline_letter(bool returns)
+{
+	struct fault ignored;
+	char *readme = kernel_file_read("README", &ignored);
+	const bool fprobes = readme && strstr(readme, " f[:[<group>/][<event>]]");
+
+	free(readme);
+	if (fprobes)
+		return 'f';
+	return returns ? 'r' : 'p';
+}
+
+/* Mainline's events have one function each. Functions that it refuses are left out. */
+static int define_mainline(const struct session *session, const char *event, char **patterns,
+			   size_t nr, const char *suffix, size_t *functions, struct fault *fault)
+{
+	const char letter = mainline_letter(*suffix == '%');
+	char *available = kernel_file_read("available_filter_functions", fault), *rest, *line;
+	struct fault first;
+	size_t refused = 0;
+
+	*functions = 0;
+	/* Events of kprobes have the letter for what others have a suffix for. */
+	if (letter != 'f')
+		suffix += strcspn(suffix, " ");
+	for (rest = available; rest && (line = strsep(&rest, "\n")) && !work_stopped();) {
+		if (!*line || !kernel_wants(patterns, nr, line))
+			continue;
+		line[strcspn(line, " \t")] = '\0';
+		if (!session_define(session, fault, "dynamic_events", letter, event, "%s%s", line,
+				    suffix))
+			++*functions;
+		else if (!refused++)
+			first = *fault;
+	}
+	free(available);
+	if (!available)
+		return -1;
+	if (work_stopped())
+		return fault_say(fault, "a signal came before all functions were hooked");
+	if (!*functions && refused)
+		return fault_say(fault, "%s", first.text);
+	if (!*functions)
+		return fault_say(fault, "no function that can be probed is named or matches '%s'",
+				 patterns[0]);
+	if (refused)
+		fprintf(stderr, "fhook: %zu functions are left out; the first because %s.\n",
+			refused, first.text);
+	return 0;
+}
+
+/* Hooks cannot be added while all are off. */
+static int check_enabled(struct fault *fault)
+{
+	char *text = kernel_file_read("fhook/enabled", fault);
+	const bool off = text && *text == '0';
+
+	free(text);
+	if (!text)
+		return -1;
+	return off ? fault_say(fault, "hooks are switched off: \"fhook on\" switches them on") : 0;
+}
+
+int kernel_define(const struct session *session, const char *event, char **patterns, size_t nr,
+		  const char *suffix, size_t *functions, struct fault *fault)
+{
+	struct choice choice = { 0 };
+	int result = 0;
+	size_t i;
+
+	if (session->mainline)
+		return define_mainline(session, event, patterns, nr, suffix, functions, fault);
+	if (check_enabled(fault) || choose(&choice, patterns, nr, fault))
+		return -1;
+	for (i = 0; i < choice.nr_patterns && !result; i++)
+		result = work_stopped() ?
+			 fault_say(fault, "a signal came before all functions were hooked") :
+			 session_define(session, fault, "fhook_events", 'h', event, "%s%s",
+					choice.patterns[i], suffix);
+	*functions = choice.functions;
+	choice_free(&choice);
+	return result;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Functions of the kernel, and events on them */
+#ifndef FHOOK_HOOK_KERNEL_H
+#define FHOOK_HOOK_KERNEL_H
+
+#include "session.h"
+
+/*
+ * Make tracefs accessible; the sentence of a failure says what is missing.
+ */
+int kernel_open(struct fault *fault);
+
+/* Do the patterns, some of which may be excludes, select "NAME" or "NAME [MODULE]"? */
+bool kernel_wants(char **patterns, size_t nr, const char *line);
+
+/*
+ * Define an event on all functions that match any of the patterns, each once. SUFFIX is
+ * "%span", "%return" or "", followed by arguments. Receives the number of functions.
+ */
+int kernel_define(const struct session *session, const char *event, char **patterns, size_t nr,
+		  const char *suffix, size_t *functions, struct fault *fault);
+
+#endif /* FHOOK_HOOK_KERNEL_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Events that belong to one run of fhook
+ *
+ * They are in a group of their own, and recorded in a tracefs instance of its own, so that
+ * runs do not disturb each other or anybody else. Everything is removed at the end. A run
+ * that was killed leaves its events behind; the next run finds them, because it gets the
+ * lock of their instance, and removes them.
+ */
+#ifndef FHOOK_HOOK_SESSION_H
+#define FHOOK_HOOK_SESSION_H
+
+#include "lib/base.h"
+
+/**
+ * struct session - events of this run
+ * @name: name of the instance, and of the group of events
+ * @lock: descriptor of the instance's directory, locked while the run lives
+ * @mainline: use fprobe, kprobe and uprobe events, because there are no others or for
+ *	comparison
+ */
+struct session {
+	char name[32];
+	int lock;
+	bool mainline;
+};
+
+/* Remove the events of killed runs. Returns their number. */
+unsigned int session_sweep(void);
+
+/*
+ * Begin a run; session_end() may be called in any case, and twice. MAINLINE: do not use
+ * fhook's own events, of which FILE is the list.
+ */
+int session_begin(struct session *session, bool mainline, const char *file, struct fault *fault);
+void session_end(struct session *session);
+
+/*
+ * Define an event in FILE (fhook_events, uhook_events, or one of mainline's): the first letter of
+ * its type, its name, and the rest of the definition.
+ */
+int __printf(6, 7) session_define(const struct session *session, struct fault *fault,
+				  const char *file, char letter, const char *event,
+				  const char *format, ...);
+
+/* Write a file of an event (enable, filter, trigger). */
+int session_set(const struct session *session, const char *event, const char *file,
+		const char *text, struct fault *fault);
+
+/* Does an event have a file? */
+bool session_has(const struct session *session, const char *event, const char *file);
+
+/* The contents of a file of an event (hist), to be freed; or NULL and a sentence. */
+char *session_get(const struct session *session, const char *event, const char *file,
+		  struct fault *fault);
+
+/* Write a file of the instance. */
+int session_control(const struct session *session, const char *file, const char *text,
+		    struct fault *fault);
+
+#endif /* FHOOK_HOOK_SESSION_H */
