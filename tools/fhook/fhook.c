@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: the command of the host, with subcommands for call traces
+ * fhook: the command, with a word for each use
  *
  * Only this file prints failures and ends the program. Commands that need large libraries
  * are programs of their own, "fhook-NAME" in the same directory.
  */
 #include <argp.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "calltrace.h"
+#include "hook/words.h"
 #include "lib/command.h"
 #include "lib/elf_map.h"
 
@@ -82,19 +84,43 @@ static int calltrace_main(int argc, char **argv, struct fault *fault)
 }
 
 static const struct command commands[] = {
+	{ "list", hook_list, "list functions that can be hooked" },
+	{ "count", hook_count, "count calls" },
+	{ "trace", hook_trace, "print calls, with arguments" },
+	{ "time", hook_time, "measure how long calls take" },
+	{ "top", hook_top, "show the functions that take most time" },
+	{ "stacks", hook_stacks, "count calls by the stack of their callers" },
+	{ "fail", hook_fail, "let functions return errors" },
+	{ "patch", hook_patch, "list or revert redirects and live patches" },
+	{ "stat", hook_stat, "show who hooks what" },
+	{ "off", hook_off, "remove all hooks from the kernel" },
+	{ "on", hook_on, "restore them" },
+	{ "doctor", hook_doctor, "check what this kernel can do" },
 	{ "calltrace", calltrace_main, "record and print whole sequences of calls" },
 	{ }
 };
+
+static bool is_closed_pipe(void)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO };
+
+	return poll(&output, 1, 0) == 1 && output.revents & POLLERR;
+}
 
 int main(int argc, char **argv)
 {
 	struct fault fault;
 	int result;
 
-	result = command_run(commands, "Function hooks for Linux: the tools of the host.\v", argc,
-			     argv, &fault);
-	if (result >= 0)
+	result = command_run(commands, "Function hooks for Linux, in the kernel and in programs.\v",
+			     argc, argv, &fault);
+	if (result >= 0 && !fflush(stdout) && !ferror(stdout))
 		return result;
+	/* Whoever closes a pipe knows. */
+	if (result >= 0 && is_closed_pipe())
+		return 1;
+	if (result >= 0)
+		fault_say(&fault, "the output cannot be written: is the disk full?");
 	fault_print("fhook", &fault);
 	return 1;
 }

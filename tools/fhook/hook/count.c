@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/* fhook count: how often functions are called */
+#include <stdio.h>
+#include <stdlib.h>
+#include "lib/json.h"
+#include "kernel.h"
+#include "lib/work.h"
+#include "live.h"
+#include "source.h"
+#include "words.h"
+
+static const struct word word = {
+	.name = "fhook count",
+	.arguments = "PATTERN... [-- COMMAND...]",
+	.does = "Count calls of functions.\n"
+		"\vPATTERN is the name of a function, or a glob; !PATTERN leaves functions out.\n"
+		"Counting ends with the command, after --duration, or at Ctrl-C.\n"
+		"Then, and every --interval, a table is printed.",
+	.takes = "pidbnjm",
+	.least = 1,
+};
+
+static void print_json(const struct tally_row *row, bool last)
+{
+	printf("{\"function\":");
+	json_string(stdout, row->name);
+	if (*row->by) {
+		printf(",\"by\":");
+		json_string(stdout, row->by);
+	}
+	printf(",\"calls\":%llu", last ? row->calls : row->calls - row->old_calls);
+	printf(",\"total\":%s}\n", last ? "true" : "false");
+}
+
+static void print_row(const struct tally_row *row, bool last)
+{
+	printf("%12llu  %s%s%s\n", last ? row->calls : row->calls - row->old_calls, row->name,
+	       *row->by ? "  " : "", row->by);
+}
+
+static void print_all(const struct source *source, struct tally_row **rows, bool last)
+{
+	const struct options *options = source->options;
+	unsigned int lines = live_lines(options), i;
+
+	if (live_terminal(options) && !last)
+		live_clear();
+	if (!options->json)
+		printf("%12s  FUNCTION%s\n", last ? "CALLS" : "NEW CALLS",
+		       options->by ? "  BY" : "");
+	for (i = 0; rows[i]; i++) {
+		const u64 calls = last ? rows[i]->calls : rows[i]->calls - rows[i]->old_calls;
+
+		if (calls && options->json)
+			print_json(rows[i], last);
+		else if (calls && i < lines)
+			print_row(rows[i], last);
+	}
+	if (i > lines && !options->json)
+		printf("%12s  of %u functions\n", "...", i);
+}
+
+static int show(void *data, bool last, struct fault *fault)
+{
+	struct source *source = data;
+	struct tally_row **rows;
+
+	if (source_read(source, fault))
+		return -1;
+	rows = tally_sorted(&source->tally, false, !last);
+	if (!rows)
+		return fault_say(fault, "there is not enough memory");
+	print_all(source, rows, last);
+	if (last && source->tally.dropped)
+		fprintf(stderr, "fhook: %llu calls were not counted: the kernel had no room.\n",
+			source->tally.dropped);
+	free(rows);
+	return 0;
+}
+
+int hook_count(int argc, char **argv, struct fault *fault)
+{
+	struct source source = { .session.lock = -1 };
+	const struct live live = { .show = show, .data = &source };
+	struct options options;
+	int result;
+
+	options_parse(&options, &word, argc, argv);
+	if (kernel_open(fault))
+		return -1;
+	work_begin();
+	result = source_open(&source, &options, false, fault);
+	if (!result)
+		result = live_run(&live, &options, fault);
+	source_close(&source);
+	result = live_end(&options, result);
+	options_free(&options);
+	return result;
+}

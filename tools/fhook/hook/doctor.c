@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook doctor: is this kernel configured, and may I
+ *
+ * Each check prints a line that begins with "ok", "missing" or "note", and says what to do.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <tracefs.h>
+#include <unistd.h>
+#include "lib/kernel_files.h"
+#include "options.h"
+#include "words.h"
+
+static const struct word word = {
+	.name = "fhook doctor",
+	.arguments = "",
+	.does = "Check what this kernel can do for fhook, and what you may do.\n"
+		"\vThe exit status is 0 if kernel functions can be hooked now, otherwise 1.",
+	.takes = "",
+};
+
+/* A file of tracefs, the option of the kernel that makes it, and its use. */
+static const struct {
+	const char *file, *option, *use;
+} features[] = {
+	{ "fhook/available_functions", "CONFIG_FHOOK", "hooks of kernel functions" },
+	{ "fhook_events", "CONFIG_FHOOK_EVENTS", "count, trace and time in the kernel" },
+	{ "fhook/overrides", "CONFIG_FUNCTION_ERROR_INJECTION", "fail" },
+	{ "fhook/redirects", "CONFIG_FHOOK_REDIRECT", "patch" },
+	{ "uhook/boost", "CONFIG_UHOOK", "uprobes without single steps" },
+	{ "uhook_events", "CONFIG_UHOOK_EVENTS", "count, trace and time in programs" },
+	{ "fhook/calltrace/functions", "CONFIG_FHOOK_CALLTRACE", "calltrace record --kernel" },
+	{ "dynamic_events", "CONFIG_DYNAMIC_EVENTS", "events" },
+};
+
+/* The first line of a file, without its newline; false if it cannot be read. */
+static bool read_line(const char *path, char *line, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool found = file && fgets(line, size, file);
+
+	if (file)
+		fclose(file);
+	if (found)
+		line[strcspn(line, "\n")] = '\0';
+	return found;
+}
+
+static bool check_root(void)
+{
+	if (!geteuid()) {
+		puts("ok       you are root");
+		return true;
+	}
+	puts("missing  you are not root: run fhook with sudo");
+	return false;
+}
+
+static bool check_tracefs(void)
+{
+	struct fault fault;
+
+	if (!tracefs_tracing_dir() || kernel_files_open(NULL, &fault)) {
+		puts("missing  tracefs: as root, \"mount -t tracefs none /sys/kernel/tracing\"");
+		return false;
+	}
+	printf("ok       tracefs is at %s\n", tracefs_tracing_dir());
+	return true;
+}
+
+/* The mode in brackets is the current one. */
+static void check_lockdown(void)
+{
+	char line[128], *begin;
+
+	if (!read_line("/sys/kernel/security/lockdown", line, sizeof(line)))
+		return;
+	begin = strchr(line, '[');
+	if (!begin || !strncmp(begin, "[none]", 6))
+		puts("ok       the kernel is not locked down");
+	else
+		printf("note     the kernel is locked down (%s): functions cannot fail%s\n", begin,
+		       strncmp(begin, "[conf", 5) ? "" : ", and tracefs is closed");
+}
+
+static bool check_features(void)
+{
+	bool hooks = true;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(features); i++) {
+		const bool there = kernel_file_exists(features[i].file);
+
+		printf("%-8s %s (%s)%s\n", there ? "ok" : "missing", features[i].use,
+		       features[i].option, there ? "" : ": build the kernel with this option");
+		if (i < 2)
+			hooks &= there;
+	}
+	return hooks;
+}
+
+static bool check_enabled(void)
+{
+	struct fault fault;
+	char *text = kernel_file_exists("fhook/enabled") ?
+		     kernel_file_read("fhook/enabled", &fault) : NULL;
+	bool on = !text || *text != '0';
+
+	free(text);
+	if (!on)
+		puts("missing  hooks in the kernel are off: \"fhook on\" switches them on");
+	return on;
+}
+
+int hook_doctor(int argc, char **argv, struct fault *fault)
+{
+	struct options options;
+	struct utsname kernel;
+	bool good;
+
+	options_parse(&options, &word, argc, argv);
+	if (options.nr_functions)
+		return fault_say(fault, "fhook doctor takes no arguments, but there is '%s'",
+				 options.functions[0]);
+	if (!uname(&kernel))
+		printf("note     this is Linux %s on %s\n", kernel.release, kernel.machine);
+	good = check_root();
+	check_lockdown();
+	if (!check_tracefs())
+		return 1;
+	good &= check_features();
+	good &= check_enabled();
+	return good ? 0 : 1;
+}

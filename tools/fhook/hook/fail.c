@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/* fhook fail: let functions of the kernel return errors */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kernel.h"
+#include "lib/kernel_files.h"
+#include "lib/work.h"
+#include "live.h"
+#include "session.h"
+#include "spec.h"
+#include "words.h"
+
+static const struct word word = {
+	.name = "fhook fail",
+	.arguments = "'FUNCTION[(ARGUMENT, ...)]=VALUE [if CONDITION]'... [-- COMMAND...]",
+	.does = "Let functions of the kernel return VALUE instead of running.\n"
+		"\vVALUE is a negative error number, or what the file\n"
+		"/sys/kernel/debug/error_injection/list allows for the function.\n"
+		"Only functions listed there can fail. CONDITION compares arguments and\n"
+		"common fields, as in: common_pid == 214. Ends with the command, after\n"
+		"--duration, or at Ctrl-C, and prints how many calls were overridden.",
+	.takes = "d",
+	.least = 1,
+};
+
+/* Split "FUNCTION(...)=VALUE if ..." into a function with its condition, and the value. */
+static int split(const char *text, char **function, char **value, struct fault *fault)
+{
+	const char *equals, *end;
+	int depth = 0;
+
+	for (equals = text; *equals && ((*equals != '=' && *equals != ' ') || depth); equals++)
+		depth += (*equals == '(') - (*equals == ')');
+	end = equals + strcspn(equals, " \t");
+	if (*equals != '=' || end == equals + 1)
+		return fault_say(fault, "'%s' has no value: write FUNCTION=VALUE", text);
+	*value = strndup(equals + 1, end - equals - 1);
+	if (asprintf(function, "%.*s%s", (int)(equals - text), text, end) < 0)
+		*function = NULL;
+	return *value && *function ? 0 : fault_say(fault, "there is not enough memory");
+}
+
+static int define(const struct session *session, unsigned int number, const struct spec *spec,
+		  const char *value, struct fault *fault)
+{
+	char *arguments = spec_arguments(spec), name[24];
+	int result = -1;
+
+	snprintf(name, sizeof(name), "fail%u", number);
+	if (!arguments)
+		fault_say(fault, "there is not enough memory");
+	else if (spec->longer)
+		fault_say(fault, "a function that does not run takes no time: leave out > TIME");
+	else
+		result = session_define(session, fault, "fhook_events", 'h', name,
+					"%s override=%s%s%s%s", spec->pattern, value, arguments,
+					spec->filter ? " if " : "",
+					spec->filter ? spec->filter : "") ||
+			 session_set(session, name, "enable", "1", fault) ? -1 : 0;
+	free(arguments);
+	return result;
+}
+
+static int add(const struct session *session, unsigned int number, const char *text,
+	       struct fault *fault)
+{
+	char *function = NULL, *value = NULL;
+	struct spec spec;
+	int result = split(text, &function, &value, fault);
+
+	if (!result && !spec_parse(&spec, function, fault)) {
+		result = define(session, number, &spec, value, fault);
+		spec_free(&spec);
+	} else {
+		result = -1;
+	}
+	free(function);
+	free(value);
+	return result;
+}
+
+/* Print the lines of this run: "FUNCTION returns VALUE by GROUP/EVENT, N calls, if ...". */
+static int show(void *data, bool last, struct fault *fault)
+{
+	const struct session *session = data;
+	char *text, *rest, *line, mark[40];
+
+	if (!last)
+		return 0;
+	snprintf(mark, sizeof(mark), "by %s/", session->name);
+	text = kernel_file_read("fhook/overrides", fault);
+	for (rest = text; rest && (line = strsep(&rest, "\n"));)
+		if (strstr(line, mark))
+			puts(line);
+	free(text);
+	return text ? 0 : -1;
+}
+
+static int open_all(struct session *session, const struct options *options,
+		    struct fault *fault)
+{
+	size_t i;
+
+	if (!kernel_file_exists("fhook/overrides"))
+		return fault_say(fault, "this kernel has no CONFIG_FUNCTION_ERROR_INJECTION");
+	if (session_begin(session, false, "fhook_events", fault))
+		return -1;
+	for (i = 0; i < options->nr_functions; i++)
+		if (add(session, i, options->functions[i], fault))
+			return -1;
+	return 0;
+}
+
+int hook_fail(int argc, char **argv, struct fault *fault)
+{
+	struct session session = { .lock = -1 };
+	const struct live live = { .show = show, .data = &session };
+	struct options options;
+	int result;
+
+	options_parse(&options, &word, argc, argv);
+	if (kernel_open(fault))
+		return -1;
+	work_begin();
+	result = open_all(&session, &options, fault);
+	if (!result)
+		result = live_run(&live, &options, fault);
+	session_end(&session);
+	result = live_end(&options, result);
+	options_free(&options);
+	return result;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A flame graph; the header describes the functions. */
+#include <stdlib.h>
+#include <string.h>
+#include "flame.h"
+
+/* In pixels. */
+#define WIDTH		1200
+#define ROW		18
+#define LETTER		7
+#define MARGIN		40
+/* Narrower ones are left out. */
+#define NARROWEST	0.2
+
+static struct flame *find(struct flame *caller, const char *name)
+{
+	struct flame *child;
+
+	for (child = caller->below; child; child = child->beside)
+		if (!strcmp(child->name, name))
+			return child;
+	child = calloc(1, sizeof(*child));
+	if (!child)
+		return NULL;
+	child->name = strdup(name);
+	if (!child->name) {
+		free(child);
+		return NULL;
+	}
+	child->beside = caller->below;
+	caller->below = child;
+	return child;
+}
+
+int flame_add(struct flame *root, char *const *stack, size_t depth, u64 calls)
+{
+	size_t i;
+
+	root->calls += calls;
+	for (i = 0; i < depth; i++) {
+		root = find(root, stack[i]);
+		if (!root)
+			return -1;
+		root->calls += calls;
+	}
+	return 0;
+}
+
+static unsigned int depth_of(const struct flame *flame)
+{
+	const struct flame *child;
+	unsigned int deepest = 0, depth;
+
+	for (child = flame->below; child; child = child->beside) {
+		depth = 1 + depth_of(child);
+		if (depth > deepest)
+			deepest = depth;
+	}
+	return deepest;
+}
+
+static void write_text(const char *text, size_t length, FILE *out)
+{
+	for (; *text && length; text++, length--) {
+		if (*text == '<')
+			fputs("&lt;", out);
+		else if (*text == '&')
+			fputs("&amp;", out);
+		else
+			fputc(*text, out);
+	}
+}
+
+/* The same function has the same colour everywhere. */
+static unsigned int colour(const char *name)
+{
+	unsigned int hash = 5381;
+
+	while (*name)
+		hash = hash * 33 + (unsigned char)*name++;
+	return 0xff0000 | (0x50 + hash % 0x90) << 8 | (hash >> 8) % 0x50;
+}
+
+/* A box, and its callees above it. Y is its upper edge. */
+static void write_box(const struct flame *flame, double x, int y, double per_call, u64 all,
+		      FILE *out)
+{
+	const double width = flame->calls * per_call;
+	const struct flame *child;
+	size_t letters;
+
+	if (width < NARROWEST)
+		return;
+	fprintf(out, "<g><title>");
+	write_text(flame->name, ~(size_t)0, out);
+	fprintf(out, " (%llu calls, %.1f%%)</title>", flame->calls, 100.0 * flame->calls / all);
+	fprintf(out, "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"#%06x\"/>",
+		x, y, width, ROW - 1, colour(flame->name));
+	letters = width / LETTER;
+	if (letters > 2) {
+		fprintf(out, "<text x=\"%.1f\" y=\"%d\">", x + 2, y + ROW - 5);
+		write_text(flame->name, letters, out);
+		fputs("</text>", out);
+	}
+	fputs("</g>\n", out);
+
+	for (child = flame->below; child; child = child->beside) {
+		write_box(child, x, y - ROW, per_call, all, out);
+		x += child->calls * per_call;
+	}
+}
+
+void flame_write(const struct flame *root, const char *title, FILE *out)
+{
+	const int height = (depth_of(root) + 1) * ROW + MARGIN;
+	const struct flame *child;
+	double x = 0, per_call = root->calls ? (double)WIDTH / root->calls : 0;
+
+	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" ", WIDTH,
+		height);
+	fputs("font-family=\"monospace\" font-size=\"12\">\n", out);
+	fprintf(out, "<text x=\"4\" y=\"%d\">", MARGIN / 2);
+	write_text(title, ~(size_t)0, out);
+	fprintf(out, ": %llu calls</text>\n", root->calls);
+	for (child = root->below; child; child = child->beside) {
+		write_box(child, x, height - ROW, per_call, root->calls, out);
+		x += child->calls * per_call;
+	}
+	fputs("</svg>\n", out);
+}
+
+void flame_free(struct flame *root)
+{
+	struct flame *child = root->below, *next;
+
+	for (; child; child = next) {
+		next = child->beside;
+		flame_free(child);
+		free(child->name);
+		free(child);
+	}
+	root->below = NULL;
+}

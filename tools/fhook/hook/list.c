@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/* fhook list: functions that can be hooked */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "exits.h"
+#include "kernel.h"
+#include "lib/json.h"
+#include "lib/kernel_files.h"
+#include "options.h"
+#include "program.h"
+#include "words.h"
+
+static const struct word word = {
+	.name = "fhook list",
+	.arguments = "[PATTERN...]",
+	.does = "List functions that can be hooked.\n"
+		"\vOf a program, also the offset in the file; with --verbose, the places of a\n"
+		"span (the entry and the exits), or the reason why the exits are not known.",
+	.takes = "pvj",
+};
+
+static void print_kernel(const struct options *options, const char *line)
+{
+	if (!options->json) {
+		puts(line);
+		return;
+	}
+	printf("{\"function\":");
+	json_string(stdout, line);
+	puts("}");
+}
+
+static int list_kernel(const struct options *options, struct fault *fault)
+{
+	char *text, *rest, *line;
+	size_t found = 0;
+
+	if (kernel_open(fault))
+		return -1;
+	text = kernel_file_read(kernel_file_exists("fhook/available_functions") ?
+				"fhook/available_functions" : "available_filter_functions", fault);
+	for (rest = text; rest && (line = strsep(&rest, "\n")) && !ferror(stdout);) {
+		if (!*line || !kernel_wants(options->functions, options->nr_functions, line))
+			continue;
+		print_kernel(options, line);
+		found++;
+	}
+	free(text);
+	if (!text)
+		return -1;
+	return found ? 0 : fault_say(fault,
+				     "no function that can be hooked matches: try 'NAME*'");
+}
+
+static void print_function(const struct options *options, const struct program *program,
+			   const struct program_function *function)
+{
+	struct fault why = { "" };
+	char *places = options->verbose ? exits_span(program, function, NULL, &why) : NULL;
+
+	if (options->json) {
+		printf("{\"function\":");
+		json_string(stdout, function->name);
+		printf(",\"offset\":%llu,\"size\":%llu", function->offset, function->size);
+		if (options->verbose) {
+			printf(places ? ",\"span\":" : ",\"refused\":");
+			json_string(stdout, places ? places : why.text);
+		}
+		puts("}");
+	} else {
+		printf("0x%-10llx %s%s%s\n", function->offset, function->name,
+		       options->verbose ? "  " : "",
+		       !options->verbose ? "" : places ? places : why.text);
+	}
+	free(places);
+}
+
+static int list_program(const struct options *options, struct fault *fault)
+{
+	struct program program;
+	size_t i;
+
+	if (program_select(&program, options->program, options->functions, options->nr_functions,
+			   fault))
+		return -1;
+	for (i = 0; i < program.nr && !ferror(stdout); i++)
+		print_function(options, &program, program.functions + i);
+	program_free(&program);
+	return 0;
+}
+
+int hook_list(int argc, char **argv, struct fault *fault)
+{
+	struct options options;
+	int result;
+
+	options_parse(&options, &word, argc, argv);
+	result = options.program ? list_program(&options, fault) : list_kernel(&options, fault);
+	options_free(&options);
+	return result;
+}

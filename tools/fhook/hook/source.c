@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Where counts and durations of calls come from; the header describes it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "exits.h"
+#include "hist.h"
+#include "kernel.h"
+#include "lib/kernel_files.h"
+#include "lib/work.h"
+#include "source.h"
+
+#define EVENT	"calls"
+
+/* A histogram has room for a power of two of entries. */
+#define LEAST_ENTRIES	2048
+#define MOST_ENTRIES	131072
+/* Guesses of how many entries one function needs: by task, and by power of two. */
+#define ENTRIES_BY	1024
+#define ENTRIES_LOG2	8
+
+/* The argument of an event that has the name of the task at the hit. */
+#define TASK		"task"
+
+/* The other key, as histograms know it, or NULL. */
+static const char *by_key(const struct options *options)
+{
+	if (!options->by)
+		return NULL;
+	if (!strcmp(options->by, "comm"))
+		return TASK;
+	return strcmp(options->by, "cpu") ? "common_pid" : "common_cpu";
+}
+
+static const char *by_modifier(const struct options *options)
+{
+	return options->by && !strcmp(options->by, "pid") ? ".execname" : "";
+}
+
+/* The arguments of events. */
+static const char *arguments(const struct options *options)
+{
+	return options->by && !strcmp(options->by, "comm") ? " " TASK "=$comm" : "";
+}
+
+/*
+ * Let the kernel add up the hits of an event by these keys, except those of this process. This
+ * hooks the functions, without a record for each hit.
+ */
+static int add_up(const struct source *source, const char *event, const char *function_key,
+		  size_t functions, struct fault *fault)
+{
+	const char *by = by_key(source->options);
+	size_t wanted = functions, size = LEAST_ENTRIES;
+	char trigger[256], others[32] = "", keys[128];
+
+	wanted *= (by ? ENTRIES_BY : 1) * (source->spans ? ENTRIES_LOG2 : 1);
+	while (size < wanted && size < MOST_ENTRIES)
+		size *= 2;
+	if (!session_has(&source->session, event, "hist"))
+		return fault_say(fault, "counts need CONFIG_HIST_TRIGGERS: this kernel has none");
+	if (!source->options->program)
+		snprintf(others, sizeof(others), " if common_pid != %d", getpid());
+	else if (source->options->pid && source->session.mainline)
+		return fault_say(fault, "mainline's probes take programs, not processes");
+	snprintf(keys, sizeof(keys), "%s%s%s%s%s%s", function_key, *function_key && by ? "," : "",
+		 by ? by : "", by_modifier(source->options),
+		 source->spans && (*function_key || by) ? "," : "",
+		 source->spans ? "duration.log2" : "");
+	snprintf(trigger, sizeof(trigger), "hist:keys=%s%s:size=%zu%s", keys,
+		 source->spans ? ":vals=duration" : "", size, others);
+	return session_set(&source->session, event, "trigger", trigger, fault);
+}
+
+static const char *function_key(const struct source *source)
+{
+	return source->spans ? "__probe_func" : "__probe_ip";
+}
+
+static int open_kernel(struct source *source, struct fault *fault)
+{
+	const struct options *options = source->options;
+	char key[32], rest[32];
+	size_t functions;
+
+	snprintf(rest, sizeof(rest), "%s%s", source->spans ? "%span" : "", arguments(options));
+	if (kernel_define(&source->session, EVENT, options->functions, options->nr_functions,
+			  rest, &functions, fault))
+		return -1;
+	snprintf(key, sizeof(key), "%s.sym", function_key(source));
+	return add_up(source, EVENT, key, functions, fault);
+}
+
+/* Name the event of a function of a program by its number. */
+static void event_name(char name[32], size_t number)
+{
+	snprintf(name, 32, EVENT "%zu", number);
+}
+
+/* Do events of the program count in the program? */
+static bool counts_in_program(const struct source *source)
+{
+	return !source->spans && !source->options->by && !source->session.mainline;
+}
+
+/* Returns 1 if the function is left out, with a sentence. */
+static int define_in_program(struct source *source, size_t number, struct fault *fault)
+{
+	const struct program_function *function = source->program.functions + number;
+	char name[32], pid[24] = "", *places;
+	int result;
+
+	event_name(name, number);
+	if (source->options->pid && !source->session.mainline)
+		snprintf(pid, sizeof(pid), " pid=%d", source->options->pid);
+	if (source->spans)
+		places = exits_span(&source->program, function, NULL, fault);
+	else if (asprintf(&places, "0x%llx", function->offset) < 0)
+		places = NULL;
+	if (!places)
+		return 1;
+	result = session_define(&source->session, fault, program_events(&source->session),
+				program_letter(&source->session, false), name, "%s:%s%s%s%s",
+				source->program.path, places, pid,
+				counts_in_program(source) ? " user=count" : "",
+				arguments(source->options));
+	free(places);
+	if (result)
+		return 1;
+	source->defined[number] = true;
+	if (counts_in_program(source))
+		return 0;
+	/* An event has one function, whose address differs from process to process. */
+	return add_up(source, name, source->spans || source->options->by ? "" :
+		      function_key(source), 1, fault);
+}
+
+/* Functions that cannot be hooked are left out if there are others. */
+static int define_all_in_program(struct source *source, struct fault *fault)
+{
+	struct left_out left_out = { 0 };
+	size_t i;
+	int result;
+
+	for (i = 0; i < source->program.nr; i++) {
+		if (work_stopped())
+			return fault_say(fault, "a signal came before all functions were hooked");
+		result = define_in_program(source, i, fault);
+		if (result < 0)
+			return -1;
+		if (result)
+			program_leave_out(&left_out, fault);
+	}
+	return program_report(&source->program, &left_out, fault);
+}
+
+static int open_program(struct source *source, struct fault *fault)
+{
+	const struct options *options = source->options;
+
+	if (program_select(&source->program, options->program, options->functions,
+			   options->nr_functions, fault))
+		return -1;
+	source->defined = calloc(source->program.nr, sizeof(*source->defined));
+	if (!source->defined)
+		return fault_say(fault, "there is not enough memory");
+	return define_all_in_program(source, fault);
+}
+
+int source_open(struct source *source, const struct options *options, bool spans,
+		struct fault *fault)
+{
+	memset(source, 0, sizeof(*source));
+	source->session.lock = -1;
+	source->options = options;
+	source->spans = spans;
+	if (session_begin(&source->session, options->mainline,
+			  options->program ? "uhook_events" : "fhook_events", fault))
+		return -1;
+	if (spans && source->session.mainline)
+		return fault_say(fault, "times need CONFIG_%cHOOK_EVENTS, which this kernel lacks",
+				 options->program ? 'U' : 'F');
+	return options->program ? open_program(source, fault) : open_kernel(source, fault);
+}
+
+/* "~ 2^13" is 13. */
+static unsigned int log2_of(const char *key)
+{
+	const char *power = strchr(key, '^');
+	unsigned int bucket = power ? atoi(power + 1) : 0;
+
+	return bucket < TALLY_BUCKETS ? bucket : TALLY_BUCKETS - 1;
+}
+
+/* Add the histogram of an event. NAME is its function; if it is NULL, the first key has it. */
+static int read_event(struct source *source, const char *event, const char *name,
+		      struct fault *fault)
+{
+	const char *by = by_key(source->options), *names[HIST_KEYS + 1] = { NULL };
+	unsigned int nr = 0, at_by = 0, at_duration = 0;
+	char *text = session_get(&source->session, event, "hist", fault);
+	struct hist hist = { 0 };
+	int result;
+	size_t i;
+
+	if (!text)
+		return -1;
+	if (!name || (!source->spans && !by))
+		names[nr++] = function_key(source);
+	if (by) {
+		at_by = nr;
+		names[nr++] = by;
+	}
+	if (source->spans) {
+		at_duration = nr;
+		names[nr++] = "duration";
+	}
+	result = hist_parse(&hist, text, names, fault);
+	free(text);
+	for (i = 0; i < hist.nr && !result; i++) {
+		struct hist_row *from = hist.rows + i;
+		struct tally_row *to = tally_row(&source->tally,
+						 name ? name : hist_symbol(from->keys[0]),
+						 by ? from->keys[at_by] : "");
+
+		if (!to) {
+			result = fault_say(fault, "there is not enough memory");
+			break;
+		}
+		to->calls += from->hits;
+		to->ns += from->sum;
+		if (source->spans)
+			to->buckets[log2_of(from->keys[at_duration])] += from->hits;
+	}
+	source->tally.dropped += hist.dropped;
+	hist_free(&hist);
+	return result;
+}
+
+/* Add a line "GROUP/callsN kernel A user B jumped C" of uhook/profile. */
+static int read_profile_line(struct source *source, const char *line, struct fault *fault)
+{
+	const size_t length = strlen(source->session.name);
+	unsigned long long kernel, user, jumped;
+	struct tally_row *row;
+	size_t number;
+
+	if (strncmp(line, source->session.name, length) ||
+	    sscanf(line + length, "/" EVENT "%zu kernel %llu user %llu jumped %llu", &number,
+		   &kernel, &user, &jumped) != 4 || number >= source->program.nr)
+		return 0;
+	row = tally_row(&source->tally, source->program.functions[number].name, "");
+	if (!row)
+		return fault_say(fault, "there is not enough memory");
+	row->calls += kernel + user + jumped;
+	return 0;
+}
+
+static int read_profile(struct source *source, struct fault *fault)
+{
+	char *text = kernel_file_read("uhook/profile", fault), *rest = text, *line;
+	int result = text ? 0 : -1;
+
+	while (!result && (line = strsep(&rest, "\n")))
+		result = read_profile_line(source, line, fault);
+	free(text);
+	return result;
+}
+
+int source_read(struct source *source, struct fault *fault)
+{
+	char name[32];
+	size_t i;
+
+	tally_begin(&source->tally);
+	if (!source->options->program)
+		return read_event(source, EVENT, NULL, fault);
+	if (counts_in_program(source))
+		return read_profile(source, fault);
+	for (i = 0; i < source->program.nr; i++) {
+		if (!source->defined[i])
+			continue;
+		event_name(name, i);
+		if (read_event(source, name, source->program.functions[i].name, fault))
+			return -1;
+	}
+	return 0;
+}
+
+void source_close(struct source *source)
+{
+	session_end(&source->session);
+	program_free(&source->program);
+	free(source->defined);
+	tally_free(&source->tally);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where counts and durations of calls come from
+ *
+ * The kernel adds them up: in histograms of events on functions, or, for calls of programs
+ * that are only counted, in counters that the program increments without an exception.
+ */
+#ifndef FHOOK_HOOK_SOURCE_H
+#define FHOOK_HOOK_SOURCE_H
+
+#include "options.h"
+#include "program.h"
+#include "session.h"
+#include "tally.h"
+
+/**
+ * struct source - events that count
+ * @session: the run that they belong to
+ * @options: options of the command; the functions, the program, the other key
+ * @spans: also measure how long calls take
+ * @program: functions of the program, if one was given
+ * @defined: which of them have an event
+ * @tally: sums of the calls
+ */
+struct source {
+	struct session session;
+	const struct options *options;
+	bool spans;
+	struct program program;
+	bool *defined;
+	struct tally tally;
+};
+
+/* Hook the functions, and begin to count. source_close() may be called in any case. */
+int source_open(struct source *source, const struct options *options, bool spans,
+		struct fault *fault);
+
+/* Read the sums into the tally. */
+int source_read(struct source *source, struct fault *fault);
+
+void source_close(struct source *source);
+
+#endif /* FHOOK_HOOK_SOURCE_H */

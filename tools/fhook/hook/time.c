@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook time: how long calls of functions take; fhook top: the same, refreshed
+ *
+ * The kernel adds durations up in powers of two. So totals and means are exact, and
+ * percentiles are upper bounds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "kernel.h"
+#include "lib/json.h"
+#include "lib/work.h"
+#include "live.h"
+#include "source.h"
+#include "words.h"
+
+#define BAR_WIDTH	40
+
+static const struct word time_word = {
+	.name = "fhook time",
+	.arguments = "PATTERN... [-- COMMAND...]",
+	.does = "Measure how long calls of functions take.\n"
+		"\vPrints calls, total and mean time, and the times that 50 %, 99 % and all\n"
+		"calls do not exceed, rounded up to a power of two; with --hist a histogram.\n"
+		"Exits of functions of programs are found by disassembly.",
+	.takes = "pidbnHj",
+	.least = 1,
+};
+
+static const struct word top_word = {
+	.name = "fhook top",
+	.arguments = "PATTERN... [-- COMMAND...]",
+	.does = "Show the functions that take most time, every second.\n"
+		"\vThe times are those since the last output.",
+	.takes = "pidbnj",
+	.least = 1,
+};
+
+/**
+ * struct timing - a run
+ * @source: the events
+ * @since_last: print what has happened since the last output
+ */
+struct timing {
+	struct source source;
+	bool since_last;
+};
+
+/* A time with three digits and its unit. */
+static const char *human(u64 ns, char text[16])
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(units) - 1 && ns < units[i].ns; i++)
+		;
+	snprintf(text, 16, "%.3g %s", ns / units[i].ns, units[i].unit);
+	return text;
+}
+
+static void print_bars(const struct tally_row *row)
+{
+	unsigned int i, first = TALLY_BUCKETS, last = 0, length;
+	char from[16], to[16];
+	u64 most = 1;
+
+	for (i = 0; i < TALLY_BUCKETS; i++) {
+		if (!row->buckets[i])
+			continue;
+		if (first == TALLY_BUCKETS)
+			first = i;
+		last = i;
+		if (row->buckets[i] > most)
+			most = row->buckets[i];
+	}
+	for (i = first; i <= last && i < TALLY_BUCKETS; i++) {
+		length = (row->buckets[i] * BAR_WIDTH + most - 1) / most;
+		printf("    %8s to %8s %10llu |%.*s%*s|\n", human(i ? 1ULL << (i - 1) : 0, from),
+		       human(1ULL << i, to), row->buckets[i], length,
+		       "****************************************", BAR_WIDTH - length, "");
+	}
+}
+
+static void print_json(const struct tally_row *row)
+{
+	unsigned int i;
+	const char *separator = "";
+
+	printf("{\"function\":");
+	json_string(stdout, row->name);
+	if (*row->by) {
+		printf(",\"by\":");
+		json_string(stdout, row->by);
+	}
+	printf(",\"calls\":%llu,\"ns\":%llu,\"log2\":{", row->calls, row->ns);
+	for (i = 0; i < TALLY_BUCKETS; i++) {
+		if (!row->buckets[i])
+			continue;
+		printf("%s\"%u\":%llu", separator, i, row->buckets[i]);
+		separator = ",";
+	}
+	puts("}}");
+}
+
+static void print_row(const struct tally_row *row)
+{
+	char total[16], mean[16], half[16], most[16], all[16];
+
+	printf("%10llu %9s %9s %9s %9s %9s  %s%s%s\n", row->calls,
+	       human(row->ns, total), human(row->ns / row->calls, mean),
+	       human(tally_quantile(row, 0.5), half), human(tally_quantile(row, 0.99), most),
+	       human(tally_quantile(row, 1), all), row->name, *row->by ? "  " : "", row->by);
+}
+
+static void print_all(const struct timing *timing, struct tally_row **rows, bool since_last)
+{
+	const struct options *options = timing->source.options;
+	unsigned int lines = live_lines(options), i;
+
+	if (live_terminal(options) && since_last)
+		live_clear();
+	if (!options->json)
+		printf("%10s %9s %9s %9s %9s %9s  FUNCTION%s\n", "CALLS", "TOTAL", "MEAN", "50% <=",
+		       "99% <=", "MAX <=", options->by ? "  BY" : "");
+	for (i = 0; rows[i]; i++) {
+		const struct tally_row row = since_last ? tally_since(rows[i]) : *rows[i];
+
+		if (!row.calls)
+			continue;
+		if (options->json)
+			print_json(&row);
+		else if (i < lines)
+			print_row(&row);
+		if (options->hist && !options->json && i < lines)
+			print_bars(&row);
+	}
+}
+
+static int show(void *data, bool last, struct fault *fault)
+{
+	struct timing *timing = data;
+	const bool since_last = timing->since_last && !last;
+	struct tally_row **rows;
+
+	if (source_read(&timing->source, fault))
+		return -1;
+	rows = tally_sorted(&timing->source.tally, true, since_last);
+	if (!rows)
+		return fault_say(fault, "there is not enough memory");
+	print_all(timing, rows, since_last);
+	if (last && timing->source.tally.dropped)
+		fprintf(stderr, "fhook: %llu calls were not measured: the kernel had no room.\n",
+			timing->source.tally.dropped);
+	free(rows);
+	return 0;
+}
+
+static int run(const struct word *word, bool since_last, int argc, char **argv,
+	       struct fault *fault)
+{
+	struct timing timing = { .source.session.lock = -1, .since_last = since_last };
+	const struct live live = { .show = show, .data = &timing };
+	struct options options;
+	int result;
+
+	options_parse(&options, word, argc, argv);
+	if (since_last && !options.interval)
+		options.interval = 1;
+	if (kernel_open(fault))
+		return -1;
+	work_begin();
+	result = source_open(&timing.source, &options, true, fault);
+	if (!result)
+		result = live_run(&live, &options, fault);
+	source_close(&timing.source);
+	result = live_end(&options, result);
+	options_free(&options);
+	return result;
+}
+
+int hook_time(int argc, char **argv, struct fault *fault)
+{
+	return run(&time_word, false, argc, argv, fault);
+}
+
+int hook_top(int argc, char **argv, struct fault *fault)
+{
+	return run(&top_word, true, argc, argv, fault);
+}

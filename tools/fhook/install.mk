@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# "make install" installs fhook, its manual pages and completions below $(DESTDIR)$(PREFIX).
+# The pages are made from the help, which is their only source.
+
+PREFIX	?= /usr/local
+words	:= list count trace time top stacks fail patch stat off on doctor
+pages	:= $(O)/man/fhook.1 $(words:%=$(O)/man/fhook-%.1)
+
+man: $(pages)
+.PHONY: man install
+.DELETE_ON_ERROR:
+
+# The description of a word, as the help of the whole command has it.
+brief = $(shell $(O)/fhook --help | sed -n 's/^  $(1)  *//p')
+
+$(O)/man/fhook.1: $(O)/fhook
+	mkdir -p $(@D)
+	help2man -N -s 1 -n 'hook functions of the kernel and of programs' $< > $@
+
+$(O)/man/fhook-%.1: $(O)/fhook
+	mkdir -p $(@D)
+	help2man -N -s 1 -n '$(call brief,$*)' '$< $*' > $@.tmp
+	sed 's/^fhook \\- /fhook-$* \\- /; s/^[.]TH FHOOK /.TH FHOOK-$* /' $@.tmp > $@
+	rm $@.tmp
+
+install: $(O)/fhook $(O)/fhook-trace.so man
+	install -D $(O)/fhook $(DESTDIR)$(PREFIX)/bin/fhook
+	install -D $(O)/fhook-trace.so $(DESTDIR)$(PREFIX)/bin/fhook-trace.so
+	install -m 644 -D -t $(DESTDIR)$(PREFIX)/share/man/man1 $(pages)
+	install -m 644 -D completion/fhook.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/fhook
+	install -m 644 -D completion/_fhook $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_fhook
