@@ -15,7 +15,7 @@ T ?=
 export BUILD ARCH JOBS KVM V
 export BASE TOPIC
 
-.PHONY: help deps tree build tools demo shell test test-brief test-all bench bench-native lint series \
+.PHONY: help deps tree build tools install demo shell test test-brief test-all bench bench-native lint series \
 	check newest baseline refresh clean
 .NOTPARALLEL:
 
@@ -28,6 +28,8 @@ help:
 	@echo "make test-all  test every flavour (except bench, check and bti), and on x86_64 compare"
 	@echo "               mainline's own tests with the unpatched kernel; takes hours (T=, ARCH=)"
 	@echo "make tools     build the call trace tools for this machine, in $(BUILD)/host/fhook"
+	@echo "make install   build and install the command fhook, its manual pages and completions"
+	@echo "               (PREFIX=/usr/local, DESTDIR=); needs no kernel source"
 	@echo "make bench     measure the cost of hooks and call traces, beside alternatives (ARCH=)"
 	@echo "make bench-native  only the times on this machine, an x86_64: hooks in programs, and"
 	@echo "               hooked returns of the kernel"
@@ -70,6 +72,10 @@ tools:
 	@scripts/series/tree
 	@scripts/build/tools
 	@echo "$(BUILD)/host/fhook/fhook calltrace --help"
+
+install:
+	@scripts/build/deps tools
+	@PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" scripts/build/tools install
 
 demo:
 	@scripts/guest/demo
