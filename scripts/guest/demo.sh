@@ -24,7 +24,14 @@ title()
 	printf "$cyan%s$plain\n" "$1"
 }
 
-title "Hook vfs_read, and all functions that match a glob:"
+title "The command fhook hooks functions while something runs; nothing is left afterwards:"
+run "fhook count 'vfs_*' -- true"
+run "fhook time vfs_read vfs_write -- cat /etc/hosts"
+# shellcheck disable=SC2016
+run "fhook trace 'do_sys_openat2(file=+0(\$arg2):ustring)' -- cat /etc/hosts"
+run "fhook count -p bash 'execute_*' -- bash -c 'for i in 1 2 3; do :; done'"
+
+title "The same by hand: hook vfs_read, and all functions that match a glob:"
 run "cd /sys/kernel/tracing"
 # The single-quoted text is printed as typed.
 # shellcheck disable=SC2016
