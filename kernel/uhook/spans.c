@@ -12,7 +12,8 @@
  * The same happens to calls whose hook was removed. A child does not inherit calls.
  *
  * The memory group of the process pays for the table and the calls. uhook_spans::lock is
- * held to add or remove a single call.
+ * held to add or remove a single call. It is a mutex because the program chooses the stack
+ * pointers, and with them the length of a chain: its tasks wait, and can be preempted.
  *
  * Mainline's counterpart is struct return_instance, of uretprobes, which replace return
  * addresses and keep the calls of each thread.
@@ -22,8 +23,8 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 
 #include "events.h"
 #include "handlers.h"
@@ -39,7 +40,7 @@
  * @table: &struct open_call, by stack pointer
  */
 struct uhook_spans {
-	spinlock_t		lock;	/* protects the other members */
+	struct mutex		lock;	/* protects the other members */
 	struct list_head	order;
 	unsigned int		nr;
 	struct hlist_head	table[1 << TABLE_BITS];
@@ -64,7 +65,7 @@ static struct uhook_spans *get_spans(struct uhook_mm *um)
 	spans = kvzalloc(sizeof(*spans), GFP_UHOOK);
 	if (!spans)
 		return NULL;
-	spin_lock_init(&spans->lock);
+	mutex_init(&spans->lock);
 	INIT_LIST_HEAD(&spans->order);
 
 	other = cmpxchg(&um->spans, NULL, spans);
@@ -134,7 +135,7 @@ void uhook_begin_span(struct uhook_mm *um, const struct uhook_span *span)
 	if (open)
 		open->span = *span;
 
-	spin_lock(&spans->lock);
+	mutex_lock(&spans->lock);
 	old = find_call(spans, &span->key);
 	if (!old && spans->nr == MAX_CALLS)
 		old = list_first_entry(&spans->order, struct open_call, order);
@@ -142,7 +143,7 @@ void uhook_begin_span(struct uhook_mm *um, const struct uhook_span *span)
 		remove_call(spans, old);
 	if (open)
 		insert_call(spans, open);
-	spin_unlock(&spans->lock);
+	mutex_unlock(&spans->lock);
 }
 
 /**
@@ -150,7 +151,7 @@ void uhook_begin_span(struct uhook_mm *um, const struct uhook_span *span)
  * @um: state of current's address space
  * @span: its key is set; the rest is filled in
  *
- * Context: task.
+ * Context: task; sleeps.
  * Return: whether the call is known.
  */
 bool uhook_end_span(struct uhook_mm *um, struct uhook_span *span)
@@ -163,14 +164,14 @@ bool uhook_end_span(struct uhook_mm *um, struct uhook_span *span)
 	if (!spans)
 		return false;
 
-	spin_lock(&spans->lock);
+	mutex_lock(&spans->lock);
 	open = find_call(spans, &span->key);
 	found = open;
 	if (found) {
 		*span = open->span;
 		remove_call(spans, open);
 	}
-	spin_unlock(&spans->lock);
+	mutex_unlock(&spans->lock);
 
 	return found;
 }
