@@ -15,10 +15,8 @@
 
 #define PREFIX	"fhook_"
 
-/* Files with definitions, in the order in which they are emptied. */
-static const char *const definitions[] = {
-	"fhook_events", "uhook_events", "uprobe_events", "dynamic_events",
-};
+/* The definitions of all events, of fhook and of mainline. */
+#define DEFINITIONS	"dynamic_events"
 
 static char *instance_path(const char *name)
 {
@@ -56,23 +54,17 @@ static bool has_group(const char *text, const char *name)
 	return false;
 }
 
-/* Remove the definitions of a group from the files that have any. */
+/* Remove the definitions of a group, if there are any. */
 static int undefine(const char *name)
 {
 	struct fault fault;
-	char *text, line[48];
-	unsigned int i;
+	char *text = kernel_file_read(DEFINITIONS, &fault), line[48];
 	int result = 0;
 
 	snprintf(line, sizeof(line), "-:%s/\n", name);
-	for (i = 0; i < ARRAY_SIZE(definitions); i++) {
-		text = kernel_file_exists(definitions[i]) ?
-		       kernel_file_read(definitions[i], &fault) : NULL;
-		if (text && has_group(text, name) &&
-		    kernel_file_append(definitions[i], line, &fault))
-			result = -1;
-		free(text);
-	}
+	if (text && has_group(text, name))
+		result = kernel_file_append(DEFINITIONS, line, &fault);
+	free(text);
 	return result;
 }
 
