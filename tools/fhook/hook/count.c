@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "lib/json.h"
-#include "kernel.h"
-#include "lib/work.h"
 #include "live.h"
 #include "source.h"
 #include "words.h"
@@ -71,29 +69,24 @@ static int show(void *data, bool last, struct fault *fault)
 	if (!rows)
 		return fault_say(fault, "there is not enough memory");
 	print_all(source, rows, last);
-	if (last && source->tally.dropped)
-		fprintf(stderr, "fhook: %llu calls were not counted: the kernel had no room.\n",
-			source->tally.dropped);
+	if (last)
+		live_dropped(source->tally.dropped);
 	free(rows);
 	return 0;
+}
+
+static int open_source(void *data, struct options *options, struct fault *fault)
+{
+	return source_open(data, options, false, fault);
 }
 
 int hook_count(int argc, char **argv, struct fault *fault)
 {
 	struct source source = { .session.lock = -1 };
-	const struct live live = { .show = show, .data = &source };
-	struct options options;
-	int result;
+	const struct live live = {
+		.word = &word, .open = open_source, .show = show, .close = source_close,
+		.data = &source,
+	};
 
-	options_parse(&options, &word, argc, argv);
-	if (kernel_open(fault))
-		return -1;
-	work_begin();
-	result = source_open(&source, &options, false, fault);
-	if (!result)
-		result = live_run(&live, &options, fault);
-	source_close(&source);
-	result = live_end(&options, result);
-	options_free(&options);
-	return result;
+	return live_run(&live, argc, argv, fault);
 }

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "kernel.h"
 #include "lib/kernel_files.h"
-#include "lib/work.h"
 #include "live.h"
 #include "session.h"
 #include "spec.h"
@@ -97,9 +95,9 @@ static int show(void *data, bool last, struct fault *fault)
 	return text ? 0 : -1;
 }
 
-static int open_all(struct session *session, const struct options *options,
-		    struct fault *fault)
+static int open_all(void *data, struct options *options, struct fault *fault)
 {
+	struct session *session = data;
 	size_t i;
 
 	if (!kernel_file_exists("fhook/overrides"))
@@ -112,22 +110,18 @@ static int open_all(struct session *session, const struct options *options,
 	return 0;
 }
 
+static void close_session(void *session)
+{
+	session_end(session);
+}
+
 int hook_fail(int argc, char **argv, struct fault *fault)
 {
 	struct session session = { .lock = -1 };
-	const struct live live = { .show = show, .data = &session };
-	struct options options;
-	int result;
+	const struct live live = {
+		.word = &word, .open = open_all, .show = show, .close = close_session,
+		.data = &session,
+	};
 
-	options_parse(&options, &word, argc, argv);
-	if (kernel_open(fault))
-		return -1;
-	work_begin();
-	result = open_all(&session, &options, fault);
-	if (!result)
-		result = live_run(&live, &options, fault);
-	session_end(&session);
-	result = live_end(&options, result);
-	options_free(&options);
-	return result;
+	return live_run(&live, argc, argv, fault);
 }

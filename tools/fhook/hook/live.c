@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Running until the end of a time, of a command, or Ctrl-C; the header describes it. */
+/* Words that hook functions while something runs; the header describes it. */
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+#include "kernel.h"
 #include "lib/work.h"
 #include "live.h"
 
@@ -32,14 +33,15 @@ static bool is_over(const struct options *options, double began)
 /* Wait for input, or for a short time. */
 static int wait_some(const struct live *live, struct fault *fault)
 {
-	struct pollfd input = { .fd = live->input ? live->fd : -1, .events = POLLIN };
+	struct pollfd input = { .fd = live->input ? *live->fd : -1, .events = POLLIN };
 
 	if (poll(&input, 1, LOOK_MS) > 0 && input.revents)
 		return live->input(live->data, fault);
 	return 0;
 }
 
-int live_run(const struct live *live, const struct options *options, struct fault *fault)
+/* Print until the end. */
+static int watch(const struct live *live, const struct options *options, struct fault *fault)
 {
 	double began = now(), next = began + options->interval;
 
@@ -58,11 +60,25 @@ int live_run(const struct live *live, const struct options *options, struct faul
 	return live->show(live->data, true, fault);
 }
 
-int live_end(const struct options *options, int result)
+int live_run(const struct live *live, int argc, char **argv, struct fault *fault)
 {
+	struct options options;
+	int result;
+
+	options_parse(&options, live->word, argc, argv);
+	if (kernel_open(fault))
+		return -1;
+	work_begin();
+	result = live->open(live->data, &options, fault);
+	if (!result)
+		result = watch(live, &options, fault);
+	live->close(live->data);
 	/* The command may go on after the time is over. */
 	work_end();
-	return !result && options->command ? work_status(options->command[0]) : result;
+	if (!result && options.command)
+		result = work_status(options.command[0]);
+	options_free(&options);
+	return result;
 }
 
 bool live_terminal(const struct options *options)
@@ -84,4 +100,10 @@ unsigned int live_lines(const struct options *options)
 void live_clear(void)
 {
 	fputs("\033[H\033[J", stdout);
+}
+
+void live_dropped(u64 calls)
+{
+	if (calls)
+		fprintf(stderr, "fhook: %llu calls are missing: the kernel had no room.\n", calls);
 }

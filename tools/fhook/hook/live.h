@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Running until the end of a time, of a command, or Ctrl-C
+ * Words that hook functions until the end of a time, of a command, or Ctrl-C
  */
 #ifndef FHOOK_HOOK_LIVE_H
 #define FHOOK_HOOK_LIVE_H
@@ -8,25 +8,27 @@
 #include "options.h"
 
 /**
- * struct live - callbacks of a run; each returns 0, or -1 and a sentence, which ends it
+ * struct live - a word, and its callbacks, which return 0, or -1 and a sentence
+ * @word: the word
+ * @open: hook the functions; may change the options, which stay until @close
  * @show: print, after an interval or at the end
- * @input: read from @fd, or NULL
- * @fd: descriptor to read from when it is ready
+ * @input: read from @fd when it is ready, or NULL
+ * @close: remove the hooks; called in any case
+ * @fd: descriptor to read from, set by @open, or NULL
  * @data: passed to the callbacks
  */
 struct live {
+	const struct word *word;
+	int (*open)(void *data, struct options *options, struct fault *fault);
 	int (*show)(void *data, bool last, struct fault *fault);
 	int (*input)(void *data, struct fault *fault);
-	int fd;
+	void (*close)(void *data);
+	const int *fd;
 	void *data;
 };
 
-/*
- * Run the command of the options, or wait. To be called between work_begin() and live_end(),
- * which waits for the command, and returns RESULT or, if that is 0, the command's status.
- */
-int live_run(const struct live *live, const struct options *options, struct fault *fault);
-int live_end(const struct options *options, int result);
+/* Run a word. Returns the exit status, that of the command if there is one; or -1. */
+int live_run(const struct live *live, int argc, char **argv, struct fault *fault);
 
 /* Is the output a terminal on which tables are drawn in place? */
 bool live_terminal(const struct options *options);
@@ -36,5 +38,8 @@ unsigned int live_lines(const struct options *options);
 
 /* Begin to draw anew. */
 void live_clear(void);
+
+/* Warn if the kernel had no room for some calls. */
+void live_dropped(u64 calls);
 
 #endif /* FHOOK_HOOK_LIVE_H */

@@ -288,8 +288,10 @@ int source_read(struct source *source, struct fault *fault)
 	return 0;
 }
 
-void source_close(struct source *source)
+void source_close(void *data)
 {
+	struct source *source = data;
+
 	session_end(&source->session);
 	program_free(&source->program);
 	free(source->defined);

@@ -38,6 +38,6 @@ int source_open(struct source *source, const struct options *options, bool spans
 /* Read the sums into the tally. */
 int source_read(struct source *source, struct fault *fault);
 
-void source_close(struct source *source);
+void source_close(void *source);
 
 #endif /* FHOOK_HOOK_SOURCE_H */

@@ -13,7 +13,6 @@
 #include "flame.h"
 #include "kernel.h"
 #include "lib/json.h"
-#include "lib/work.h"
 #include "live.h"
 #include "session.h"
 #include "words.h"
@@ -53,7 +52,6 @@ struct stack {
  * @text: the histogram
  * @stacks: the stacks in it
  * @nr: number of stacks
- * @calls: number of all calls
  * @dropped: number of calls for which the kernel had no room
  * @flame: file for a flame graph, or NULL
  */
@@ -63,7 +61,7 @@ struct stacks {
 	char *text;
 	struct stack *stacks;
 	size_t nr, room;
-	u64 calls, dropped;
+	u64 dropped;
 	FILE *flame;
 };
 
@@ -104,7 +102,6 @@ static int add_line(struct stacks *stacks, struct stack *stack, char *line)
 		if (grow(&stacks->stacks, &stacks->room, stacks->nr, sizeof(*stack)))
 			return -1;
 		stacks->stacks[stacks->nr++] = *stack;
-		stacks->calls += stack->calls;
 	} else if (!strncmp(line, "    Dropped: ", strlen("    Dropped: "))) {
 		stacks->dropped = strtoull(line + strlen("    Dropped: "), NULL, 10);
 	}
@@ -222,21 +219,20 @@ static int show(void *data, bool last, struct fault *fault)
 		return 0;
 	if (read_stacks(stacks, fault))
 		return -1;
-	if (stacks->dropped)
-		fprintf(stderr, "fhook: %llu calls were not counted: the kernel had no room.\n",
-			stacks->dropped);
+	live_dropped(stacks->dropped);
 	if (stacks->flame)
 		return write_flame(stacks, fault);
 	print_all(stacks);
 	return 0;
 }
 
-static int open_all(struct stacks *stacks, struct fault *fault)
+static int open_all(void *data, struct options *options, struct fault *fault)
 {
-	const struct options *options = stacks->options;
+	struct stacks *stacks = data;
 	char trigger[96];
 	size_t functions;
 
+	stacks->options = options;
 	if (options->flame) {
 		stacks->flame = fopen(options->flame, "we");
 		if (!stacks->flame)
@@ -251,26 +247,24 @@ static int open_all(struct stacks *stacks, struct fault *fault)
 	       session_set(&stacks->session, EVENT, "trigger", trigger, fault) ? -1 : 0;
 }
 
+static void close_all(void *data)
+{
+	struct stacks *stacks = data;
+
+	session_end(&stacks->session);
+	if (stacks->flame)
+		fclose(stacks->flame);
+	free(stacks->stacks);
+	free(stacks->text);
+}
+
 int hook_stacks(int argc, char **argv, struct fault *fault)
 {
-	struct options options;
-	struct stacks stacks = { .session.lock = -1, .options = &options };
-	const struct live live = { .show = show, .data = &stacks };
-	int result;
+	struct stacks stacks = { .session.lock = -1 };
+	const struct live live = {
+		.word = &word, .open = open_all, .show = show, .close = close_all,
+		.data = &stacks,
+	};
 
-	options_parse(&options, &word, argc, argv);
-	if (kernel_open(fault))
-		return -1;
-	work_begin();
-	result = open_all(&stacks, fault);
-	if (!result)
-		result = live_run(&live, &options, fault);
-	session_end(&stacks.session);
-	result = live_end(&options, result);
-	if (stacks.flame)
-		fclose(stacks.flame);
-	free(stacks.stacks);
-	free(stacks.text);
-	options_free(&options);
-	return result;
+	return live_run(&live, argc, argv, fault);
 }

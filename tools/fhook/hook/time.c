@@ -7,9 +7,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "kernel.h"
 #include "lib/json.h"
-#include "lib/work.h"
 #include "live.h"
 #include "source.h"
 #include "words.h"
@@ -151,34 +149,38 @@ static int show(void *data, bool last, struct fault *fault)
 	if (!rows)
 		return fault_say(fault, "there is not enough memory");
 	print_all(timing, rows, since_last);
-	if (last && timing->source.tally.dropped)
-		fprintf(stderr, "fhook: %llu calls were not measured: the kernel had no room.\n",
-			timing->source.tally.dropped);
+	if (last)
+		live_dropped(timing->source.tally.dropped);
 	free(rows);
 	return 0;
+}
+
+static int open_source(void *data, struct options *options, struct fault *fault)
+{
+	struct timing *timing = data;
+
+	if (timing->since_last && !options->interval)
+		options->interval = 1;
+	return source_open(&timing->source, options, true, fault);
+}
+
+static void close_source(void *data)
+{
+	struct timing *timing = data;
+
+	source_close(&timing->source);
 }
 
 static int run(const struct word *word, bool since_last, int argc, char **argv,
 	       struct fault *fault)
 {
 	struct timing timing = { .source.session.lock = -1, .since_last = since_last };
-	const struct live live = { .show = show, .data = &timing };
-	struct options options;
-	int result;
+	const struct live live = {
+		.word = word, .open = open_source, .show = show, .close = close_source,
+		.data = &timing,
+	};
 
-	options_parse(&options, word, argc, argv);
-	if (since_last && !options.interval)
-		options.interval = 1;
-	if (kernel_open(fault))
-		return -1;
-	work_begin();
-	result = source_open(&timing.source, &options, true, fault);
-	if (!result)
-		result = live_run(&live, &options, fault);
-	source_close(&timing.source);
-	result = live_end(&options, result);
-	options_free(&options);
-	return result;
+	return live_run(&live, argc, argv, fault);
 }
 
 int hook_time(int argc, char **argv, struct fault *fault)

@@ -249,43 +249,41 @@ static int show(void *data, bool last, struct fault *fault)
 	return result < 0 ? -1 : 0;
 }
 
-static int open_all(struct tracing *tracing, struct fault *fault)
+static int open_all(void *data, struct options *options, struct fault *fault)
 {
+	struct tracing *tracing = data;
 	char self[24];
 	size_t i;
 
+	tracing->options = options;
 	snprintf(self, sizeof(self), "%d", getpid());
-	if (session_begin(&tracing->session, tracing->options->mainline,
-			  tracing->options->program ? "uhook_events" : "fhook_events", fault) ||
+	if (session_begin(&tracing->session, options->mainline,
+			  options->program ? "uhook_events" : "fhook_events", fault) ||
 	    open_pipe(tracing, fault) ||
 	    session_control(&tracing->session, "set_event_notrace_pid", self, fault))
 		return -1;
-	for (i = 0; i < tracing->options->nr_functions; i++)
-		if (add(tracing, tracing->options->functions[i], fault))
+	for (i = 0; i < options->nr_functions; i++)
+		if (add(tracing, options->functions[i], fault))
 			return -1;
 	return 0;
 }
 
+static void close_all(void *data)
+{
+	struct tracing *tracing = data;
+
+	if (tracing->pipe >= 0)
+		close(tracing->pipe);
+	session_end(&tracing->session);
+}
+
 int hook_trace(int argc, char **argv, struct fault *fault)
 {
-	struct options options;
-	struct tracing tracing = { .session.lock = -1, .options = &options, .pipe = -1 };
-	const struct live live = { .show = show, .input = input, .data = &tracing };
-	struct live with_pipe = live;
-	int result;
+	struct tracing tracing = { .session.lock = -1, .pipe = -1 };
+	const struct live live = {
+		.word = &word, .open = open_all, .show = show, .input = input,
+		.close = close_all, .fd = &tracing.pipe, .data = &tracing,
+	};
 
-	options_parse(&options, &word, argc, argv);
-	if (kernel_open(fault))
-		return -1;
-	work_begin();
-	result = open_all(&tracing, fault);
-	with_pipe.fd = tracing.pipe;
-	if (!result)
-		result = live_run(&with_pipe, &options, fault);
-	if (tracing.pipe >= 0)
-		close(tracing.pipe);
-	session_end(&tracing.session);
-	result = live_end(&options, result);
-	options_free(&options);
-	return result;
+	return live_run(&live, argc, argv, fault);
 }
