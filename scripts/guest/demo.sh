@@ -25,11 +25,14 @@ title()
 }
 
 title "The command fhook hooks functions while something runs; nothing is left afterwards:"
-run "fhook count 'vfs_*' -- true"
+run "fhook count 'vfs_*' -- cat /etc/hosts"
 run "fhook time vfs_read vfs_write -- cat /etc/hosts"
 # shellcheck disable=SC2016
 run "fhook trace 'do_sys_openat2(file=+0(\$arg2):ustring)' -- cat /etc/hosts"
 run "fhook count -p bash 'execute_*' -- bash -c 'for i in 1 2 3; do :; done'"
+
+title "A typo gets a sentence:"
+run "! fhook count vfs_raed"
 
 title "The same by hand: hook vfs_read, and all functions that match a glob:"
 run "cd /sys/kernel/tracing"
