@@ -11,8 +11,6 @@
  *				its probe
  *	uhook_moved steps DIR	for each line that is read: "call" a point,
  *				"rewrite" its file
- *
- * Where the text is mapped is free in every program.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -23,9 +21,8 @@
 
 #include "uhook_text.h"
 
-#define HERE		((char *)0x70000000UL)
-#define THERE		((char *)0x70400000UL)
-#define ELSEWHERE	((char *)0x70800000UL)
+#define THERE		(HERE + 0x400000)
+#define ELSEWHERE	(HERE + 0x800000)
 #define ROUNDS		24
 #define RACE_ROUNDS	150
 #define THREADS		3

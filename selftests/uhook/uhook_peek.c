@@ -23,8 +23,6 @@
 
 #include "uhook_text.h"
 
-/* Free in every program. */
-#define HERE		((char *)0x70000000UL)
 #define NUMBER		0x31
 #define CALLS		3
 #define MAX_STEPS	20000

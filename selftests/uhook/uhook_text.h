@@ -23,6 +23,13 @@ typedef long function(long arg);
 /* From the probe point of a plain page to its last instruction, in bytes. */
 #define PLAIN_LAST	4
 
+/*
+ * Where text is mapped: free in every program.  On x86_64, the jump of a plain page leads
+ * 1 GB down, where the heap of a program that is linked to low addresses must not be: it
+ * begins anywhere in the first GB.
+ */
+#define HERE		((char *)0x200000000UL)
+
 /* The code of a plain page: lea NUMBER(%rdi), %rax; ret */
 static inline size_t plain_code(unsigned char *code, unsigned char number)
 {
