@@ -20,6 +20,7 @@
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -30,11 +31,20 @@
 
 #define STACK_SIZE	65536
 #define INNER_ROUNDS	2
+#define FIRST_ALARM	700		/* us */
+#define MAX_ALARM	100000		/* us */
+#define FIRST_PERIOD	100000		/* ns */
 
-/* Shared with the process that stops this one. */
+/**
+ * struct shared - memory that is shared with the process that stops this one
+ * @done: nobody sends signals any more
+ * @stops: how often this process was stopped
+ * @sum: rounds of the loop, outside of handlers
+ */
 struct shared {
 	atomic_bool done;
 	atomic_ulong stops;
+	unsigned long sum;
 };
 
 static struct shared *shared;
@@ -60,12 +70,28 @@ static unsigned int next_pause(unsigned int *seed)
 	return (*seed >> 16) % 150;
 }
 
+/*
+ * Has the loop gone on since the last time? Signals that do not wait for that would stop it
+ * for ever where handling one takes longer than the time to the next one.
+ */
+static bool has_gone_on(unsigned long *last)
+{
+	unsigned long sum = *(volatile unsigned long *)&shared->sum;
+	bool gone_on = sum != *last;
+
+	*last = sum;
+
+	return gone_on;
+}
+
 static void *send_signals(void *unused)
 {
+	unsigned long last = 0;
 	unsigned int seed = 1;
 
 	while (!shared->done) {
-		syscall(SYS_tgkill, getpid(), main_tid, SIGUSR1);
+		if (has_gone_on(&last))
+			syscall(SYS_tgkill, getpid(), main_tid, SIGUSR1);
 		pause_us(next_pause(&seed));
 	}
 
@@ -75,13 +101,16 @@ static void *send_signals(void *unused)
 /* A stop is always followed by a continuation, also at the end. */
 static void stop_parent(pid_t parent)
 {
+	unsigned long last = 0;
 	unsigned int seed = 2;
 
 	while (!shared->done && getppid() == parent) {
-		kill(parent, SIGSTOP);
-		pause_us(next_pause(&seed));
-		kill(parent, SIGCONT);
-		shared->stops++;
+		if (has_gone_on(&last)) {
+			kill(parent, SIGSTOP);
+			pause_us(next_pause(&seed));
+			kill(parent, SIGCONT);
+			shared->stops++;
+		}
 		pause_us(next_pause(&seed) * 4);
 	}
 	_exit(0);
@@ -95,11 +124,32 @@ static void check_address(const void *context)
 	      ip);
 }
 
+/* The next signal of the timer, in so many microseconds, or none. */
+static void set_timer(unsigned int us)
+{
+	struct itimerval timer = { .it_value = { 0, us } };
+
+	check(!setitimer(ITIMER_REAL, &timer, NULL), "setitimer: %s", strerror(errno));
+}
+
+static void on_alarm(void)
+{
+	static unsigned int us = FIRST_ALARM;
+	static unsigned long last;
+
+	nr_alarm++;
+	if (shared->done)
+		return;
+	if (!has_gone_on(&last) && us < MAX_ALARM)
+		us *= 2;
+	set_timer(us);
+}
+
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	check_address(context);
 	if (sig == SIGALRM)
-		nr_alarm++;
+		on_alarm();
 	else
 		nr_user++;
 }
@@ -144,22 +194,16 @@ static void use_stack(void)
 	check(stack && !sigaltstack(&ss, NULL), "sigaltstack: %s", strerror(errno));
 }
 
-static void set_timer(unsigned int us)
-{
-	struct itimerval timer = { { 0, us }, { 0, us } };
-
-	check(!setitimer(ITIMER_REAL, &timer, NULL), "setitimer: %s", strerror(errno));
-}
-
 /* So often ROUNDS until all of it has come, however fast that is. Returns how many. */
 static unsigned long loop_until(bool (*has_come)(void), unsigned long rounds)
 {
-	unsigned long sum = 0, all = 0, ret;
+	unsigned long all = 0, ret;
 
 	do {
-		ret = uhook_loop(rounds, &sum);
+		ret = uhook_loop(rounds, &shared->sum);
 		all += rounds;
-		check(ret == rounds && sum == all, "%lu rounds count %lu and %lu", all, ret, sum);
+		check(ret == rounds && shared->sum == all, "%lu rounds count %lu and %lu", all,
+		      ret, shared->sum);
 	} while (!has_come());
 
 	return all;
@@ -174,7 +218,7 @@ static void run_storm(unsigned long rounds)
 {
 	pid_t parent = getpid(), child;
 
-	set_timer(700);
+	set_timer(FIRST_ALARM);
 	child = fork();
 	check(child >= 0, "fork: %s", strerror(errno));
 	if (!child)
@@ -199,12 +243,27 @@ static bool had_signals(void)
 /* Returns its rounds, without those of handlers. */
 static unsigned long run_nested(unsigned long rounds)
 {
-	set_timer(700);
+	set_timer(FIRST_ALARM);
 	rounds = loop_until(had_signals, rounds);
-	set_timer(0);
 	shared->done = true;
+	set_timer(0);
 
 	return rounds;
+}
+
+static int samples;
+
+static void on_sample(int sig, siginfo_t *info, void *context)
+{
+	static unsigned long long period = FIRST_PERIOD;
+	static unsigned long last;
+
+	on_signal(sig, info, context);
+	if (has_gone_on(&last))
+		return;
+	period *= 2;
+	check(!ioctl(samples, PERF_EVENT_IOC_PERIOD, &period), "PERF_EVENT_IOC_PERIOD: %s",
+	      strerror(errno));
 }
 
 /* They are sent by the task itself, on its way out of an interrupt. */
@@ -214,13 +273,16 @@ static void open_samples(void)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 100000,
+		.sample_period = FIRST_PERIOD,
 		.sigtrap = 1,
 		.remove_on_exec = 1,
+		.disabled = 1,
 	};
 
-	set_handler(SIGTRAP, on_signal, 0);
-	check(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) >= 0, "perf_event_open: %s",
+	set_handler(SIGTRAP, on_sample, 0);
+	samples = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	check(samples >= 0, "perf_event_open: %s", strerror(errno));
+	check(!ioctl(samples, PERF_EVENT_IOC_ENABLE, 0), "PERF_EVENT_IOC_ENABLE: %s",
 	      strerror(errno));
 }
 
@@ -238,16 +300,14 @@ static void run_sampled(unsigned long rounds)
 
 static void run_jumps(unsigned long jumps)
 {
-	static unsigned long sum;
-
 	set_handler(SIGUSR1, on_signal_jump, 0);
 	sigsetjmp(jump_env, 1);
 	if (nr_jumps < jumps)
-		uhook_loop(-1, &sum);
+		uhook_loop(-1, &shared->sum);
 	shared->done = true;
 	set_handler(SIGUSR1, on_signal, 0);
 
-	printf("add %lu\nstore %lu\n", jump_rounds, sum);
+	printf("add %lu\nstore %lu\n", jump_rounds, shared->sum);
 }
 
 static pthread_t start(void)
