@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# "make install" installs fhook, its manual pages and completions below $(DESTDIR)$(PREFIX).
+# "make install" installs fhook, its manual pages and completions, the plugin of QEMU and the
+# software recorder's library below $(DESTDIR)$(PREFIX). ZSHDIR is where zsh looks for
+# completions, which differs between distributions.
 # The pages are made from the help, which is their only source.
 
 PREFIX	?= /usr/local
+ZSHDIR	?= $(PREFIX)/share/zsh/site-functions
 words	:= list count trace time top stacks fail patch stat off on doctor
 pages	:= $(O)/man/fhook.1 $(words:%=$(O)/man/fhook-%.1)
 
@@ -24,10 +27,11 @@ $(O)/man/fhook-%.1: $(O)/fhook
 	sed 's/^fhook \\- /fhook-$* \\- /; s/^[.]TH FHOOK /.TH FHOOK-$* /' $@.tmp > $@
 	rm $@.tmp
 
-install: $(O)/fhook $(O)/fhook-trace.so man
+install: tools man
 	install -D $(O)/fhook $(DESTDIR)$(PREFIX)/bin/fhook
-	install -D $(O)/fhook-trace.so $(DESTDIR)$(PREFIX)/bin/fhook-trace.so
+	install -m 644 -D $(O)/fhook-trace.so $(DESTDIR)$(PREFIX)/lib/fhook/fhook-trace.so
+	install -m 644 -D $(O)/libfhook-record.a $(DESTDIR)$(PREFIX)/lib/libfhook-record.a
 	install -m 644 -D -t $(DESTDIR)$(PREFIX)/share/man/man1 $(pages)
 	install -m 644 -D completion/fhook.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/fhook
-	install -m 644 -D completion/_fhook $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_fhook
+	install -m 644 -D completion/_fhook $(DESTDIR)$(ZSHDIR)/_fhook

@@ -2,6 +2,7 @@
 /* Commands with subcommands: selecting a subcommand by its name, and listing them. */
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "command.h"
@@ -77,5 +78,10 @@ char *own_file(const char *name)
 	if (!slash)
 		return NULL;
 	*slash = '\0';
+	if (asprintf(&path, "%s/../lib/fhook/%s", program, name) < 0)
+		return NULL;
+	if (!access(path, F_OK))
+		return path;
+	free(path);
 	return asprintf(&path, "%s/%s", program, name) < 0 ? NULL : path;
 }

@@ -31,7 +31,10 @@ struct command {
 int command_run(const struct command *commands, const char *does, int argc, char **argv,
 		struct fault *fault);
 
-/* The path of a file beside this program, which is to be freed, or NULL. */
+/*
+ * The path of a file of this program, which is to be freed, or NULL: in ../lib/fhook if it
+ * was installed, otherwise beside the program.
+ */
 char *own_file(const char *name);
 
 #endif /* FHOOK_COMMAND_H */
