@@ -15,7 +15,7 @@ T ?=
 export BUILD ARCH JOBS KVM V
 export BASE TOPIC
 
-.PHONY: help deps tree build tools install demo shell test test-brief test-all bench bench-native lint series \
+.PHONY: help deps tree build tools tools-all deb-tools install demo shell test test-brief test-all bench bench-native lint series \
 	check newest baseline refresh clean
 .NOTPARALLEL:
 
@@ -27,7 +27,10 @@ help:
 	@echo "make test-brief  run only KUnit and a few tests, on x86_64 (BASE=)"
 	@echo "make test-all  test every flavour (except bench, check and bti), and on x86_64 compare"
 	@echo "               mainline's own tests with the unpatched kernel; takes hours (T=, ARCH=)"
-	@echo "make tools     build the call trace tools for this machine, in $(BUILD)/host/fhook"
+	@echo "make tools     build the command fhook for this machine, in $(BUILD)/host/fhook;"
+	@echo "               needs no kernel source"
+	@echo "make deb-tools  build the Debian package fhook-tools in $(BUILD)/deb, without kernel source"
+	@echo "make tools-all  build also the programs that put stubs of call traces into others"
 	@echo "make install   build and install the command fhook, its manual pages and completions"
 	@echo "               (PREFIX=/usr/local, DESTDIR=); needs no kernel source"
 	@echo "make bench     measure the cost of hooks and call traces, beside alternatives (ARCH=)"
@@ -68,10 +71,19 @@ build:
 	@scripts/guest/guest $(FLAVOUR)
 
 tools:
+	@scripts/build/deps tools
+	@scripts/build/tools tools
+	@echo "$(BUILD)/host/fhook/fhook --help"
+
+tools-all:
 	@scripts/build/deps tests
 	@scripts/series/tree
 	@scripts/build/tools
 	@echo "$(BUILD)/host/fhook/fhook calltrace --help"
+
+deb-tools:
+	@scripts/build/deps tools deb
+	@scripts/build/deb-tools
 
 install:
 	@scripts/build/deps tools

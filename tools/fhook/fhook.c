@@ -17,7 +17,7 @@
 #include "lib/command.h"
 #include "lib/elf_map.h"
 
-const char *argp_program_version = "fhook 1";
+const char *argp_program_version = "fhook " FHOOK_VERSION;
 
 static error_t parse_map(int key, char *word __unused, struct argp_state *state)
 {
