@@ -5,6 +5,7 @@
 #include <string.h>
 #include "exits.h"
 #include "kernel.h"
+#include "kernel_types.h"
 #include "lib/json.h"
 #include "lib/kernel_files.h"
 #include "options.h"
@@ -16,36 +17,65 @@ static const struct word word = {
 	.arguments = "[PATTERN...]",
 	.does = "List functions that can be hooked.\n"
 		"\vOf a program, also the offset in the file; with --verbose, the places of a\n"
-		"span (the entry and the exits), or the reason why the exits are not known.",
+		"span (the entry and the exits), or the reason why the exits are not known.\n"
+		"Of the kernel, with --verbose or --json also the prototypes.",
 	.takes = "pvj",
 };
 
-static void print_kernel(const struct options *options, const char *line)
+/* "PROTOTYPE [MODULE]", or the line as it is if the function has no type data. */
+static void print_declaration(const struct prototypes *prototypes, u32 number, const char *name,
+			      const char *line)
 {
-	if (!options->json) {
+	char *text = prototype_text(prototypes, number, name);
+
+	printf("%s%s\n", text ? text : name, line + strlen(name));
+	free(text);
+}
+
+/* Print "NAME" or "NAME [MODULE]". */
+static void print_kernel(const struct options *options, struct kernel_types *types,
+			 const char *line)
+{
+	const struct prototypes *prototypes;
+	char name[256], module[128] = "", *text;
+	u32 number = 0;
+
+	prototypes = sscanf(line, "%255s [%127[^]]", name, module) < 1 ? NULL :
+		     kernel_types_of(types, module);
+	if (prototypes)
+		number = prototype_number(prototypes, name);
+	if (options->json) {
+		text = number ? prototype_json(prototypes, number) : NULL;
+		printf("{\"function\":");
+		json_string(stdout, line);
+		printf("%s}\n", text ? text : "");
+		free(text);
+	} else if (number) {
+		print_declaration(prototypes, number, name, line);
+	} else {
 		puts(line);
-		return;
 	}
-	printf("{\"function\":");
-	json_string(stdout, line);
-	puts("}");
 }
 
 static int list_kernel(const struct options *options, struct fault *fault)
 {
+	struct kernel_types types = { };
 	char *text, *rest, *line;
 	size_t found = 0;
 
 	if (kernel_open(fault))
 		return -1;
+	if ((options->verbose || options->json) && kernel_types_open(&types, fault))
+		fault_print("fhook", fault);
 	text = kernel_file_read(kernel_file_exists("fhook/available_functions") ?
 				"fhook/available_functions" : "available_filter_functions", fault);
 	for (rest = text; rest && (line = strsep(&rest, "\n")) && !ferror(stdout);) {
 		if (!*line || !kernel_wants(options->functions, options->nr_functions, line))
 			continue;
-		print_kernel(options, line);
+		print_kernel(options, &types, line);
 		found++;
 	}
+	kernel_types_close(&types);
 	free(text);
 	if (!text)
 		return -1;

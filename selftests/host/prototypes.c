@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Print prototypes from a file of type data, in each form, as "fhook list" does from those of
+ * the kernel
+ *
+ * Usage: prototypes FILE [-b EXTENSION] NAME...
+ */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include "hook/prototype.h"
+
+static void print(const struct prototypes *prototypes, const char *name)
+{
+	const u32 number = prototype_number(prototypes, name);
+	char *text = number ? prototype_text(prototypes, number, name) : NULL;
+	char *json = number ? prototype_json(prototypes, number) : NULL;
+
+	puts(text ? text : number ? "damaged" : "none");
+	puts(json ? json : number ? "damaged" : "none");
+	free(text);
+	free(json);
+}
+
+int main(int argc, char **argv)
+{
+	struct prototypes prototypes;
+	struct btf *base, *btf;
+	int i = 2;
+
+	libbpf_set_print(NULL);
+	base = argc > 1 ? btf__parse(argv[1], NULL) : NULL;
+	btf = base;
+	if (base && argc > 3 && !strcmp(argv[2], "-b")) {
+		btf = btf__parse_split(argv[3], base);
+		i = 4;
+	}
+	if (!btf || prototypes_index(&prototypes, btf)) {
+		fprintf(stderr, "prototypes: the type data cannot be read\n");
+		return 1;
+	}
+	for (; i < argc; i++)
+		print(&prototypes, argv[i]);
+	prototypes_free(&prototypes);
+	if (btf != base)
+		btf__free(base);
+	return 0;
+}
