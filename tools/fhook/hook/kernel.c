@@ -130,8 +130,16 @@ static int define_mainline(const struct session *session, const char *event, cha
 	return 0;
 }
 
-/* Hooks cannot be added while all are off. */
-static int check_enabled(struct fault *fault)
+int kernel_define_one(const struct session *session, const char *event, const char *name,
+		      struct fault *fault)
+{
+	if (session->mainline)
+		return session_define(session, fault, "dynamic_events", mainline_letter(false),
+				      event, "%s", name);
+	return session_define(session, fault, "fhook_events", 'h', event, "%s", name);
+}
+
+int kernel_check_enabled(struct fault *fault)
 {
 	char *text = kernel_file_read("fhook/enabled", fault);
 	const bool off = text && *text == '0';
@@ -151,7 +159,7 @@ int kernel_define(const struct session *session, const char *event, char **patte
 
 	if (session->mainline)
 		return define_mainline(session, event, patterns, nr, suffix, functions, fault);
-	if (check_enabled(fault) || choose(&choice, patterns, nr, fault))
+	if (kernel_check_enabled(fault) || choose(&choice, patterns, nr, fault))
 		return -1;
 	for (i = 0; i < choice.nr_patterns && !result; i++)
 		result = work_stopped() ?

@@ -20,4 +20,11 @@ bool kernel_wants(char **patterns, size_t nr, const char *line);
 int kernel_define(const struct session *session, const char *event, char **patterns, size_t nr,
 		  const char *suffix, size_t *functions, struct fault *fault);
 
+/* Define an event on the entry of one function. */
+int kernel_define_one(const struct session *session, const char *event, const char *name,
+		      struct fault *fault);
+
+/* Fails, with a sentence, if hooks are switched off: none can be added then. */
+int kernel_check_enabled(struct fault *fault);
+
 #endif /* FHOOK_HOOK_KERNEL_H */

@@ -10,6 +10,7 @@
 #include "lib/kernel_files.h"
 #include "options.h"
 #include "program.h"
+#include "refused.h"
 #include "words.h"
 
 static const struct word word = {
@@ -18,7 +19,8 @@ static const struct word word = {
 	.does = "List functions that can be hooked.\n"
 		"\vOf a program, also the offset in the file; with --verbose, the places of a\n"
 		"span (the entry and the exits), or the reason why the exits are not known.\n"
-		"Of the kernel, with --verbose or --json also the prototypes.",
+		"Of the kernel, with --verbose or --json also the prototypes; with --verbose,\n"
+		"also why a function that is named cannot be hooked.",
 	.takes = "pvj",
 };
 
@@ -57,30 +59,46 @@ static void print_kernel(const struct options *options, struct kernel_types *typ
 	}
 }
 
-static int list_kernel(const struct options *options, struct fault *fault)
+/* Print the functions of a list, which is split. Returns their number. */
+static size_t print_available(const struct options *options, char *text, struct fault *fault)
 {
 	struct kernel_types types = { };
-	char *text, *rest, *line;
 	size_t found = 0;
+	char *line;
 
-	if (kernel_open(fault))
-		return -1;
 	if ((options->verbose || options->json) && kernel_types_open(&types, fault))
 		fault_print("fhook", fault);
-	text = kernel_file_read(kernel_file_exists("fhook/available_functions") ?
-				"fhook/available_functions" : "available_filter_functions", fault);
-	for (rest = text; rest && (line = strsep(&rest, "\n")) && !ferror(stdout);) {
+	while ((line = strsep(&text, "\n")) && !ferror(stdout)) {
 		if (!*line || !kernel_wants(options->functions, options->nr_functions, line))
 			continue;
 		print_kernel(options, &types, line);
 		found++;
 	}
 	kernel_types_close(&types);
-	free(text);
+	return found;
+}
+
+static int list_kernel(const struct options *options, struct fault *fault)
+{
+	char *text, *copy;
+	size_t found, refused = 0;
+	int result = 0;
+
+	if (kernel_open(fault))
+		return -1;
+	text = kernel_file_read(kernel_file_exists("fhook/available_functions") ?
+				"fhook/available_functions" : "available_filter_functions", fault);
 	if (!text)
 		return -1;
-	return found ? 0 : fault_say(fault,
-				     "no function that can be hooked matches: try 'NAME*'");
+	copy = strdup(text);
+	found = copy ? print_available(options, copy, fault) : 0;
+	if (options->verbose)
+		result = refused_print(options, text, &refused, fault);
+	free(copy);
+	free(text);
+	if (!result && !found && !refused)
+		return fault_say(fault, "no function that can be hooked matches: try 'NAME*'");
+	return result;
 }
 
 static void print_function(const struct options *options, const struct program *program,
