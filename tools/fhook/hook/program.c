@@ -120,6 +120,13 @@ char *program_find(const char *text, pid_t *pid, struct fault *fault)
 	return path;
 }
 
+char *program_demangle(const char *symbol)
+{
+	char *name = strncmp(symbol, "_Z", 2) ? NULL : __cxa_demangle(symbol, NULL, NULL, NULL);
+
+	return name ? name : strdup(symbol);
+}
+
 static int add(struct program *program, const struct elf_symbol *symbol)
 {
 	const Elf64_Phdr *segment = elf_segment_of(&program->image, symbol->address);
@@ -128,10 +135,7 @@ static int add(struct program *program, const struct elf_symbol *symbol)
 	if (!segment || !(segment->p_flags & PF_X) ||
 	    symbol->address - segment->p_vaddr >= segment->p_filesz)
 		return 0;
-	name = strncmp(symbol->name, "_Z", 2) ? NULL :
-	       __cxa_demangle(symbol->name, NULL, NULL, NULL);
-	if (!name)
-		name = strdup(symbol->name);
+	name = program_demangle(symbol->name);
 	if (!name || grow(&program->functions, &program->room, program->nr,
 			  sizeof(*program->functions))) {
 		free(name);

@@ -47,6 +47,9 @@ struct program {
  */
 char *program_find(const char *text, pid_t *pid, struct fault *fault);
 
+/* The name to print of a symbol, demangled; to be freed, or NULL without memory. */
+char *program_demangle(const char *symbol);
+
 /* Select the functions that match patterns. All functions if there are none. */
 int program_select(struct program *program, const char *path, char **patterns,
 		   size_t nr_patterns, struct fault *fault);

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Events of tasks, from /proc and perf; the header describes the functions. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "task_events.h"
+
+/* Of each CPU; a mapping of a file takes about 100 bytes. */
+#define RING_PAGES	64
+
+/* Parts of the records that perf_event.h describes in comments only. */
+struct mmap2_record {
+	struct perf_event_header header;
+	u32 pid, tid;
+	u64 address, length, offset;
+	u32 major, minor;
+	u64 inode, generation;
+	u32 protection, flags;
+	char path[];
+};
+
+struct fork_record {
+	struct perf_event_header header;
+	u32 pid, parent, tid, parent_tid;
+};
+
+struct lost_record {
+	struct perf_event_header header;
+	u64 id, lost;
+};
+
+static size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+static size_t ring_size(void)
+{
+	return RING_PAGES * page_size();
+}
+
+static int no_memory(struct fault *fault)
+{
+	return fault_say(fault, "there is not enough memory");
+}
+
+/* A line of /proc/PID/maps. */
+static int read_map(struct tasks *tasks, pid_t process, const char *line, struct fault *fault)
+{
+	struct mapping mapping = { };
+	unsigned long long start, end, offset, inode;
+	int at = 0;
+	char executable;
+
+	if (sscanf(line, "%llx-%llx %*c%*c%c%*c %llx %*s %llu %n", &start, &end, &executable,
+		   &offset, &inode, &at) < 5 || !at || executable != 'x')
+		return 0;
+	mapping = (struct mapping){ .start = start, .end = end, .offset = offset };
+	return tasks_map(tasks, process, &mapping, line[at] ? line + at : "[anonymous]", inode) ?
+	       no_memory(fault) : 0;
+}
+
+/* A process that has ended meanwhile has no file. */
+static int read_maps(struct tasks *tasks, pid_t process, struct fault *fault)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	int result = 0;
+	ssize_t length;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", process);
+	maps = fopen(path, "re");
+	while (maps && !result && (length = getline(&line, &size, maps)) > 0) {
+		if (line[length - 1] == '\n')
+			line[length - 1] = '\0';
+		result = read_map(tasks, process, line, fault);
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	return result;
+}
+
+/* Adds a process, or a thread of it. */
+typedef int add_task(struct tasks *tasks, pid_t process, pid_t number, struct fault *fault);
+
+/* Add each task whose number is a name in a directory. */
+static int add_tasks(const char *path, struct tasks *tasks, pid_t process, add_task *add,
+		     struct fault *fault)
+{
+	DIR *directory = opendir(path);
+	struct dirent *entry;
+	int result = 0;
+	u64 number;
+
+	while (directory && !result && (entry = readdir(directory)))
+		if (!word_number(entry->d_name, 10, INT_MAX, &number))
+			result = add(tasks, process, number, fault);
+	if (directory)
+		closedir(directory);
+	return result;
+}
+
+static int add_thread(struct tasks *tasks, pid_t process, pid_t thread, struct fault *fault)
+{
+	return tasks_thread(tasks, thread, process) ? no_memory(fault) : 0;
+}
+
+static int add_process(struct tasks *tasks, pid_t unused __unused, pid_t process,
+		       struct fault *fault)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", process);
+	return add_tasks(path, tasks, process, add_thread, fault) ?:
+	       read_maps(tasks, process, fault);
+}
+
+static int open_ring(struct task_events *events, int cpu, struct fault *fault)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attributes),
+		.config = PERF_COUNT_SW_DUMMY, .mmap = 1, .mmap2 = 1, .task = 1,
+		.watermark = 1, .wakeup_watermark = ring_size() / 4,
+	};
+	struct epoll_event ready = { .events = EPOLLIN };
+	const int fd = syscall(SYS_perf_event_open, &attributes, -1, cpu, -1,
+			       PERF_FLAG_FD_CLOEXEC);
+	void *page;
+
+	/* Numbers of CPUs may have gaps. */
+	if (fd < 0 && errno == ENODEV)
+		return 0;
+	if (fd < 0)
+		return fault_say(fault, "stacks of programs need perf events, which fail: %s",
+				 strerror(errno));
+	page = mmap(NULL, page_size() + ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED || epoll_ctl(events->fd, EPOLL_CTL_ADD, fd, &ready)) {
+		fault_say(fault, "perf events cannot be read: %s", strerror(errno));
+		if (page != MAP_FAILED)
+			munmap(page, page_size() + ring_size());
+		close(fd);
+		return -1;
+	}
+	events->rings[events->nr++] = (struct task_ring){ fd, page };
+	return 0;
+}
+
+int task_events_open(struct task_events *events, struct tasks *tasks, struct fault *fault)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int cpu;
+
+	*events = (struct task_events){ .tasks = tasks, .fd = epoll_create1(EPOLL_CLOEXEC) };
+	events->rings = calloc(cpus, sizeof(*events->rings));
+	if (events->fd < 0 || !events->rings)
+		return no_memory(fault);
+	for (cpu = 0; cpu < cpus; cpu++)
+		if (open_ring(events, cpu, fault))
+			return -1;
+	return add_tasks("/proc", tasks, 0, add_process, fault);
+}
+
+static int add_record(struct task_events *events, const struct perf_event_header *header,
+		      struct fault *fault)
+{
+	const struct mmap2_record *map = (const void *)header;
+	const struct fork_record *fork = (const void *)header;
+	struct mapping mapping;
+	int result = 0;
+
+	if (header->type == PERF_RECORD_MMAP2) {
+		mapping.start = map->address;
+		mapping.end = map->address + map->length;
+		mapping.offset = map->offset;
+		result = tasks_map(events->tasks, map->pid, &mapping, map->path, map->inode);
+	} else if (header->type == PERF_RECORD_FORK && fork->pid == fork->parent) {
+		result = tasks_thread(events->tasks, fork->tid, fork->pid);
+	} else if (header->type == PERF_RECORD_FORK) {
+		result = tasks_fork(events->tasks, fork->pid, fork->parent);
+	} else if (header->type == PERF_RECORD_LOST) {
+		events->lost += ((const struct lost_record *)header)->lost;
+	}
+	return result ? no_memory(fault) : 0;
+}
+
+/* Copy a part of the ring, which may be at its end and at its start. */
+static void copy(void *to, const struct task_ring *ring, u64 at, size_t length)
+{
+	const u8 *data = (const u8 *)ring->page + page_size();
+	const size_t first = at % ring_size(), left = ring_size() - first;
+	const size_t part = length < left ? length : left;
+
+	memcpy(to, data + first, part);
+	memcpy((u8 *)to + part, data, length - part);
+}
+
+static int read_ring(struct task_events *events, const struct task_ring *ring,
+		     struct fault *fault)
+{
+	/* A record's size has 16 bits. */
+	static union {
+		struct perf_event_header header;
+		u8 bytes[65536];
+	} record;
+	struct perf_event_mmap_page *page = ring->page;
+	const u64 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	u64 at = page->data_tail;
+	int result = 0;
+
+	while (at < head && !result) {
+		copy(&record, ring, at, sizeof(record.header));
+		if (record.header.size < sizeof(record.header))
+			break;
+		copy(&record, ring, at, record.header.size);
+		at += record.header.size;
+		result = add_record(events, &record.header, fault);
+	}
+	__atomic_store_n(&page->data_tail, at, __ATOMIC_RELEASE);
+	return result;
+}
+
+int task_events_read(struct task_events *events, struct fault *fault)
+{
+	size_t i;
+
+	for (i = 0; i < events->nr; i++)
+		if (read_ring(events, events->rings + i, fault))
+			return -1;
+	return 0;
+}
+
+void task_events_close(struct task_events *events)
+{
+	size_t i;
+
+	for (i = 0; i < events->nr; i++) {
+		munmap(events->rings[i].page, page_size() + ring_size());
+		close(events->rings[i].fd);
+	}
+	free(events->rings);
+	if (events->fd >= 0)
+		close(events->fd);
+	*events = (struct task_events){ .fd = -1 };
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls of functions of programs by stack; the header describes the functions.
+ *
+ * The kernel follows frame pointers. At its entry, a function has no frame yet, so that the
+ * frame pointer leads to the caller of its caller: the address to which it returns is
+ * recorded as well.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/work.h"
+#include "user_stacks.h"
+
+#define CALLER	"caller"
+#define STACK	"ustacktrace.stacktrace"
+
+static const char *return_address(const struct program *program)
+{
+	return program->image.header->e_machine == EM_AARCH64 ? "%lr:x64" : "$stack0:x64";
+}
+
+/* Functions that cannot be hooked are left out if there are others. */
+static int define_all(const struct program *program, const struct session *session,
+		      const char *name, pid_t pid, struct fault *fault)
+{
+	struct left_out left_out = { 0 };
+	char only[24] = "";
+	size_t i;
+
+	if (pid)
+		snprintf(only, sizeof(only), " pid=%d", pid);
+	for (i = 0; i < program->nr; i++) {
+		if (work_stopped())
+			return fault_say(fault, "a signal came before all functions were hooked");
+		if (session_define(session, fault, program_events(session),
+				   program_letter(session, false), name,
+				   "%s:0x%llx%s stack=user " CALLER "=%s", program->path,
+				   program->functions[i].offset, only, return_address(program)))
+			program_leave_out(&left_out, fault);
+	}
+	return program_report(program, &left_out, fault);
+}
+
+int user_stacks_open(struct user_stacks *stacks, const struct session *session,
+		     const char *name, const struct options *options, unsigned int most,
+		     struct fault *fault)
+{
+	char trigger[160];
+
+	if (session->mainline)
+		return fault_say(fault, "stacks of programs need %s", options->mainline ?
+				 "fhook's events: leave out --mainline" :
+				 "CONFIG_UHOOK_EVENTS, which this kernel lacks");
+	snprintf(trigger, sizeof(trigger),
+		 "hist:keys=common_pid," CALLER ".hex," STACK ":size=%u if common_pid != %d", most,
+		 getpid());
+	return program_select(&stacks->program, options->program, options->functions,
+			      options->nr_functions, fault) ||
+	       define_all(&stacks->program, session, name, options->pid, fault) ||
+	       task_events_open(&stacks->events, &stacks->tasks, fault) ||
+	       session_set(session, name, "trigger", trigger, fault) ? -1 : 0;
+}
+
+int user_stacks_follow(struct user_stacks *stacks, struct fault *fault)
+{
+	return task_events_read(&stacks->events, fault);
+}
+
+/*
+ * The frame pointer of a function that was compiled without one is any value, and leads to
+ * addresses without code.
+ */
+static bool is_end(const struct user_stacks *stacks, const struct stack *stack, pid_t thread,
+		   u64 address)
+{
+	return stack->depth && !tasks_has_code(&stacks->tasks, thread, address);
+}
+
+static int push(struct user_stacks *stacks, struct stack *stack, pid_t thread, u64 address,
+		struct fault *fault)
+{
+	char *name = tasks_symbol(&stacks->tasks, thread, address, stack->depth);
+	const int result = name ? stack_push(stack, name, fault) :
+				  fault_say(fault, "there is not enough memory");
+
+	free(name);
+	return result;
+}
+
+/*
+ * An entry begins with "{ common_pid: PID, caller: ADDRESS, ustacktrace.stacktrace ADDRESS", and
+ * has a line for each further address.
+ */
+static int add_entry(struct user_stacks *stacks, struct stack_list *list, char *text,
+		     u64 calls, struct fault *fault)
+{
+	struct stack stack = { .calls = calls };
+	unsigned long long caller, address;
+	int thread, at = 0, result = 0;
+	char *end;
+
+	if (sscanf(text, " common_pid: %d, " CALLER ": %llx, " STACK " %n", &thread, &caller,
+		   &at) < 2 || !at)
+		return fault_say(fault, "the kernel's histogram is not understood: %.60s", text);
+	for (text += at; !result; text = end) {
+		address = strtoull(text, &end, 16);
+		if (end == text || is_end(stacks, &stack, thread, address))
+			break;
+		result = push(stacks, &stack, thread, address, fault);
+		if (!result && stack.depth == 1 && caller)
+			result = push(stacks, &stack, thread, caller, fault);
+	}
+	if (!result)
+		result = stack_list_add(list, &stack, fault);
+	if (result)
+		stack_clear(&stack);
+	return result;
+}
+
+int user_stacks_read(struct user_stacks *stacks, char *text, struct stack_list *list,
+		     struct fault *fault)
+{
+	static const char mark[] = "} hitcount:";
+	char *end;
+
+	if (user_stacks_follow(stacks, fault))
+		return -1;
+	while ((text = strstr(text, "\n{ ")) && (end = strstr(text, mark))) {
+		*end = '\0';
+		end += strlen(mark);
+		if (add_entry(stacks, list, text + strlen("\n{ "), strtoull(end, NULL, 10), fault))
+			return -1;
+		text = end;
+	}
+	if (stacks->events.lost)
+		fprintf(stderr,
+			"fhook: %llu mappings are unknown: stacks that lead to them end there.\n",
+			stacks->events.lost);
+	return 0;
+}
+
+void user_stacks_close(struct user_stacks *stacks)
+{
+	task_events_close(&stacks->events);
+	tasks_free(&stacks->tasks);
+	program_free(&stacks->program);
+}
