@@ -44,8 +44,8 @@ static void print_all(const struct source *source, struct tally_row **rows, bool
 	if (live_terminal(options) && !last)
 		live_clear();
 	if (!options->json)
-		printf("%12s  FUNCTION%s\n", last ? "CALLS" : "NEW CALLS",
-		       options->by ? "  BY" : "");
+		live_header("%12s  FUNCTION%s", last ? "CALLS" : "NEW CALLS",
+			    options->by ? "  BY" : "");
 	for (i = 0; rows[i]; i++) {
 		const u64 calls = last ? rows[i]->calls : rows[i]->calls - rows[i]->old_calls;
 

@@ -2,7 +2,10 @@
 /* Words that hook functions while something runs; the header describes it. */
 #include <limits.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,9 +84,17 @@ int live_run(const struct live *live, int argc, char **argv, struct fault *fault
 	return result;
 }
 
+/* Does the output understand escape sequences? */
+static bool has_escapes(void)
+{
+	const char *terminal = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb");
+}
+
 bool live_terminal(const struct options *options)
 {
-	return options->interval && !options->json && isatty(STDOUT_FILENO);
+	return options->interval && !options->json && has_escapes();
 }
 
 unsigned int live_lines(const struct options *options)
@@ -95,6 +106,19 @@ unsigned int live_lines(const struct options *options)
 	if (live_terminal(options) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row > 4)
 		return size.ws_row - 3;
 	return UINT_MAX;
+}
+
+void live_header(const char *format, ...)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const bool reversed = has_escapes() && (!no_color || !*no_color);
+	va_list arguments;
+
+	fputs(reversed ? "\033[7m" : "", stdout);
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	puts(reversed ? "\033[0m" : "");
 }
 
 void live_clear(void)

@@ -36,6 +36,12 @@ bool live_terminal(const struct options *options);
 /* The number of lines of a table that fit, or all that the options want. */
 unsigned int live_lines(const struct options *options);
 
+/*
+ * Print the first line of a table, without newline: reversed on a terminal, unless the
+ * environment has NO_COLOR, or TERM=dumb.
+ */
+void __printf(1, 2) live_header(const char *format, ...);
+
 /* Begin to draw anew. */
 void live_clear(void);
 

@@ -121,8 +121,8 @@ static void print_all(const struct timing *timing, struct tally_row **rows, bool
 	if (live_terminal(options) && since_last)
 		live_clear();
 	if (!options->json)
-		printf("%10s %9s %9s %9s %9s %9s  FUNCTION%s\n", "CALLS", "TOTAL", "MEAN", "50% <=",
-		       "99% <=", "MAX <=", options->by ? "  BY" : "");
+		live_header("%10s %9s %9s %9s %9s %9s  FUNCTION%s", "CALLS", "TOTAL", "MEAN",
+			    "50% <=", "99% <=", "MAX <=", options->by ? "  BY" : "");
 	for (i = 0; rows[i]; i++) {
 		const struct tally_row row = since_last ? tally_since(rows[i]) : *rows[i];
 
