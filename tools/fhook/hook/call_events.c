@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Events on calls, defined as the user writes them; the header describes them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "call_events.h"
+#include "exits.h"
+#include "kernel.h"
+#include "lib/work.h"
+#include "program.h"
+#include "spec.h"
+
+/* An event is named after its pattern, which is what its lines show. */
+static void name_event(const struct call_events *events, const struct spec *spec, char name[64])
+{
+	char *at;
+
+	snprintf(name, 64, "%.48s", spec->pattern);
+	for (at = name; *at; at++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *at))
+			*at = '_';
+	if (name[0] >= '0' && name[0] <= '9')
+		name[0] = '_';
+	if (events->nr)
+		snprintf(name + strlen(name), 64 - strlen(name), "__%u", events->nr + 1);
+}
+
+/* Events with a return value or a duration are made at the return. */
+static const char *suffix_of(const struct call_events *events, const struct spec *spec)
+{
+	if (spec->longer)
+		return "%span";
+	return events->options->returns || spec_returns(spec) ? "%return" : "";
+}
+
+static int define_in_kernel(const struct call_events *events, const struct spec *spec,
+			    const char *name, const char *arguments, struct fault *fault)
+{
+	char *suffix;
+	size_t functions;
+	int result;
+
+	if (asprintf(&suffix, "%s%s", suffix_of(events, spec), arguments) < 0)
+		return fault_say(fault, "there is not enough memory");
+	result = kernel_define(&events->session, name, (char **)&spec->pattern, 1, suffix,
+			       &functions, fault);
+	free(suffix);
+	return result;
+}
+
+/* The place of an event on a function of a program, to be freed, or NULL. */
+static char *place_of(const struct call_events *events, const struct spec *spec,
+		      const struct program *program, const struct program_function *function,
+		      struct fault *fault)
+{
+	const char *suffix = suffix_of(events, spec);
+	unsigned int tails;
+	char *place;
+
+	/* Exits work where a return address must not be replaced. */
+	if (*suffix && !events->session.mainline) {
+		place = exits_span(program, function, &tails, fault);
+		if (!place || !tails || !spec_returns(spec))
+			return place;
+		fault_say(fault, "%s ends by calling another function, which has the return value",
+			  function->name);
+		free(place);
+		return NULL;
+	}
+	return asprintf(&place, "0x%llx", function->offset) < 0 ? NULL : place;
+}
+
+static int define_in_program(const struct call_events *events, const struct spec *spec,
+			     const char *name, const char *arguments, struct fault *fault)
+{
+	const struct options *options = events->options;
+	const bool returns = *suffix_of(events, spec);
+	struct left_out left_out = { 0 };
+	struct program program;
+	char pid[24] = "", *place;
+	int result;
+	size_t i;
+
+	if (events->session.mainline && (options->pid || options->stack))
+		return fault_say(fault, "mainline's probes have no --stack, and no process");
+	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
+		return -1;
+	if (options->pid)
+		snprintf(pid, sizeof(pid), " pid=%d", options->pid);
+	for (i = 0; i < program.nr && !work_stopped(); i++) {
+		place = place_of(events, spec, &program, program.functions + i, fault);
+		if (!place || session_define(&events->session, fault,
+					     program_events(&events->session),
+					     program_letter(&events->session, returns), name,
+					     "%s:%s%s%s%s", program.path, place,
+					     options->stack ? " stack=user" : "", pid, arguments))
+			program_leave_out(&left_out, fault);
+		free(place);
+	}
+	result = program_report(&program, &left_out, fault);
+	program_free(&program);
+	return result;
+}
+
+static int set_filter(const struct call_events *events, const char *name, const char *filter,
+		      struct fault *fault)
+{
+	struct fault kernels;
+	const char *reason;
+
+	if (!session_set(&events->session, name, "filter", filter, &kernels))
+		return 0;
+	reason = strstr(kernels.text, "': ");
+	return fault_say(fault,
+			 "the condition \"%s\" is refused: %s; it compares labels, comm, common_pid",
+			 filter, reason ? reason + strlen("': ") : kernels.text);
+}
+
+static int set_up(const struct call_events *events, const struct spec *spec, const char *name,
+		  struct fault *fault)
+{
+	char *filter = spec_filter(spec);
+	int result = 0;
+
+	if (!filter)
+		return fault_say(fault, "there is not enough memory");
+	if (*filter)
+		result = set_filter(events, name, filter, fault);
+	/* Unlike a trigger, this option respects the filter. */
+	if (!result && events->options->stack && !events->options->program)
+		result = session_control(&events->session, "options/stacktrace", "1", fault);
+	free(filter);
+	return result || session_set(&events->session, name, "enable", "1", fault) ? -1 : 0;
+}
+
+static int add(struct call_events *events, const char *text, struct fault *fault)
+{
+	struct spec spec;
+	char name[64], *arguments;
+	int result;
+
+	if (*text == '!')
+		return fault_say(fault, "%s: trace and record cannot leave functions out", text);
+	if (spec_parse(&spec, text, fault))
+		return -1;
+	if (spec.longer && events->session.mainline) {
+		spec_free(&spec);
+		return fault_say(fault, "mainline's probes measure no times: leave out > TIME");
+	}
+	arguments = spec_arguments(&spec);
+	name_event(events, &spec, name);
+	if (!arguments)
+		result = fault_say(fault, "there is not enough memory");
+	else if (events->options->program)
+		result = define_in_program(events, &spec, name, arguments, fault);
+	else
+		result = define_in_kernel(events, &spec, name, arguments, fault);
+	if (!result)
+		result = set_up(events, &spec, name, fault);
+	events->nr++;
+	free(arguments);
+	spec_free(&spec);
+	return result;
+}
+
+int call_events_begin(struct call_events *events, const struct options *options,
+		      struct fault *fault)
+{
+	char self[24];
+
+	events->options = options;
+	snprintf(self, sizeof(self), "%d", getpid());
+	return session_begin(&events->session, options->mainline,
+			     options->program ? "uhook_events" : "fhook_events", fault) ||
+	       session_control(&events->session, "set_event_notrace_pid", self, fault) ? -1 : 0;
+}
+
+int call_events_add(struct call_events *events, struct fault *fault)
+{
+	size_t i;
+
+	for (i = 0; i < events->options->nr_functions; i++)
+		if (add(events, events->options->functions[i], fault))
+			return -1;
+	return 0;
+}
