@@ -87,6 +87,7 @@ static const struct command commands[] = {
 	{ "list", hook_list, "list functions that can be hooked" },
 	{ "count", hook_count, "count calls" },
 	{ "trace", hook_trace, "print calls, with arguments" },
+	{ "record", hook_record, "record calls to a file" },
 	{ "time", hook_time, "measure how long calls take" },
 	{ "top", hook_top, "show the functions that take most time" },
 	{ "stacks", hook_stacks, "count calls by the stack of their callers" },

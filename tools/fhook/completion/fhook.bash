@@ -59,6 +59,9 @@ _fhook()
 	-p | --program)
 		mapfile -t COMPREPLY < <(compgen -c -f -- "$word")
 		return ;;
+	-o | --output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return ;;
 	-b | --by)
 		_fhook_matching "$word" comm pid cpu
 		return ;;

@@ -33,7 +33,7 @@ static bool is_over(const struct options *options, double began)
 	return options->duration && now() - began >= options->duration;
 }
 
-/* Wait for input, or for a short time. */
+/* Wait for input, or for a short time. Returns 1 if the run is to end. */
 static int wait_some(const struct live *live, struct fault *fault)
 {
 	struct pollfd input = { .fd = live->input ? *live->fd : -1, .events = POLLIN };
@@ -47,12 +47,16 @@ static int wait_some(const struct live *live, struct fault *fault)
 static int watch(const struct live *live, const struct options *options, struct fault *fault)
 {
 	double began = now(), next = began + options->interval;
+	int result;
 
 	if (options->command && work_start(options->command, fault))
 		return -1;
 	while (!is_over(options, began)) {
-		if (wait_some(live, fault))
+		result = wait_some(live, fault);
+		if (result < 0)
 			return -1;
+		if (result)
+			break;
 		if (!options->interval || now() < next)
 			continue;
 		next += options->interval;

@@ -12,7 +12,7 @@
  * @word: the word
  * @open: hook the functions; may change the options, which stay until @close
  * @show: print, after an interval or at the end
- * @input: read from @fd when it is ready, or NULL
+ * @input: read from @fd when it is ready, or NULL; may also return 1, which ends the run
  * @close: remove the hooks; called in any case
  * @fd: descriptor to read from, set by @open, or NULL
  * @data: passed to the callbacks

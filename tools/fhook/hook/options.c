@@ -10,6 +10,7 @@
 
 /* Options in the order of the help. */
 static const struct argp_option all[] = {
+	{ "output", 'o', "FILE", 0, "Record to this file, instead of trace.dat" },
 	{ "program", 'p', "PROGRAM|PID", 0,
 	  "Functions of a program, library or process, instead of the kernel's" },
 	{ "interval", 'i', "SECONDS", 0, "Time between two outputs" },
@@ -114,6 +115,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case 'F':
 		options->flame = text;
+		return 0;
+	case 'o':
+		options->output = text;
 		return 0;
 	case 'j':
 		options->json = true;

@@ -24,6 +24,7 @@
  * @hist: print histograms
  * @folded: print a stack per line
  * @flame: file for a flame graph, or NULL
+ * @output: file for a recording, or NULL
  * @json: print JSON
  * @stack: print stacks
  * @mainline: use mainline's probes
@@ -39,7 +40,7 @@ struct options {
 	double interval, duration;
 	const char *by;
 	unsigned int lines;
-	const char *flame;
+	const char *flame, *output;
 	bool hist, folded, json, mainline, stack, returns, verbose;
 };
 
