@@ -88,6 +88,7 @@ static const struct command commands[] = {
 	{ "count", hook_count, "count calls" },
 	{ "trace", hook_trace, "print calls, with arguments" },
 	{ "record", hook_record, "record calls to a file" },
+	{ "report", hook_report, "print a file of recorded calls" },
 	{ "time", hook_time, "measure how long calls take" },
 	{ "top", hook_top, "show the functions that take most time" },
 	{ "stacks", hook_stacks, "count calls by the stack of their callers" },

@@ -7,7 +7,8 @@
 
 PREFIX	?= /usr/local
 ZSHDIR	?= $(PREFIX)/share/zsh/site-functions
-words	:= list count trace record time top stacks fail patch stat off on doctor
+words	:= list count trace record report time top stacks fail patch stat off on \
+	   doctor
 pages	:= $(O)/man/fhook.1 $(words:%=$(O)/man/fhook-%.1)
 
 man: $(pages)

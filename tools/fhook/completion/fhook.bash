@@ -69,6 +69,8 @@ _fhook()
 	mapfile -t words < <(_fhook_words "${command[@]}")
 	if [ "${word#-}" != "$word" ]; then
 		mapfile -t words < <(_fhook_options "${command[@]}")
+	elif [ "${COMP_WORDS[1]}" = report ] && [ "$COMP_CWORD" -gt 1 ]; then
+		mapfile -t words < <(compgen -f -- "$word")
 	elif [ "${#words[@]}" -eq 0 ] && [ -n "$word" ]; then
 		mapfile -t program < <(_fhook_program "${COMP_WORDS[@]}")
 		mapfile -t words < <("${COMP_WORDS[0]}" list --json "${program[@]}" "$word*" \

@@ -22,7 +22,7 @@ static const struct argp_option all[] = {
 	{ "stack", 's', NULL, 0, "Record the stack" },
 	{ "folded", 'f', NULL, 0, "Print a stack per line, outermost function first" },
 	{ "flame", 'F', "FILE.svg", 0, "Write a flame graph" },
-	{ "json", 'j', NULL, 0, "Print one JSON object per line" },
+	{ "json", 'j', NULL, 0, "Print JSON" },
 	{ "mainline", 'm', NULL, 0, "Use mainline's probes, for comparison" },
 	{ "verbose", 'v', NULL, 0, "Print more" },
 	{ }

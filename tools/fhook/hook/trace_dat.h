@@ -53,4 +53,7 @@ int trace_dat_write(struct trace_dat *file, const struct session *session, bool 
 /* Close the file. If it is not COMPLETE, remove it, unless it is as it was before. */
 void trace_dat_close(struct trace_dat *file, bool complete);
 
+/* Check that PATH is a whole trace.dat of version 6. */
+int trace_dat_check(const char *path, struct fault *fault);
+
 #endif /* FHOOK_HOOK_TRACE_DAT_H */

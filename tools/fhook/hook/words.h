@@ -9,6 +9,7 @@ int hook_list(int argc, char **argv, struct fault *fault);
 int hook_count(int argc, char **argv, struct fault *fault);
 int hook_trace(int argc, char **argv, struct fault *fault);
 int hook_record(int argc, char **argv, struct fault *fault);
+int hook_report(int argc, char **argv, struct fault *fault);
 int hook_time(int argc, char **argv, struct fault *fault);
 int hook_top(int argc, char **argv, struct fault *fault);
 int hook_stacks(int argc, char **argv, struct fault *fault);

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/* fhook report: print recorded calls */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <trace-cmd/trace-cmd.h>
+#include <unistd.h>
+#include "live.h"
+#include "report.h"
+#include "trace_dat.h"
+#include "words.h"
+
+/* Exit statuses of the process that reads a file. */
+#define OUTPUT_FAILED	1
+#define NOT_READ	2
+
+static const struct word word = {
+	.name = "fhook report",
+	.arguments = "[FILE]",
+	.does = "Print calls that fhook record has recorded.\n"
+		"\vFILE is trace.dat if none is given. The form is that of fhook trace. With\n"
+		"--json, it is the Chrome trace event format, which Perfetto and\n"
+		"chrome://tracing open: calls with a duration are slices, others instants.",
+	.takes = "j",
+};
+
+static void print_frames(struct report *report, struct frames frames, bool user)
+{
+	const char *name;
+	u64 address;
+	size_t i;
+
+	for (i = 0; i < frames.nr; i++) {
+		address = report_frame(frames, i);
+		name = user ? NULL : tep_find_function(report->tep, address);
+		if (name)
+			printf(" => %s\n", name);
+		else
+			printf(user ? " => <%016llx>\n" : " => 0x%llx\n", address);
+	}
+}
+
+/* "            task-123     [000] ...1.  1234.567890: " */
+static void print_context(struct report *report, struct tep_record *record)
+{
+	const int pid = tep_data_pid(report->tep, record);
+	/* The kernel rounds, too. */
+	const u64 us = (record->ts + 500) / 1000;
+
+	trace_seq_reset(&report->seq);
+	tep_print_event(report->tep, &report->seq, record, "%s", TEP_PRINT_LATENCY);
+	trace_seq_terminate(&report->seq);
+	printf("%16s-%-7d [%03d] %s %5llu.%06llu: ",
+	       tep_data_comm_from_pid(report->tep, pid), pid, record->cpu, report->seq.buffer,
+	       us / 1000000, us % 1000000);
+}
+
+static void print_missed(struct report *report, struct tep_record *record)
+{
+	if (record->missed_events > 0)
+		report->missed += record->missed_events;
+	if (report->json || !record->missed_events)
+		return;
+	if (record->missed_events > 0)
+		printf("CPU:%d [LOST %lld EVENTS]\n", record->cpu, record->missed_events);
+	else
+		printf("CPU:%d [LOST EVENTS]\n", record->cpu);
+}
+
+/* The text of libtraceevent lacks the sizes of functions, so its first bracket is replaced. */
+static void print_text(struct report *report, struct tep_event *event,
+		       struct tep_record *record)
+{
+	struct where where;
+	char *text, *rest;
+
+	trace_seq_reset(&report->seq);
+	tep_print_event(report->tep, &report->seq, record, "%s", TEP_PRINT_INFO);
+	trace_seq_terminate(&report->seq);
+	text = report->seq.buffer;
+	rest = *text == '(' ? strchr(text, ')') : NULL;
+	if (!rest || !report_where(report, event, record, &where))
+		printf("%s: %s\n", event->name, text);
+	else if (*where.caller)
+		printf("%s: (%s <- %s%s\n", event->name, where.caller, where.function, rest);
+	else
+		printf("%s: (%s%s\n", event->name, where.function, rest);
+}
+
+static void print_line(struct report *report, struct tep_event *event, struct tep_record *record)
+{
+	struct frames frames;
+
+	print_context(report, record);
+	if (report_stack(report, event, record, &frames)) {
+		puts("<stack trace>");
+		print_frames(report, frames, false);
+		return;
+	}
+	print_text(report, event, record);
+	print_frames(report, report_user_stack(event, record), true);
+}
+
+static int print_record(struct tracecmd_input *input __unused, struct tep_record *record,
+			int cpu __unused, void *data)
+{
+	struct report *report = data;
+	struct tep_event *event = tep_find_event_by_record(report->tep, record);
+
+	print_missed(report, record);
+	if (!event)
+		report->unknown++;
+	if (!event || ferror(stdout))
+		return ferror(stdout);
+	if (report->json)
+		return report_json(report, event, record);
+	print_line(report, event, record);
+	report->nr++;
+	return 0;
+}
+
+static int print_all(struct report *report, struct tracecmd_input *input)
+{
+	int result;
+
+	report->tep = tracecmd_get_tep(input);
+	trace_seq_init(&report->seq);
+	if (report->json)
+		fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", stdout);
+	result = tracecmd_iterate_events(input, NULL, 0, print_record, report);
+	if (report->json)
+		puts("\n]}");
+	trace_seq_destroy(&report->seq);
+	free(report->tasks);
+	fflush(stdout);
+	live_dropped(report->missed);
+	if (report->unknown)
+		fprintf(stderr,
+			"fhook: %llu events are not printed: the file does not describe them.\n",
+			report->unknown);
+	return result;
+}
+
+/* Returns the exit status of the process. */
+static int print_file(const char *path, bool json)
+{
+	struct report report = { .json = json };
+	struct tracecmd_input *input;
+	int result;
+
+	tracecmd_set_loglevel(TEP_LOG_NONE);
+	tep_set_loglevel(TEP_LOG_NONE);
+	input = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
+	if (!input)
+		return NOT_READ;
+	result = print_all(&report, input);
+	tracecmd_close(input);
+	return ferror(stdout) ? OUTPUT_FAILED : result ? NOT_READ : 0;
+}
+
+/* A file is not trusted to be read without harm: libtracecmd reads it in another process. */
+static int print_apart(const char *path, bool json, struct fault *fault)
+{
+	const pid_t child = fork();
+	int status = 0;
+
+	if (child < 0)
+		return fault_say(fault, "there is no room for another process");
+	if (!child)
+		_exit(print_file(path, json));
+	while (waitpid(child, &status, 0) < 0)
+		;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == OUTPUT_FAILED)
+		return fault_say(fault, "the output cannot be written: is the disk full?");
+	/* Whoever closes a pipe, or presses Ctrl-C, knows. */
+	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGPIPE || WTERMSIG(status) == SIGINT))
+		return 1;
+	return fault_say(fault, "%s is damaged, and libtracecmd does not read it: record it again",
+			 path);
+}
+
+int hook_report(int argc, char **argv, struct fault *fault)
+{
+	struct options options;
+	const char *path;
+	int result = -1;
+
+	options_parse(&options, &word, argc, argv);
+	path = options.nr_functions ? options.functions[0] : TRACE_DAT_NAME;
+	if (options.nr_functions > 1)
+		fault_say(fault, "fhook report takes one file");
+	else if (!trace_dat_check(path, fault))
+		result = print_apart(path, options.json, fault);
+	options_free(&options);
+	return result;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Printing recorded events, in the form of fhook trace or in JSON
+ */
+#ifndef FHOOK_HOOK_REPORT_H
+#define FHOOK_HOOK_REPORT_H
+
+#include <event-parse.h>
+#include "lib/base.h"
+
+/**
+ * struct report - a recording that is being printed
+ * @tep: descriptions of its events, its symbols and names of tasks
+ * @seq: buffer for text of libtraceevent
+ * @json: print JSON
+ * @tasks: numbers of the tasks that were printed, sorted
+ * @nr_tasks: number of tasks
+ * @room_tasks: number of tasks that @tasks has room for
+ * @nr: number of printed events
+ * @missed: number of missing events, as far as known
+ * @unknown: number of events whose descriptions are missing
+ */
+struct report {
+	struct tep_handle *tep;
+	struct trace_seq seq;
+	bool json;
+	int *tasks;
+	size_t nr_tasks, room_tasks;
+	u64 nr, missed, unknown;
+};
+
+/**
+ * struct frames - a stack
+ * @data: addresses, the innermost first, not aligned
+ * @nr: number of addresses
+ */
+struct frames {
+	const void *data;
+	size_t nr;
+};
+
+/* An address of a stack. */
+u64 report_frame(struct frames frames, size_t number);
+
+#define SYMBOL_ROOM	600
+
+/**
+ * struct where - the place of a call
+ * @function: the function, with an offset at its entry only
+ * @caller: the caller, with an offset, or empty at an entry
+ */
+struct where {
+	char function[SYMBOL_ROOM], caller[SYMBOL_ROOM];
+};
+
+/* The value of a field that is a number; false if the event has no such field. */
+bool report_number(struct report *report, struct tep_event *event, struct tep_record *record,
+		   const char *name, u64 *number);
+
+/* The contents of a field, which is an array; false if they are not in the record. */
+bool report_array(struct tep_format_field *field, struct tep_record *record, const void **data,
+		  size_t *size);
+
+/* The kernel's stack, if the event is one. */
+bool report_stack(struct report *report, struct tep_event *event, struct tep_record *record,
+		  struct frames *frames);
+
+/* The stack of a program that belongs to a call; empty if there is none. */
+struct frames report_user_stack(struct tep_event *event, struct tep_record *record);
+
+/* Where a call was, in the kernel's form. Returns false if the event is no call. */
+bool report_where(struct report *report, struct tep_event *event, struct tep_record *record,
+		  struct where *where);
+
+/* Print an event in JSON. Returns 0, or -1 without memory. */
+int report_json(struct report *report, struct tep_event *event, struct tep_record *record);
+
+#endif /* FHOOK_HOOK_REPORT_H */

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Recorded events in the Chrome trace event format
+ *
+ * A call with a duration is a complete event ("X"), which begins that much before it was
+ * recorded; others are instants ("i"). Times are in microseconds, with three more digits.
+ * Each task is a process of its own, as events do not say to which process it belongs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/json.h"
+#include "report.h"
+
+/* Larger numbers are strings, because readers have floating point. */
+#define MOST_EXACT	9007199254740992ll
+
+static void print_time(const char *name, u64 ns)
+{
+	printf(",\"%s\":%llu.%03llu", name, ns / 1000, ns % 1000);
+}
+
+static void print_name_of_task(const char *kind, int task, const char *comm)
+{
+	printf("{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":",
+	       kind, task, task);
+	json_string(stdout, comm);
+	fputs("}},\n", stdout);
+}
+
+/* Name a task before its first event. */
+static int introduce(struct report *report, int task)
+{
+	const char *comm = tep_data_comm_from_pid(report->tep, task);
+	const size_t at = first_index(report->nr_tasks, i, report->tasks[i] < task);
+
+	if (at < report->nr_tasks && report->tasks[at] == task)
+		return 0;
+	if (grow(&report->tasks, &report->room_tasks, report->nr_tasks, sizeof(*report->tasks)))
+		return -1;
+	memmove(report->tasks + at + 1, report->tasks + at,
+		(report->nr_tasks++ - at) * sizeof(*report->tasks));
+	report->tasks[at] = task;
+	print_name_of_task("process_name", task, comm);
+	print_name_of_task("thread_name", task, comm);
+	return 0;
+}
+
+static void print_number(struct tep_format_field *field, u64 number)
+{
+	const unsigned int unused = 64 - 8 * field->size;
+	const s64 value = (s64)(number << unused) >> unused;
+
+	if (!(field->flags & TEP_FIELD_IS_SIGNED))
+		printf(number > MOST_EXACT ? "\"%llu\"" : "%llu", number);
+	else
+		printf(value > MOST_EXACT || value < -MOST_EXACT ? "\"%lld\"" : "%lld", value);
+}
+
+/* A string may lack its zero. */
+static int print_string(const char *data, size_t size)
+{
+	char *string = strndup(data, size);
+
+	if (!string)
+		return -1;
+	json_string(stdout, string);
+	free(string);
+	return 0;
+}
+
+static int print_value(struct report *report, struct tep_format_field *field,
+		       struct tep_record *record)
+{
+	const unsigned int arrays = TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC;
+	unsigned long long number;
+	const void *data;
+	size_t size;
+
+	if (!(field->flags & arrays) && field->size > 0 && field->size <= (int)sizeof(number) &&
+	    field->offset + field->size <= record->size &&
+	    !tep_read_number_field(field, record->data, &number)) {
+		print_number(field, number);
+		return 0;
+	}
+	if (!report_array(field, record, &data, &size)) {
+		fputs("null", stdout);
+		return 0;
+	}
+	if (field->flags & TEP_FIELD_IS_STRING)
+		return print_string(data, size);
+	trace_seq_reset(&report->seq);
+	tep_print_field_content(&report->seq, record->data, record->size, field);
+	trace_seq_terminate(&report->seq);
+	json_string(stdout, report->seq.buffer);
+	return 0;
+}
+
+/* Is a field an argument, and none of those that every call has? */
+static bool is_argument(struct tep_format_field *field, bool span)
+{
+	return strncmp(field->name, "__probe_", strlen("__probe_")) &&
+	       strcmp(field->name, "ustacktrace") && (!span || strcmp(field->name, "duration"));
+}
+
+static void print_frames(struct report *report, struct frames frames)
+{
+	const char *name;
+	u64 address;
+	size_t i;
+
+	fputs(",\"stack\":[", stdout);
+	for (i = 0; i < frames.nr; i++) {
+		address = report_frame(frames, i);
+		name = (s64)address < 0 ? tep_find_function(report->tep, address) : NULL;
+		fputs(i ? "," : "", stdout);
+		if (name)
+			json_string(stdout, name);
+		else
+			printf("\"0x%llx\"", address);
+	}
+	fputc(']', stdout);
+}
+
+static void print_where(struct report *report, struct tep_event *event,
+			struct tep_record *record)
+{
+	struct where where;
+
+	if (!report_where(report, event, record, &where))
+		return;
+	fputs(",\"function\":", stdout);
+	json_string(stdout, where.function);
+	if (!*where.caller)
+		return;
+	fputs(",\"caller\":", stdout);
+	json_string(stdout, where.caller);
+}
+
+static int print_arguments(struct report *report, struct tep_event *event,
+			   struct tep_record *record, bool span)
+{
+	struct tep_format_field *field;
+	struct frames frames;
+
+	printf(",\"args\":{\"cpu\":%d", record->cpu);
+	if (report_stack(report, event, record, &frames)) {
+		print_frames(report, frames);
+		return 0;
+	}
+	print_where(report, event, record);
+	for (field = event->format.fields; field; field = field->next) {
+		if (!is_argument(field, span))
+			continue;
+		fputc(',', stdout);
+		json_string(stdout, field->name);
+		fputc(':', stdout);
+		if (print_value(report, field, record))
+			return -1;
+	}
+	frames = report_user_stack(event, record);
+	if (frames.nr)
+		print_frames(report, frames);
+	return 0;
+}
+
+int report_json(struct report *report, struct tep_event *event, struct tep_record *record)
+{
+	const int task = tep_data_pid(report->tep, record);
+	u64 duration = 0, address;
+	const bool span = report_number(report, event, record, "__probe_func", &address) &&
+			  report_number(report, event, record, "duration", &duration) &&
+			  duration <= record->ts;
+
+	fputs(report->nr++ ? ",\n" : "\n", stdout);
+	if (introduce(report, task))
+		return -1;
+	fputs("{\"name\":", stdout);
+	json_string(stdout, event->name);
+	printf(",\"ph\":\"%s\",\"pid\":%d,\"tid\":%d", span ? "X" : "i\",\"s\":\"t", task, task);
+	print_time("ts", record->ts - duration);
+	if (span)
+		print_time("dur", duration);
+	if (print_arguments(report, event, record, span))
+		return -1;
+	fputs("}}", stdout);
+	return 0;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Contents of recorded events; the header describes the functions. */
+#include <stdio.h>
+#include <string.h>
+#include "report.h"
+
+bool report_number(struct report *report, struct tep_event *event, struct tep_record *record,
+		   const char *name, u64 *number)
+{
+	unsigned long long value;
+
+	if (!tep_find_field(event, name) ||
+	    tep_get_field_val(&report->seq, event, name, record, &value, 0))
+		return false;
+	*number = value;
+	return true;
+}
+
+bool report_array(struct tep_format_field *field, struct tep_record *record, const void **data,
+		  size_t *size)
+{
+	size_t offset = field->offset, length = field->size;
+	u16 place[2];
+
+	if (field->offset < 0 || field->size < 0 || offset + length > (size_t)record->size)
+		return false;
+	if (field->flags & TEP_FIELD_IS_DYNAMIC) {
+		if (length < sizeof(place))
+			return false;
+		/* Where they are in the record, and their size. */
+		memcpy(place, record->data + offset, sizeof(place));
+		offset = place[0];
+		length = place[1];
+		if (offset + length > (size_t)record->size)
+			return false;
+	}
+	*data = record->data + offset;
+	*size = length;
+	return true;
+}
+
+u64 report_frame(struct frames frames, size_t number)
+{
+	u64 address;
+
+	memcpy(&address, frames.data + number * sizeof(address), sizeof(address));
+	return address;
+}
+
+/* The unused end of a stack has the largest number. */
+static void cut(struct frames *frames)
+{
+	size_t i;
+
+	for (i = 0; i < frames->nr && report_frame(*frames, i) != ~0ull; i++)
+		;
+	frames->nr = i;
+}
+
+bool report_stack(struct report *report, struct tep_event *event, struct tep_record *record,
+		  struct frames *frames)
+{
+	struct tep_format_field *callers;
+	u64 size;
+
+	callers = strcmp(event->name, "kernel_stack") ? NULL : tep_find_field(event, "caller");
+	if (!callers || callers->offset < 0 || callers->offset > record->size)
+		return false;
+	/* The size in the description is that of the shortest stack. */
+	frames->data = record->data + callers->offset;
+	frames->nr = (record->size - callers->offset) / sizeof(u64);
+	if (report_number(report, event, record, "size", &size) && size < frames->nr)
+		frames->nr = size;
+	cut(frames);
+	return true;
+}
+
+struct frames report_user_stack(struct tep_event *event, struct tep_record *record)
+{
+	struct tep_format_field *field = tep_find_field(event, "ustacktrace");
+	struct frames frames = { };
+	const void *data;
+	size_t size;
+	u64 nr;
+
+	if (!field || !report_array(field, record, &data, &size) || size < sizeof(nr))
+		return frames;
+	/* The number of addresses comes first. */
+	memcpy(&nr, data, sizeof(nr));
+	frames.data = data + sizeof(nr);
+	frames.nr = size / sizeof(nr) - 1;
+	if (nr < frames.nr)
+		frames.nr = nr;
+	return frames;
+}
+
+/* "function+0x0/0x10", or "function"; an address of a program is a number. */
+static void write_symbol(struct report *report, char text[SYMBOL_ROOM], u64 address, bool offset)
+{
+	unsigned long long start;
+	const char *name;
+	unsigned long size;
+
+	if ((s64)address >= 0 ||
+	    !tep_find_function_info(report->tep, address, &name, &start, &size))
+		snprintf(text, SYMBOL_ROOM, "0x%llx", address);
+	else if (!offset)
+		snprintf(text, SYMBOL_ROOM, "%s", name);
+	else
+		snprintf(text, SYMBOL_ROOM, "%s+0x%llx/0x%lx", name, address - start, size);
+}
+
+bool report_where(struct report *report, struct tep_event *event, struct tep_record *record,
+		  struct where *where)
+{
+	u64 address, caller;
+
+	if (report_number(report, event, record, "__probe_ip", &address)) {
+		write_symbol(report, where->function, address, true);
+		where->caller[0] = '\0';
+		return true;
+	}
+	if (!report_number(report, event, record, "__probe_func", &address) ||
+	    !report_number(report, event, record, "__probe_ret_ip", &caller))
+		return false;
+	write_symbol(report, where->function, address, false);
+	write_symbol(report, where->caller, caller, true);
+	return true;
+}

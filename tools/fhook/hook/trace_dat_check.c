@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Checking files of trace-cmd before libtracecmd reads them
+ *
+ * It trusts the sizes in a file. Here the file is walked through, and each size must fit into
+ * the rest of it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "trace_dat.h"
+
+/* More is never in a file; the count is what a damaged file has. */
+#define MOST_CPUS	65536
+#define MOST_EVENTS	1000000
+
+/**
+ * struct walk - a file, and where in it the walk is
+ * @in: the file
+ * @size: its size
+ * @page: size of a page of the ring buffer
+ */
+struct walk {
+	FILE *in;
+	u64 size;
+	u32 page;
+};
+
+static u64 rest(const struct walk *walk)
+{
+	const u64 at = ftello(walk->in);
+
+	return at < walk->size ? walk->size - at : 0;
+}
+
+static int take(struct walk *walk, void *data, size_t size)
+{
+	return fread(data, 1, size, walk->in) == size ? 0 : -1;
+}
+
+static int take_number(struct walk *walk, size_t width, u64 most, u64 *number)
+{
+	*number = 0;
+	return take(walk, number, width) || *number > most ? -1 : 0;
+}
+
+/* A word of the format, with the zero after it. */
+static int take_word(struct walk *walk, const char *word)
+{
+	char text[16];
+	const size_t size = strlen(word) + 1;
+
+	return take(walk, text, size) || memcmp(text, word, size) ? -1 : 0;
+}
+
+static int skip(struct walk *walk, u64 size)
+{
+	return size > rest(walk) || fseeko(walk->in, size, SEEK_CUR) ? -1 : 0;
+}
+
+/* A size, and as many bytes. */
+static int skip_part(struct walk *walk, size_t width)
+{
+	u64 size;
+
+	return take_number(walk, width, walk->size, &size) || skip(walk, size) ? -1 : 0;
+}
+
+static int skip_parts(struct walk *walk)
+{
+	u64 nr;
+
+	if (take_number(walk, sizeof(u32), MOST_EVENTS, &nr))
+		return -1;
+	while (nr--)
+		if (skip_part(walk, sizeof(u64)))
+			return -1;
+	return 0;
+}
+
+static int skip_name(struct walk *walk)
+{
+	int byte;
+
+	while ((byte = fgetc(walk->in)) > 0)
+		;
+	return byte;
+}
+
+static int skip_systems(struct walk *walk)
+{
+	u64 nr;
+
+	if (take_number(walk, sizeof(u32), MOST_EVENTS, &nr))
+		return -1;
+	while (nr--)
+		if (skip_name(walk) || skip_parts(walk))
+			return -1;
+	return 0;
+}
+
+static int skip_options(struct walk *walk)
+{
+	u64 option;
+
+	do {
+		if (take_number(walk, sizeof(u16), 0xffff, &option) ||
+		    (option && skip_part(walk, sizeof(u32))))
+			return -1;
+	} while (option);
+	return 0;
+}
+
+static int check_pages(struct walk *walk, u64 cpus)
+{
+	u64 at, size;
+
+	while (cpus--)
+		if (take_number(walk, sizeof(u64), walk->size, &at) ||
+		    take_number(walk, sizeof(u64), walk->size - at, &size) ||
+		    at % walk->page || size % walk->page)
+			return -1;
+	return 0;
+}
+
+/* Options come between the number of CPUs and the table of their pages, or not at all. */
+static int check_data(struct walk *walk)
+{
+	char kind[10];
+	u64 cpus;
+
+	if (take_number(walk, sizeof(u32), MOST_CPUS, &cpus) || take(walk, kind, sizeof(kind)))
+		return -1;
+	if (!memcmp(kind, "options  ", sizeof(kind)) &&
+	    (skip_options(walk) || take(walk, kind, sizeof(kind))))
+		return -1;
+	return memcmp(kind, "flyrecord", sizeof(kind)) ? -1 : check_pages(walk, cpus);
+}
+
+static int check_version_6(struct walk *walk)
+{
+	char form[2];
+
+	/* Little-endian, and 8 bytes in a word. */
+	if (take(walk, form, sizeof(form)) || form[0] || form[1] != 8 ||
+	    take(walk, &walk->page, sizeof(walk->page)) ||
+	    walk->page < 1024 || walk->page > 1 << 20 || walk->page & (walk->page - 1))
+		return -1;
+	return take_word(walk, "header_page") || skip_part(walk, sizeof(u64)) ||
+	       take_word(walk, "header_event") || skip_part(walk, sizeof(u64)) ||
+	       skip_parts(walk) || skip_systems(walk) ||
+	       skip_part(walk, sizeof(u32)) || skip_part(walk, sizeof(u32)) ||
+	       skip_part(walk, sizeof(u64)) || check_data(walk) ? -1 : 0;
+}
+
+static int check(struct walk *walk, const char *path, struct fault *fault)
+{
+	char magic[sizeof(TRACE_DAT_MAGIC) - 1], version[2];
+
+	if (take(walk, magic, sizeof(magic)) || memcmp(magic, TRACE_DAT_MAGIC, sizeof(magic)))
+		return fault_say(fault,
+				 "%s is no trace.dat: fhook record and trace-cmd record make them",
+				 path);
+	if (take(walk, version, sizeof(version)) || version[1])
+		return fault_say(fault, "%s ends too early, or is damaged", path);
+	if (version[0] != '6')
+		return fault_say(fault,
+				 "%s has version %c of its format, not 6: trace-cmd convert --file-version 6 converts it",
+				 path, version[0] > ' ' && version[0] <= '~' ? version[0] : '?');
+	if (check_version_6(walk))
+		return fault_say(fault, "%s ends too early, or is damaged: record it again", path);
+	return 0;
+}
+
+int trace_dat_check(const char *path, struct fault *fault)
+{
+	struct walk walk = { .in = fopen(path, "re") };
+	struct stat status;
+	int result;
+
+	if (!walk.in)
+		return fault_say(fault, "%s cannot be read: %s", path, strerror(errno));
+	if (fstat(fileno(walk.in), &status) || !S_ISREG(status.st_mode)) {
+		fclose(walk.in);
+		return fault_say(fault, "%s is no file that could be read", path);
+	}
+	walk.size = status.st_size;
+	result = check(&walk, path, fault);
+	fclose(walk.in);
+	return result;
+}
