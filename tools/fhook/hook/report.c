@@ -48,12 +48,11 @@ static void print_context(struct report *report, struct tep_record *record)
 	const int pid = tep_data_pid(report->tep, record);
 	/* The kernel rounds, too. */
 	const u64 us = (record->ts + 500) / 1000;
+	char flags[6];
 
-	trace_seq_reset(&report->seq);
-	tep_print_event(report->tep, &report->seq, record, "%s", TEP_PRINT_LATENCY);
-	trace_seq_terminate(&report->seq);
+	report_flags(report, record, flags);
 	printf("%16s-%-7d [%03d] %s %5llu.%06llu: ",
-	       tep_data_comm_from_pid(report->tep, pid), pid, record->cpu, report->seq.buffer,
+	       tep_data_comm_from_pid(report->tep, pid), pid, record->cpu, flags,
 	       us / 1000000, us % 1000000);
 }
 

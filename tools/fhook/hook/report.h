@@ -39,6 +39,9 @@ struct frames {
 	size_t nr;
 };
 
+/* What was disabled or pending at an event, in five letters as the kernel prints it. */
+void report_flags(struct report *report, struct tep_record *record, char text[6]);
+
 /* An address of a stack. */
 u64 report_frame(struct frames frames, size_t number);
 

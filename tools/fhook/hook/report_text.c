@@ -4,6 +4,69 @@
 #include <string.h>
 #include "report.h"
 
+/* Bits of an event's flags, of which libtraceevent knows some only. */
+#define IRQS_OFF	0x01
+#define LAZY_RESCHED	0x02
+#define NEED_RESCHED	0x04
+#define HARDIRQ		0x08
+#define SOFTIRQ		0x10
+#define PREEMPT_RESCHED	0x20
+#define NMI		0x40
+#define BH_OFF		0x80
+
+/**
+ * struct letter - a letter for a combination of flags
+ * @flags: flags that are set
+ * @letter: the letter
+ */
+struct letter {
+	unsigned int flags;
+	char letter;
+};
+
+static const struct letter disabled[] = {
+	{ IRQS_OFF | BH_OFF, 'D' }, { IRQS_OFF, 'd' }, { BH_OFF, 'b' }, { }
+};
+
+static const struct letter pending[] = {
+	{ LAZY_RESCHED | NEED_RESCHED | PREEMPT_RESCHED, 'B' },
+	{ NEED_RESCHED | PREEMPT_RESCHED, 'N' }, { LAZY_RESCHED | PREEMPT_RESCHED, 'L' },
+	{ LAZY_RESCHED | NEED_RESCHED, 'b' }, { NEED_RESCHED, 'n' },
+	{ PREEMPT_RESCHED, 'p' }, { LAZY_RESCHED, 'l' }, { }
+};
+
+static const struct letter contexts[] = {
+	{ NMI | HARDIRQ, 'Z' }, { NMI, 'z' }, { HARDIRQ | SOFTIRQ, 'H' }, { HARDIRQ, 'h' },
+	{ SOFTIRQ, 's' }, { }
+};
+
+/* The first combination that is set, or a dot. */
+static char letter_of(const struct letter *letters, unsigned int flags)
+{
+	while (letters->flags && (flags & letters->flags) != letters->flags)
+		letters++;
+	return letters->flags ? letters->letter : '.';
+}
+
+static char digit_of(unsigned int number)
+{
+	return number ? "0123456789abcdef"[number] : '.';
+}
+
+void report_flags(struct report *report, struct tep_record *record, char text[6])
+{
+	const unsigned int flags = tep_data_flags(report->tep, record);
+	/* The upper half counts how often migration is disabled. */
+	const unsigned int counts = tep_data_preempt_count(report->tep, record);
+
+	text[0] = letter_of(disabled, flags);
+	text[1] = letter_of(pending, flags);
+	text[2] = letter_of(contexts, flags);
+	text[3] = digit_of(counts & 0xf);
+	text[4] = digit_of(counts >> 4 & 0xf);
+	text[5] = '\0';
+}
+
 bool report_number(struct report *report, struct tep_event *event, struct tep_record *record,
 		   const char *name, u64 *number)
 {
