@@ -2,8 +2,7 @@
 /*
  * Checking files of trace-cmd before libtracecmd reads them
  *
- * It trusts the sizes in a file. Here the file is walked through, and each size must fit into
- * the rest of it.
+ * It trusts the sizes in a file. Here the file is walked through, and must have each part.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #include <sys/stat.h>
 #include "trace_dat.h"
 
-/* More is never in a file; the count is what a damaged file has. */
+/* Larger numbers are those of a damaged file. */
 #define MOST_CPUS	65536
 #define MOST_EVENTS	1000000
 
@@ -26,13 +25,6 @@ struct walk {
 	u64 size;
 	u32 page;
 };
-
-static u64 rest(const struct walk *walk)
-{
-	const u64 at = ftello(walk->in);
-
-	return at < walk->size ? walk->size - at : 0;
-}
 
 static int take(struct walk *walk, void *data, size_t size)
 {
@@ -54,17 +46,13 @@ static int take_word(struct walk *walk, const char *word)
 	return take(walk, text, size) || memcmp(text, word, size) ? -1 : 0;
 }
 
-static int skip(struct walk *walk, u64 size)
-{
-	return size > rest(walk) || fseeko(walk->in, size, SEEK_CUR) ? -1 : 0;
-}
-
-/* A size, and as many bytes. */
+/* A size, and as many bytes. After the end of the file, there is nothing to take. */
 static int skip_part(struct walk *walk, size_t width)
 {
 	u64 size;
 
-	return take_number(walk, width, walk->size, &size) || skip(walk, size) ? -1 : 0;
+	return take_number(walk, width, walk->size, &size) ||
+	       fseeko(walk->in, size, SEEK_CUR) ? -1 : 0;
 }
 
 static int skip_parts(struct walk *walk)
