@@ -39,10 +39,10 @@ static const struct word word = {
 
 /**
  * struct recording - a run
- * @events: its events
- * @file: the output
- * @complete: the output is completely written
- * @full: the disk is full, and the recording has ended
+ * @events: events of the run
+ * @file: output
+ * @complete: whether the output is completely written
+ * @full: whether the disk was full, which ends the recording
  * @ready: epoll descriptor that is ready when a ring buffer is partly full, or -1
  * @pipe: ends of the pipe through which pages are moved, or -1
  * @buffers: descriptor of the raw ring buffer of each CPU, or -1
@@ -202,13 +202,13 @@ static int drop_parts(const struct recording *recording, struct fault *fault)
 			continue;
 		size = lseek(recording->pages[i], 0, SEEK_END);
 		if (ftruncate(recording->pages[i], size - size % getpagesize()))
-			return fault_say(fault, "a file beside %s cannot be truncated: %s",
+			return fault_say(fault, "a file of pages for %s cannot be truncated: %s",
 					 recording->file.path, strerror(errno));
 	}
 	return 0;
 }
 
-/* Add up what the kernel has counted. */
+/* Add up the kernel's counters of all CPUs. */
 static void count(const struct recording *recording, u64 *read, u64 *lost)
 {
 	char path[96], *text, *rest, *line;

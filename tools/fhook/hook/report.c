@@ -159,7 +159,7 @@ static int print_file(const char *path, bool json)
 	return ferror(stdout) ? OUTPUT_FAILED : result ? NOT_READ : 0;
 }
 
-/* A file is not trusted to be read without harm: libtracecmd reads it in another process. */
+/* A damaged file may crash libtracecmd, so another process reads it. */
 static int print_apart(const char *path, bool json, struct fault *fault)
 {
 	const pid_t child = fork();
@@ -175,7 +175,7 @@ static int print_apart(const char *path, bool json, struct fault *fault)
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == OUTPUT_FAILED)
 		return fault_say(fault, "the output cannot be written: is the disk full?");
-	/* Whoever closes a pipe, or presses Ctrl-C, knows. */
+	/* No sentence is needed after Ctrl-C, or when the reader of a pipe has gone. */
 	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGPIPE || WTERMSIG(status) == SIGINT))
 		return 1;
 	return fault_say(fault, "%s is damaged, and libtracecmd does not read it: record it again",

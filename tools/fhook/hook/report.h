@@ -10,9 +10,9 @@
 
 /**
  * struct report - a recording that is being printed
- * @tep: descriptions of its events, its symbols and names of tasks
+ * @tep: descriptions of events, symbols, and names of tasks
  * @seq: buffer for text of libtraceevent
- * @json: print JSON
+ * @json: whether to print JSON
  * @tasks: numbers of the tasks that were printed, sorted
  * @nr_tasks: number of tasks
  * @room_tasks: number of tasks that @tasks has room for
@@ -39,7 +39,7 @@ struct frames {
 	size_t nr;
 };
 
-/* What was disabled or pending at an event, in five letters as the kernel prints it. */
+/* The flags of an event, in five letters as the kernel prints them. */
 void report_flags(struct report *report, struct tep_record *record, char text[6]);
 
 /* An address of a stack. */
@@ -71,7 +71,7 @@ bool report_stack(struct report *report, struct tep_event *event, struct tep_rec
 /* The stack of a program that belongs to a call; empty if there is none. */
 struct frames report_user_stack(struct tep_event *event, struct tep_record *record);
 
-/* Where a call was, in the kernel's form. Returns false if the event is no call. */
+/* The place of a call, in the kernel's form. Returns false if the event is no call. */
 bool report_where(struct report *report, struct tep_event *event, struct tep_record *record,
 		  struct where *where);
 

@@ -28,7 +28,7 @@ static const struct word word = {
 
 /**
  * struct tracing - a run
- * @events: its events
+ * @events: events of the run
  * @pipe: descriptor of trace_pipe, or -1
  */
 struct tracing {

@@ -41,7 +41,7 @@ static int check_output(const struct trace_dat *file, struct fault *fault)
 	if (fstat(file->fd, &status) || !S_ISREG(status.st_mode) ||
 	    (status.st_size && !is_trace_dat(file->fd)))
 		return fault_say(fault,
-				 "%s is something else than a trace.dat, and stays: give another name with -o",
+				 "%s is not a trace.dat, and is not overwritten: give another name with -o",
 				 file->path);
 	if (flock(file->fd, LOCK_EX | LOCK_NB))
 		return fault_say(fault, "another run records to %s: give another name with -o",
@@ -58,7 +58,8 @@ int trace_dat_scratch(const struct trace_dat *file, struct fault *fault)
 		return fault_say(fault, "there is not enough memory");
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
-		fault_say(fault, "no file can be made beside %s: %s", file->path, strerror(errno));
+		fault_say(fault, "no file can be created in the directory of %s: %s", file->path,
+			  strerror(errno));
 	else
 		unlink(path);
 	free(path);
@@ -179,7 +180,7 @@ static int put_own_formats(FILE *out, struct fault *fault)
 /**
  * struct rule - a replacement in a format
  * @from: text that the kernel writes
- * @to: text that says what the kernel itself prints
+ * @to: text that describes how the kernel prints the event
  */
 struct rule {
 	const char *from, *to;

@@ -19,10 +19,10 @@
 
 /**
  * struct trace_dat - a file to be written
- * @path: its name
- * @fd: its descriptor, or -1
+ * @path: name of the file
+ * @fd: descriptor of the file, or -1
  * @room: descriptor of a file that has the room for the header, or -1
- * @made: it did not exist before, or its contents have been replaced
+ * @made: whether the file is new, or its contents have been replaced
  */
 struct trace_dat {
 	const char *path;

@@ -15,9 +15,9 @@
 #define MOST_EVENTS	1000000
 
 /**
- * struct walk - a file, and where in it the walk is
+ * struct walk - a file that is being checked
  * @in: the file
- * @size: its size
+ * @size: size of the file
  * @page: size of a page of the ring buffer
  */
 struct walk {
@@ -148,7 +148,7 @@ static int check(struct walk *walk, const char *path, struct fault *fault)
 
 	if (take(walk, magic, sizeof(magic)) || memcmp(magic, TRACE_DAT_MAGIC, sizeof(magic)))
 		return fault_say(fault,
-				 "%s is no trace.dat: fhook record and trace-cmd record make them",
+				 "%s is not a trace.dat: fhook record and trace-cmd record make such files",
 				 path);
 	if (take(walk, version, sizeof(version)) || version[1])
 		return fault_say(fault, "%s ends too early, or is damaged", path);
@@ -171,7 +171,7 @@ int trace_dat_check(const char *path, struct fault *fault)
 		return fault_say(fault, "%s cannot be read: %s", path, strerror(errno));
 	if (fstat(fileno(walk.in), &status) || !S_ISREG(status.st_mode)) {
 		fclose(walk.in);
-		return fault_say(fault, "%s is no file that could be read", path);
+		return fault_say(fault, "%s is not a regular file", path);
 	}
 	walk.size = status.st_size;
 	result = check(&walk, path, fault);
