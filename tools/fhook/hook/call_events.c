@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "arguments.h"
 #include "call_events.h"
 #include "exits.h"
 #include "kernel.h"
@@ -35,13 +36,15 @@ static const char *suffix_of(const struct call_events *events, const struct spec
 }
 
 static int define_in_kernel(const struct call_events *events, const struct spec *spec,
-			    const char *name, const char *arguments, struct fault *fault)
+			    const char *name, struct fault *fault)
 {
-	char *suffix;
+	char *arguments = spec_arguments(spec), *suffix;
 	size_t functions;
 	int result;
 
-	if (asprintf(&suffix, "%s%s", suffix_of(events, spec), arguments) < 0)
+	result = arguments ? asprintf(&suffix, "%s%s", suffix_of(events, spec), arguments) : -1;
+	free(arguments);
+	if (result < 0)
 		return fault_say(fault, "there is not enough memory");
 	result = kernel_define(&events->session, name, (char **)&spec->pattern, 1, suffix,
 			       &functions, fault);
@@ -68,36 +71,53 @@ static char *place_of(const struct call_events *events, const struct spec *spec,
 		free(place);
 		return NULL;
 	}
-	return asprintf(&place, "0x%llx", function->offset) < 0 ? NULL : place;
+	if (*suffix && program_check_function(function, fault))
+		return NULL;
+	return program_place(function, fault);
+}
+
+static int define_place(const struct call_events *events, const struct spec *spec,
+			const char *name, struct program *program, size_t number,
+			struct fault *fault)
+{
+	const struct options *options = events->options;
+	const struct program_function *function = program->functions + number;
+	char *arguments = arguments_at(program, function, spec, fault), *place, pid[24] = "";
+	int result = -1;
+
+	if (options->pid)
+		snprintf(pid, sizeof(pid), " pid=%d", options->pid);
+	place = arguments ? place_of(events, spec, program, function, fault) : NULL;
+	if (place)
+		result = session_define(&events->session, fault,
+					program_events(&events->session),
+					program_letter(&events->session,
+						       *suffix_of(events, spec)),
+					name, "%s:%s%s%s%s", program->path, place,
+					options->stack ? " stack=user" : "", pid, arguments);
+	free(place);
+	free(arguments);
+	return result;
 }
 
 static int define_in_program(const struct call_events *events, const struct spec *spec,
-			     const char *name, const char *arguments, struct fault *fault)
+			     const char *name, struct fault *fault)
 {
 	const struct options *options = events->options;
-	const bool returns = *suffix_of(events, spec);
 	struct left_out left_out = { 0 };
 	struct program program;
-	char pid[24] = "", *place;
 	int result;
 	size_t i;
 
 	if (events->session.mainline && (options->pid || options->stack))
 		return fault_say(fault, "mainline's probes have no --stack, and no process");
+	if (events->session.mainline && *suffix_of(events, spec) && arguments_named(spec))
+		return fault_say(fault, "mainline's probes of returns have no parameters");
 	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
 		return -1;
-	if (options->pid)
-		snprintf(pid, sizeof(pid), " pid=%d", options->pid);
-	for (i = 0; i < program.nr && !work_stopped(); i++) {
-		place = place_of(events, spec, &program, program.functions + i, fault);
-		if (!place || session_define(&events->session, fault,
-					     program_events(&events->session),
-					     program_letter(&events->session, returns), name,
-					     "%s:%s%s%s%s", program.path, place,
-					     options->stack ? " stack=user" : "", pid, arguments))
+	for (i = 0; i < program.nr && !work_stopped(); i++)
+		if (define_place(events, spec, name, &program, i, fault))
 			program_leave_out(&left_out, fault);
-		free(place);
-	}
 	result = program_report(&program, &left_out, fault);
 	program_free(&program);
 	return result;
@@ -137,7 +157,7 @@ static int set_up(const struct call_events *events, const struct spec *spec, con
 static int add(struct call_events *events, const char *text, struct fault *fault)
 {
 	struct spec spec;
-	char name[64], *arguments;
+	char name[64];
 	int result;
 
 	if (*text == '!')
@@ -148,18 +168,14 @@ static int add(struct call_events *events, const char *text, struct fault *fault
 		spec_free(&spec);
 		return fault_say(fault, "mainline's probes measure no times: leave out > TIME");
 	}
-	arguments = spec_arguments(&spec);
 	name_event(events, &spec, name);
-	if (!arguments)
-		result = fault_say(fault, "there is not enough memory");
-	else if (events->options->program)
-		result = define_in_program(events, &spec, name, arguments, fault);
+	if (events->options->program)
+		result = define_in_program(events, &spec, name, fault);
 	else
-		result = define_in_kernel(events, &spec, name, arguments, fault);
+		result = define_in_kernel(events, &spec, name, fault);
 	if (!result)
 		result = set_up(events, &spec, name, fault);
 	events->nr++;
-	free(arguments);
 	spec_free(&spec);
 	return result;
 }

@@ -290,6 +290,8 @@ char *exits_span(const struct program *program, const struct program_function *f
 	size_t size;
 	int result = -1;
 
+	if (program_check_function(function, fault))
+		return NULL;
 	scan.text = open_memstream(&places, &size);
 	if (!scan.text) {
 		fault_say(fault, "there is not enough memory");

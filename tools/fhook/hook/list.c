@@ -9,8 +9,10 @@
 #include "lib/json.h"
 #include "lib/kernel_files.h"
 #include "options.h"
+#include "parameters.h"
 #include "program.h"
 #include "refused.h"
+#include "usdt.h"
 #include "words.h"
 
 static const struct word word = {
@@ -18,7 +20,10 @@ static const struct word word = {
 	.arguments = "[PATTERN...]",
 	.does = "List functions that can be hooked.\n"
 		"\vOf a program, also the offset in the file; with --verbose, the places of a\n"
-		"span (the entry and the exits), or the reason why the exits are not known.\n"
+		"span (the entry and the exits), or the reason why the exits are not known,\n"
+		"and the parameters, if there is debug information.\n"
+		"With --program, 'usdt:*' lists USDT probes with their arguments, and\n"
+		"FILE:NUMBER a line of the source.\n"
 		"Of the kernel, with --verbose or --json also the prototypes; with --verbose,\n"
 		"also why a function that is named cannot be hooked.",
 	.takes = "pvj",
@@ -101,27 +106,73 @@ static int list_kernel(const struct options *options, struct fault *fault)
 	return result;
 }
 
-static void print_function(const struct options *options, const struct program *program,
-			   const struct program_function *function)
+/* Print in which function a line is. */
+static void print_where(struct program *program, const struct program_function *place, FILE *out)
 {
-	struct fault why = { "" };
-	char *places = options->verbose ? exits_span(program, function, NULL, &why) : NULL;
+	const struct elf_symbol *symbol = elf_symbol_of(&program->image, place->address);
 
+	if (symbol)
+		fprintf(out, "%s+0x%llx", symbol->name, place->address - symbol->address);
+}
+
+static void print_field(const struct options *options, const char *key, const char *text)
+{
+	if (!text || !*text)
+		return;
+	if (options->json) {
+		printf(",\"%s\":", key);
+		json_string(stdout, text);
+	} else {
+		printf("  %s", text);
+	}
+}
+
+/* Print a field whose text PRINT writes. */
+static void print_by(const struct options *options, const char *key, struct program *program,
+		     const struct program_function *place,
+		     void (*print)(struct program *program, const struct program_function *place,
+				   FILE *out))
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out) {
+		print(program, place, out);
+		fclose(out);
+		print_field(options, key, text);
+	}
+	free(text);
+}
+
+static void print_verbose(const struct options *options, struct program *program,
+			  const struct program_function *function)
+{
+	struct fault why;
+	char *span = exits_span(program, function, NULL, &why);
+
+	print_field(options, span ? "span" : "refused", span ? span : why.text);
+	free(span);
+	print_by(options, "parameters", program, function, parameters_print);
+}
+
+static void print_function(const struct options *options, struct program *program,
+			   const struct program_function *place)
+{
 	if (options->json) {
 		printf("{\"function\":");
-		json_string(stdout, function->name);
-		printf(",\"offset\":%llu,\"size\":%llu", function->offset, function->size);
-		if (options->verbose) {
-			printf(places ? ",\"span\":" : ",\"refused\":");
-			json_string(stdout, places ? places : why.text);
-		}
-		puts("}");
+		json_string(stdout, place->name);
+		printf(",\"offset\":%llu,\"size\":%llu", place->offset, place->size);
 	} else {
-		printf("0x%-10llx %s%s%s\n", function->offset, function->name,
-		       options->verbose ? "  " : "",
-		       !options->verbose ? "" : places ? places : why.text);
+		printf("0x%-10llx %s", place->offset, place->name);
 	}
-	free(places);
+	if (place->kind == PROGRAM_USDT)
+		print_by(options, "arguments", program, place, usdt_print);
+	else if (place->kind == PROGRAM_LINE)
+		print_by(options, "in", program, place, print_where);
+	else if (options->verbose)
+		print_verbose(options, program, place);
+	puts(options->json ? "}" : "");
 }
 
 static int list_program(const struct options *options, struct fault *fault)

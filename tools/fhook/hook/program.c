@@ -9,9 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "instrument/list.h"
+#include "lines.h"
 #include "program.h"
+#include "usdt.h"
 
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+/* The end of a sentence about a file whose own functions are not known. */
+#define STRIPPED	"; it is stripped: " DEBUG_HELP
 
 static bool is_same_file(const char *a, const char *b)
 {
@@ -127,28 +132,63 @@ char *program_demangle(const char *symbol)
 	return name ? name : strdup(symbol);
 }
 
-static int add(struct program *program, const struct elf_symbol *symbol)
+/* Take the symbols of a stripped file from its debug file, if there is one. */
+static void take_symbols(struct program *program)
 {
-	const Elf64_Phdr *segment = elf_segment_of(&program->image, symbol->address);
-	char *name;
+	const char *path;
+	struct fault fault;
 
-	if (!segment || !(segment->p_flags & PF_X) ||
-	    symbol->address - segment->p_vaddr >= segment->p_filesz)
-		return 0;
-	name = program_demangle(symbol->name);
-	if (!name || grow(&program->functions, &program->room, program->nr,
-			  sizeof(*program->functions))) {
-		free(name);
+	if (!program->image.stripped || debug_open(&program->debug, program->path, &fault))
+		return;
+	path = debug_symbols(&program->debug);
+	if (!path)
+		return;
+	if (elf_open(&program->separate, path, &fault))
+		fault_print("fhook", &fault);
+	else if (!program->separate.stripped &&
+		 program->separate.header->e_machine == program->image.header->e_machine)
+		elf_take_symbols(&program->image, &program->separate);
+}
+
+int program_offset(const struct elf_image *image, u64 address, u32 flags, u64 *offset)
+{
+	const Elf64_Phdr *segment = elf_segment_of(image, address);
+
+	if (!segment || (segment->p_flags & flags) != flags ||
+	    address - segment->p_vaddr >= segment->p_filesz)
 		return -1;
-	}
-	program->functions[program->nr++] = (struct program_function) {
-		.name = name,
-		.symbol = symbol->name,
-		.address = symbol->address,
-		.offset = symbol->address - segment->p_vaddr + segment->p_offset,
-		.size = symbol->size,
-	};
+	*offset = address - segment->p_vaddr + segment->p_offset;
 	return 0;
+}
+
+int program_add(struct program *program, const struct program_function *place,
+		const char *name, struct fault *fault)
+{
+	struct program_function added = *place;
+
+	if (program_offset(&program->image, place->address, PF_X, &added.offset))
+		return 0;
+	added.name = strdup(name);
+	if (!added.name || grow(&program->functions, &program->room, program->nr,
+				sizeof(*program->functions))) {
+		free(added.name);
+		return fault_say(fault, "there is not enough memory");
+	}
+	program->functions[program->nr++] = added;
+	return 0;
+}
+
+static int add(struct program *program, const struct elf_symbol *symbol, struct fault *fault)
+{
+	const struct program_function function = {
+		.symbol = symbol->name, .address = symbol->address, .size = symbol->size,
+	};
+	char *name = program_demangle(symbol->name);
+	const int result = name ? program_add(program, &function, name, fault) :
+			   fault_say(fault, "there is not enough memory");
+
+	free(name);
+	return result;
 }
 
 static int add_all(struct program *program, struct list *list, struct fault *fault)
@@ -162,17 +202,20 @@ static int add_all(struct program *program, struct list *list, struct fault *fau
 		if (symbol->type != STT_FUNC ||
 		    (list->nr_patterns && list_wants(list, symbol->name) == LIST_NO))
 			continue;
-		if (add(program, symbol))
-			return fault_say(fault, "there is not enough memory");
+		if (add(program, symbol, fault))
+			return -1;
 	}
 	return 0;
 }
 
-static int compare_addresses(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
 	const struct program_function *x = a, *y = b;
 
-	return x->address < y->address ? -1 : x->address > y->address;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->kind != y->kind ? (int)x->kind - (int)y->kind :
+	       x->kind == PROGRAM_FUNCTION ? 0 : strcmp(x->name, y->name);
 }
 
 /* Keep one of several names of a function. */
@@ -180,9 +223,11 @@ static void remove_aliases(struct program *program)
 {
 	size_t i, nr = 0;
 
-	qsort(program->functions, program->nr, sizeof(*program->functions), compare_addresses);
+	if (!program->nr)
+		return;
+	qsort(program->functions, program->nr, sizeof(*program->functions), compare_places);
 	for (i = 0; i < program->nr; i++) {
-		if (nr && program->functions[nr - 1].address == program->functions[i].address)
+		if (nr && !compare_places(program->functions + nr - 1, program->functions + i))
 			free(program->functions[i].name);
 		else
 			program->functions[nr++] = program->functions[i];
@@ -222,18 +267,67 @@ static int check_matches(const struct list *list, const struct elf_image *image,
 		if (pattern->matched)
 			continue;
 		if (near)
-			return fault_say(fault, "%s has no function %s; the nearest name is %s",
-					 image->path, pattern->text, near);
+			return fault_say(fault, "%s has no function %s; the nearest name is %s%s",
+					 image->path, pattern->text, near,
+					 image->stripped ? STRIPPED : "");
 		return fault_say(fault, "%s has no function that matches %s%s", image->path,
-				 pattern->text, image->stripped ? "; it is stripped" : "");
+				 pattern->text, image->stripped ? STRIPPED : "");
 	}
 	return 0;
+}
+
+/**
+ * struct selection - patterns by the kind of place that they select
+ * @functions: patterns of functions
+ * @probes: patterns of USDT probes
+ * @lines: lines of the source
+ */
+struct selection {
+	struct list functions;
+	struct list probes;
+	const char **lines;
+	size_t nr_lines, room_lines;
+};
+
+static int add_pattern(struct selection *selection, const char *pattern, struct fault *fault)
+{
+	if (usdt_is_pattern(pattern))
+		return usdt_add_pattern(&selection->probes, pattern, fault);
+	if (lines_is_pattern(pattern)) {
+		if (grow(&selection->lines, &selection->room_lines, selection->nr_lines,
+			 sizeof(*selection->lines)))
+			return fault_say(fault, "there is not enough memory");
+		selection->lines[selection->nr_lines++] = pattern;
+		return 0;
+	}
+	return list_add(&selection->functions, pattern, fault);
+}
+
+static int select_all(struct program *program, struct selection *selection, bool all,
+		      struct fault *fault)
+{
+	const bool functions = all || selection->functions.nr_patterns;
+	size_t i;
+
+	if (functions || selection->nr_lines)
+		take_symbols(program);
+	if (functions && (add_all(program, &selection->functions, fault) ||
+			  check_matches(&selection->functions, &program->image, fault)))
+		return -1;
+	if (selection->probes.nr_patterns && usdt_select(program, &selection->probes, fault))
+		return -1;
+	for (i = 0; i < selection->nr_lines; i++)
+		if (lines_select(program, selection->lines[i], fault))
+			return -1;
+	remove_aliases(program);
+	return program->nr ? 0 : fault_say(fault, "%s has no function that is left",
+					   program->path);
 }
 
 int program_select(struct program *program, const char *path, char **patterns,
 		   size_t nr_patterns, struct fault *fault)
 {
-	struct list list = { 0 };
+	struct selection selection = { 0 };
 	size_t i;
 	int result = 0;
 
@@ -242,16 +336,12 @@ int program_select(struct program *program, const char *path, char **patterns,
 		return -1;
 	program->path = path;
 	for (i = 0; i < nr_patterns && !result; i++)
-		result = list_add(&list, patterns[i], fault);
+		result = add_pattern(&selection, patterns[i], fault);
 	if (!result)
-		result = add_all(program, &list, fault);
-	if (!result)
-		result = check_matches(&list, &program->image, fault);
-	if (!result)
-		remove_aliases(program);
-	if (!result && !program->nr)
-		result = fault_say(fault, "%s has no function that is left", path);
-	list_free(&list);
+		result = select_all(program, &selection, !nr_patterns, fault);
+	list_free(&selection.functions);
+	list_free(&selection.probes);
+	free(selection.lines);
 	if (result)
 		program_free(program);
 	return result;
@@ -267,6 +357,8 @@ void program_free(struct program *program)
 		free(program->functions[i].name);
 	free(program->functions);
 	elf_close(&program->image);
+	elf_close(&program->separate);
+	debug_close(&program->debug);
 	memset(program, 0, sizeof(*program));
 }
 
@@ -288,6 +380,29 @@ int program_report(const struct program *program, const struct left_out *left_ou
 	fprintf(stderr, "fhook: %zu of %zu functions are left out; the first because %s.\n",
 		left_out->nr, program->nr, left_out->first.text);
 	return 0;
+}
+
+char *program_place(const struct program_function *place, struct fault *fault)
+{
+	char *text;
+	int result;
+
+	if (place->semaphore)
+		result = asprintf(&text, "0x%llx(0x%llx)", place->offset, place->semaphore);
+	else
+		result = asprintf(&text, "0x%llx", place->offset);
+	if (result >= 0)
+		return text;
+	fault_say(fault, "there is not enough memory");
+	return NULL;
+}
+
+int program_check_function(const struct program_function *place, struct fault *fault)
+{
+	if (place->kind == PROGRAM_FUNCTION)
+		return 0;
+	return fault_say(fault, "%s is no function: it has no return value and takes no time",
+			 place->name);
 }
 
 const char *program_events(const struct session *session)

@@ -1,42 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions of a program or library
+ * Functions of a program or library, and other places in it
  *
- * Names are symbols of the file, also demangled ones. Places are offsets in the file, as
- * uhook_events takes them.
+ * Names are symbols of the file, also demangled ones, names of USDT probes, or lines of the
+ * source. Places are offsets in the file, as uhook_events takes them.
  */
 #ifndef FHOOK_HOOK_PROGRAM_H
 #define FHOOK_HOOK_PROGRAM_H
 
 #include <sys/types.h>
+#include "debug.h"
 #include "lib/elf_image.h"
 #include "session.h"
 
+enum program_kind { PROGRAM_FUNCTION, PROGRAM_USDT, PROGRAM_LINE };
+
 /**
- * struct program_function - a function that was selected
+ * struct program_function - a function, or another place, that was selected
+ * @kind: kind of the place
  * @name: name to print, demangled
- * @symbol: its symbol, in the file
+ * @symbol: symbol of the function, in the file; NULL for other places
  * @address: address of its first instruction
  * @offset: offset of its first instruction in the file
- * @size: length in bytes
+ * @size: length of the function in bytes; 0 for other places
+ * @semaphore: offset in the file of the counter of a USDT probe's users, or 0
+ * @arguments: operands of a USDT probe, in the file
  */
 struct program_function {
+	enum program_kind kind;
 	char *name;
 	const char *symbol;
 	u64 address;
 	u64 offset;
 	u64 size;
+	u64 semaphore;
+	const char *arguments;
+};
+
+/**
+ * struct program_value - a value at a place, as definitions of events have it
+ * @text: expression that fetches it
+ * @type: type of the value
+ */
+struct program_value {
+	char text[40];
+	char type[16];
 };
 
 /**
  * struct program - the selected functions of a file
  * @path: the file; NULL if it is not open
- * @image: its contents
+ * @image: contents of the file
+ * @debug: debug information, opened when it is needed
+ * @separate: debug file, if that has the symbols
  * @functions: the functions, sorted by address
  */
 struct program {
 	const char *path;
-	struct elf_image image;
+	struct elf_image image, separate;
+	struct debug debug;
 	struct program_function *functions;
 	size_t nr, room;
 };
@@ -54,6 +76,22 @@ char *program_demangle(const char *symbol);
 int program_select(struct program *program, const char *path, char **patterns,
 		   size_t nr_patterns, struct fault *fault);
 void program_free(struct program *program);
+
+/*
+ * Add a place, whose offset follows from its address, under a name; none is added if it is
+ * not in the program's code. Fails without memory only.
+ */
+int program_add(struct program *program, const struct program_function *place,
+		const char *name, struct fault *fault);
+
+/* The offset in the file of an address in a segment with these flags; returns 0, or -1. */
+int program_offset(const struct elf_image *image, u64 address, u32 flags, u64 *offset);
+
+/* A place as definitions of events have it, to be freed; or NULL and a sentence. */
+char *program_place(const struct program_function *place, struct fault *fault);
+
+/* Only functions have returns; fails for other places. */
+int program_check_function(const struct program_function *place, struct fault *fault);
 
 /* The file for definitions of events on programs, and the letter of entries or returns. */
 const char *program_events(const struct session *session);

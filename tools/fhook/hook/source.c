@@ -114,10 +114,8 @@ static int define_in_program(struct source *source, size_t number, struct fault 
 	event_name(name, number);
 	if (source->options->pid && !source->session.mainline)
 		snprintf(pid, sizeof(pid), " pid=%d", source->options->pid);
-	if (source->spans)
-		places = exits_span(&source->program, function, NULL, fault);
-	else if (asprintf(&places, "0x%llx", function->offset) < 0)
-		places = NULL;
+	places = source->spans ? exits_span(&source->program, function, NULL, fault) :
+		 program_place(function, fault);
 	if (!places)
 		return 1;
 	result = session_define(&source->session, fault, program_events(&source->session),

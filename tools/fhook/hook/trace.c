@@ -19,9 +19,10 @@ static const struct word word = {
 		"\vARGUMENT is the name of a parameter, a member as in file->f_mode, $arg3, a\n"
 		"register, or $retval, optionally with a label and a type:\n"
 		"LABEL=ARGUMENT:TYPE. With > TIME, only calls that took longer are printed,\n"
-		"when they return. CONDITION compares arguments and common fields, as in:\n"
-		"count > 4096 && comm == \"cat\". Strings are compared with ==, != and ~ (a\n"
-		"glob).",
+		"when they return. Of a USDT probe, usdt:PROVIDER:NAME, ARGUMENT is arg1 and so\n"
+		"on; at a line of the source, FILE:NUMBER, it is a register. CONDITION compares\n"
+		"arguments and common fields, as in: count > 4096 && comm == \"cat\". Strings are\n"
+		"compared with ==, != and ~ (a glob).",
 	.takes = "pdrsm",
 	.least = 1,
 };

@@ -420,25 +420,38 @@ size_t elf_named(const struct elf_image *image, const char *name, size_t length,
 			   compare_with(image, i, name, length, whole) <= 0) - *first;
 }
 
-u8 *elf_find_build_id(u8 *notes, size_t left, size_t *size)
+bool elf_next_note(u8 **notes, size_t *left, struct elf_note *note)
 {
-	const Elf64_Nhdr *note;
+	const Elf64_Nhdr *header = (void *)*notes;
 	size_t name, length;
 
-	while (left >= sizeof(*note)) {
-		note = (void *)notes;
-		name = (note->n_namesz + 3UL) & ~3UL;
-		length = sizeof(*note) + name + ((note->n_descsz + 3UL) & ~3UL);
-		if (length > left)
-			return NULL;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-		    !memcmp(notes + sizeof(*note), "GNU", 4) && note->n_descsz &&
-		    note->n_descsz <= BUILD_ID_MAX) {
-			*size = note->n_descsz;
-			return notes + sizeof(*note) + name;
+	if (*left < sizeof(*header))
+		return false;
+	name = (header->n_namesz + 3UL) & ~3UL;
+	length = sizeof(*header) + name + ((header->n_descsz + 3UL) & ~3UL);
+	if (length > *left)
+		return false;
+	note->name = (const char *)(header + 1);
+	if (!header->n_namesz || note->name[header->n_namesz - 1])
+		note->name = "";
+	note->type = header->n_type;
+	note->data = *notes + sizeof(*header) + name;
+	note->size = header->n_descsz;
+	*notes += length;
+	*left -= length;
+	return true;
+}
+
+u8 *elf_find_build_id(u8 *notes, size_t left, size_t *size)
+{
+	struct elf_note note;
+
+	while (elf_next_note(&notes, &left, &note)) {
+		if (note.type == NT_GNU_BUILD_ID && !strcmp(note.name, "GNU") && note.size &&
+		    note.size <= BUILD_ID_MAX) {
+			*size = note.size;
+			return note.data;
 		}
-		notes += length;
-		left -= length;
 	}
 	return NULL;
 }

@@ -100,6 +100,26 @@ size_t elf_named(const struct elf_image *image, const char *name, size_t length,
 /* The function that contains an address, or NULL. */
 const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address);
 
+/**
+ * struct elf_note - a note
+ * @name: name of its owner
+ * @type: type, as its owner defines it
+ * @data: the descriptor
+ * @size: length of @data
+ */
+struct elf_note {
+	const char *name;
+	u32 type;
+	u8 *data;
+	size_t size;
+};
+
+/*
+ * Take the first one of LEFT bytes of notes, which are aligned to 4 bytes. False if there is
+ * none, or it is damaged.
+ */
+bool elf_next_note(u8 **notes, size_t *left, struct elf_note *note);
+
 /* The maximum length of a build id; the longest that linkers make has 32 bytes. */
 #define BUILD_ID_MAX	64
 

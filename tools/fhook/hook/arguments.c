@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Arguments of events on programs; the header describes them. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "arguments.h"
+#include "parameters.h"
+#include "usdt.h"
+
+static bool is_name_letter(char letter)
+{
+	return isalnum((unsigned char)letter) || letter == '_';
+}
+
+/* The first name in an expression and its length, or NULL. */
+static const char *find_name(const char *text, size_t *length)
+{
+	const char *bracket = strrchr(text, '('), *at = bracket ? bracket + 1 : text;
+
+	if (isdigit((unsigned char)*at))
+		return NULL;
+	for (*length = 0; is_name_letter(at[*length]); ++*length)
+		;
+	return *length ? at : NULL;
+}
+
+bool arguments_named(const struct spec *spec)
+{
+	unsigned int i;
+	size_t length;
+
+	for (i = 0; i < spec->nr; i++)
+		if (find_name(spec->values[i], &length))
+			return true;
+	return false;
+}
+
+static int value_of(struct program *program, const struct program_function *place,
+		    const char *name, struct program_value *value, struct fault *fault)
+{
+	if (place->kind == PROGRAM_USDT)
+		return usdt_value(program, place, name, value, fault);
+	if (place->kind == PROGRAM_FUNCTION)
+		return parameters_value(program, place, name, value, fault);
+	return fault_say(fault, "%s: names are known at entries of functions: name a register",
+			 place->name);
+}
+
+/* A string is at the address that its argument is. */
+static bool is_string(const char *type)
+{
+	return !strcmp(type, ":string") || !strcmp(type, ":ustring");
+}
+
+/* Write an argument, of which the name at NAME, with LENGTH letters, has a value. */
+static int write_named(const char *text, const char *name, size_t length,
+		       const struct program_value *value, FILE *out, struct fault *fault)
+{
+	const char *rest = name + length;
+
+	if (*rest && !strchr(name == text ? ":" : ")", *rest))
+		return fault_say(fault,
+				 "'%s' is not understood: write NAME, NAME:TYPE or +OFFSET(NAME):TYPE",
+				 text);
+	if (name == text && is_string(rest))
+		fprintf(out, "+0(%s)%s", value->text, rest);
+	else
+		fprintf(out, "%.*s%s%s", (int)(name - text), text, value->text, rest);
+	if (name == text && !*rest)
+		fprintf(out, ":%s", value->type);
+	return 0;
+}
+
+static int write_argument(struct program *program, const struct program_function *place,
+			  const struct spec *spec, unsigned int nr, FILE *out,
+			  struct fault *fault)
+{
+	const char *text = spec->values[nr], *label = spec->labels[nr], *name;
+	struct program_value value;
+	size_t length;
+	char *copy;
+	int result;
+
+	fprintf(out, " %s=", label);
+	name = find_name(text, &length);
+	if (!name) {
+		fputs(text, out);
+		return 0;
+	}
+	if (!strcmp(label, "user") || !strcmp(label, "pid") || !strcmp(label, "vectors") ||
+	    !strcmp(label, "stack"))
+		return fault_say(fault, "no field can be named %s: write a label, as in the_%s=%s",
+				 label, label, text);
+	copy = strndup(name, length);
+	if (!copy)
+		return fault_say(fault, "there is not enough memory");
+	result = value_of(program, place, copy, &value, fault);
+	free(copy);
+	return result ? -1 : write_named(text, name, length, &value, out, fault);
+}
+
+char *arguments_at(struct program *program, const struct program_function *place,
+		   const struct spec *spec, struct fault *fault)
+{
+	char *text = NULL;
+	unsigned int i;
+	int result = 0;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (i = 0; out && i < spec->nr && !result; i++)
+		result = write_argument(program, place, spec, i, out, fault);
+	if (!out || fclose(out)) {
+		fault_say(fault, "there is not enough memory");
+		result = -1;
+	}
+	if (!result)
+		return text;
+	free(text);
+	return NULL;
+}

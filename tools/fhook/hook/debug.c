@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Debug information of a program; the header describes it. */
+#include <dwarf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "debug.h"
+
+/* Namespaces in namespaces. */
+#define DEPTH_MAX	16
+/* Parts of a function, such as a cold one. */
+#define PARTS_MAX	16
+
+/* The path of a file that libdwfl has opened: it does not always know it itself. */
+static char *path_of(int fd)
+{
+	char link[32], path[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path));
+	return length > 0 ? strndup(path, length) : NULL;
+}
+
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word checksum, char **found)
+{
+	const int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, checksum,
+						    found);
+	struct debug *debug = *data;
+
+	if (fd >= 0) {
+		free(debug->separate);
+		debug->separate = path_of(fd);
+	}
+	return fd;
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+int debug_open(struct debug *debug, const char *path, struct fault *fault)
+{
+	void **data;
+
+	if (debug->dwfl)
+		return 0;
+	debug->dwfl = dwfl_begin(&callbacks);
+	if (debug->dwfl)
+		debug->module = dwfl_report_offline(debug->dwfl, "", path, -1);
+	if (!debug->module || dwfl_report_end(debug->dwfl, NULL, NULL)) {
+		fault_say(fault, "the debug information of %s cannot be read: %s", path,
+			  dwfl_errmsg(-1));
+		debug_close(debug);
+		return -1;
+	}
+	dwfl_module_info(debug->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+	*data = debug;
+	return 0;
+}
+
+void debug_close(struct debug *debug)
+{
+	if (debug->dwfl)
+		dwfl_end(debug->dwfl);
+	free(debug->separate);
+	free(debug->functions);
+	memset(debug, 0, sizeof(*debug));
+}
+
+const char *debug_symbols(struct debug *debug)
+{
+	/* For a stripped file, this looks for the debug file. */
+	dwfl_module_getsymtab(debug->module);
+	return debug->separate;
+}
+
+Dwarf *debug_dwarf(struct debug *debug, const char *path, struct fault *fault)
+{
+	Dwarf_Addr bias;
+	Dwarf *dwarf = NULL;
+
+	if (!debug_open(debug, path, fault))
+		dwarf = dwfl_module_getdwarf(debug->module, &bias);
+	if (!dwarf)
+		fault_say(fault, "%s has no debug information: build it with -g, " DEBUG_HELP,
+			  path);
+	return dwarf;
+}
+
+int debug_sibling(Dwarf_Die *die)
+{
+	const Dwarf_Off before = dwarf_dieoffset(die);
+	Dwarf_Die next;
+
+	if (dwarf_siblingof(die, &next) || dwarf_dieoffset(&next) <= before)
+		return -1;
+	*die = next;
+	return 0;
+}
+
+/* Add a function under the start of each of its parts, the first of which is its entry. */
+static void add_function(struct debug *debug, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t offset = 0;
+	unsigned int i;
+
+	for (i = 0; i < PARTS_MAX; i++) {
+		offset = dwarf_ranges(die, offset, &base, &start, &end);
+		if (offset <= 0 || grow(&debug->functions, &debug->room_functions,
+					debug->nr_functions, sizeof(*debug->functions)))
+			return;
+		debug->functions[debug->nr_functions++] =
+			(struct debug_function) { .address = start, .die = *die };
+	}
+}
+
+/*
+ * Add the functions below an entry. Without memory, some are missing. Entries are in order;
+ * LAST keeps the ones of a damaged file from being visited twice.
+ */
+static void add_functions(struct debug *debug, Dwarf_Die *parent, unsigned int depth,
+			  Dwarf_Off *last)
+{
+	Dwarf_Die die;
+	int result;
+
+	for (result = dwarf_child(parent, &die); !result; result = debug_sibling(&die)) {
+		const int tag = dwarf_tag(&die);
+
+		if (dwarf_dieoffset(&die) <= *last)
+			return;
+		*last = dwarf_dieoffset(&die);
+		if ((tag == DW_TAG_namespace || tag == DW_TAG_module) && depth < DEPTH_MAX)
+			add_functions(debug, &die, depth + 1, last);
+		else if (tag == DW_TAG_subprogram)
+			add_function(debug, &die);
+	}
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct debug_function *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void index_functions(struct debug *debug)
+{
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(debug->module, &bias);
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die, split;
+	Dwarf_Off last;
+
+	debug->indexed = true;
+	while (dwarf && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, &split)) {
+		last = 0;
+		add_functions(debug, &die, 0, &last);
+	}
+	if (debug->nr_functions)
+		qsort(debug->functions, debug->nr_functions, sizeof(*debug->functions),
+		      compare_functions);
+}
+
+int debug_function(struct debug *debug, u64 address, Dwarf_Die *die)
+{
+	size_t first;
+
+	if (!debug->indexed)
+		index_functions(debug);
+	first = first_index(debug->nr_functions, i, debug->functions[i].address < address);
+	if (first == debug->nr_functions || debug->functions[first].address != address)
+		return -1;
+	*die = debug->functions[first].die;
+	return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Debug information of a program: its symbols and its DWARF
+ *
+ * It may be in a separate file, which libdwfl finds: by build id below
+ * /usr/lib/debug/.build-id, by .gnu_debuglink, or from the servers in DEBUGINFOD_URLS.
+ */
+#ifndef FHOOK_HOOK_DEBUG_H
+#define FHOOK_HOOK_DEBUG_H
+
+#include <elfutils/libdwfl.h>
+#include "lib/base.h"
+
+/* The end of sentences about files without debug information. */
+#define DEBUG_HELP	"install its debug symbols, or set DEBUGINFOD_URLS"
+
+/**
+ * struct debug_function - a function that the DWARF describes
+ * @address: address of its first instruction, or of that of a part
+ * @die: the entry that describes it
+ */
+struct debug_function {
+	u64 address;
+	Dwarf_Die die;
+};
+
+/**
+ * struct debug - debug information of a file
+ * @dwfl: session of libdwfl, or NULL
+ * @module: the file in it
+ * @separate: path of the separate debug file, or NULL
+ * @functions: functions of the DWARF, sorted by address; filled when the first one is needed
+ * @indexed: @functions is filled
+ */
+struct debug {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	char *separate;
+	struct debug_function *functions;
+	size_t nr_functions, room_functions;
+	bool indexed;
+};
+
+/* Begin with a file; debug_close() may be called in any case. */
+int debug_open(struct debug *debug, const char *path, struct fault *fault);
+void debug_close(struct debug *debug);
+
+/* The separate file with the symbols of a stripped file, or NULL. */
+const char *debug_symbols(struct debug *debug);
+
+/* The DWARF, or NULL and a sentence that names PATH. */
+Dwarf *debug_dwarf(struct debug *debug, const char *path, struct fault *fault);
+
+/* The entry of the function that begins at an address; returns 0, or -1 if there is none. */
+int debug_function(struct debug *debug, u64 address, Dwarf_Die *die);
+
+/*
+ * Replace an entry by the next one of the same parent. Returns 0; otherwise there is none, or
+ * the file is damaged: siblings are in order.
+ */
+int debug_sibling(Dwarf_Die *die);
+
+#endif /* FHOOK_HOOK_DEBUG_H */

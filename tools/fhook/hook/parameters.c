@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Parameters of a program's functions; the header describes them. */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+#include "parameters.h"
+#include "type.h"
+
+/**
+ * struct place_of_parameter - where the calling convention has a parameter
+ * @nr: number of general-purpose registers that the parameters before it are in
+ * @unsure: name of a parameter before it of which that is not known, or NULL
+ */
+struct place_of_parameter {
+	unsigned int nr;
+	const char *unsure;
+};
+
+static int find_function(struct program *program, const struct program_function *function,
+			 Dwarf_Die *die, struct fault *fault)
+{
+	if (!debug_dwarf(&program->debug, program->path, fault))
+		return -1;
+	if (debug_function(&program->debug, function->address, die))
+		return fault_say(fault, "the debug information of %s does not have %s",
+				 program->path, function->name);
+	return 0;
+}
+
+/* The first parameter of a function, or the one after @DIE; returns 0, or -1. */
+static int next_parameter(Dwarf_Die *function, Dwarf_Die *die, bool first)
+{
+	int result = first ? dwarf_child(function, die) : debug_sibling(die);
+
+	while (!result && dwarf_tag(die) != DW_TAG_formal_parameter)
+		result = debug_sibling(die);
+	return result ? -1 : 0;
+}
+
+/* The names of registers, as the kernel has them, by their numbers in DWARF. */
+static bool dwarf_register(u16 machine, unsigned int number, struct program_value *value)
+{
+	static const char *const names[] = { "ax", "dx", "cx", "bx", "si", "di", "bp", "sp" };
+
+	if (machine == EM_X86_64 && number < ARRAY_SIZE(names))
+		snprintf(value->text, sizeof(value->text), "%%%s", names[number]);
+	else if (machine == EM_X86_64 && number < 16)
+		snprintf(value->text, sizeof(value->text), "%%r%u", number);
+	else if (machine == EM_AARCH64 && number < 31)
+		snprintf(value->text, sizeof(value->text), "%%x%u", number);
+	else
+		return false;
+	return true;
+}
+
+/*
+ * The register that the parameter's location names for the first instruction. Only lists tell
+ * it; a location for the whole function may be valid only after the parameter was moved there.
+ */
+static bool by_location(const struct program *program, const struct program_function *function,
+			Dwarf_Die *die, struct program_value *value)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Op *operations;
+	size_t nr;
+
+	if (!dwarf_attr(die, DW_AT_location, &attribute) ||
+	    dwarf_whatform(&attribute) == DW_FORM_exprloc ||
+	    dwarf_getlocation_addr(&attribute, function->address, &operations, &nr, 1) != 1 ||
+	    nr != 1 || operations->atom < DW_OP_reg0 || operations->atom > DW_OP_reg31)
+		return false;
+	return dwarf_register(program->image.header->e_machine, operations->atom - DW_OP_reg0,
+			      value);
+}
+
+/* Does a function follow the calling convention of C? Compilers change it for copies. */
+static bool is_conventional(const struct program_function *function, Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word convention = DW_CC_normal;
+	Dwarf_Die unit;
+
+	if (strstr(function->symbol, ".isra") || strstr(function->symbol, ".constprop") ||
+	    strstr(function->symbol, ".part") || strstr(function->symbol, ".cold") ||
+	    !dwarf_diecu(die, &unit, NULL, NULL))
+		return false;
+	if (dwarf_attr_integrate(die, DW_AT_calling_convention, &attribute))
+		dwarf_formudata(&attribute, &convention);
+	if (convention != DW_CC_normal)
+		return false;
+	switch (dwarf_srclang(&unit)) {
+	case DW_LANG_C:
+	case DW_LANG_C89:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The register that the calling convention assigns to a parameter. */
+static int by_convention(const struct program *program, const struct program_function *function,
+			 Dwarf_Die *die, const char *name, const struct place_of_parameter *place,
+			 struct program_value *value, struct fault *fault)
+{
+	static const unsigned int x86[] = { 5, 4, 1, 2, 8, 9 };
+	const bool is_x86 = program->image.header->e_machine == EM_X86_64;
+	struct type returned;
+
+	if (!is_conventional(function, die))
+		return fault_say(fault, "the register of %s at the entry of %s is not known",
+				 name, function->name);
+	/* A hidden pointer to the returned structure may come first. */
+	if (is_x86 && type_of(die, &returned) && returned.class == TYPE_OTHER)
+		return fault_say(fault, "the register of %s is not known: %s returns a structure",
+				 name, function->name);
+	if (place->unsure)
+		return fault_say(fault, "%s of %s comes after %s, which takes unknown registers",
+				 name, function->name, place->unsure);
+	if (place->nr >= (is_x86 ? ARRAY_SIZE(x86) : 8))
+		return fault_say(fault, "%s of %s is not in a register, but on the stack", name,
+				 function->name);
+	dwarf_register(program->image.header->e_machine, is_x86 ? x86[place->nr] : place->nr,
+		       value);
+	return 0;
+}
+
+/* Count what a parameter takes from the registers of those after it. */
+static void pass_by(Dwarf_Die *die, struct place_of_parameter *place)
+{
+	const char *name = dwarf_diename(die);
+	struct type type;
+
+	type_of(die, &type);
+	if (type.class == TYPE_INTEGER || type.class == TYPE_POINTER)
+		place->nr++;
+	else if (type.class == TYPE_OTHER && !place->unsure)
+		place->unsure = name ? name : "one without a name";
+}
+
+static void print_names(Dwarf_Die *die, FILE *out)
+{
+	Dwarf_Die parameter;
+	bool first = true;
+	const char *name;
+
+	for (; !next_parameter(die, &parameter, first); first = false) {
+		name = dwarf_diename(&parameter);
+		fprintf(out, "%s%s", first ? "" : ", ", name ? name : "?");
+	}
+}
+
+static int say_names(const struct program_function *function, Dwarf_Die *die, const char *name,
+		     struct fault *fault)
+{
+	char *names = NULL;
+	size_t size;
+	FILE *out = open_memstream(&names, &size);
+
+	if (out) {
+		print_names(die, out);
+		fclose(out);
+	}
+	fault_say(fault, names && *names ? "%s has no parameter %s: it has %s" :
+		  "%s has no parameter %s: it has none", function->name, name, names);
+	free(names);
+	return -1;
+}
+
+static void set_type(const struct type *type, struct program_value *value)
+{
+	if (type->class == TYPE_INTEGER)
+		snprintf(value->type, sizeof(value->type), "%c%u", type->is_signed ? 's' : 'u',
+			 type->size * 8);
+	else
+		snprintf(value->type, sizeof(value->type), "x64");
+}
+
+/* The value of a parameter of which PLACE describes those before it. */
+static int locate(const struct program *program, const struct program_function *function,
+		  Dwarf_Die *die, Dwarf_Die *parameter, const struct place_of_parameter *place,
+		  struct program_value *value, struct fault *fault)
+{
+	const char *name = dwarf_diename(parameter);
+	struct type type;
+
+	type_of(parameter, &type);
+	set_type(&type, value);
+	if (by_location(program, function, parameter, value))
+		return 0;
+	if (type.class == TYPE_FLOAT || type.class == TYPE_OTHER)
+		return fault_say(fault, "%s of %s is neither an integer nor a pointer", name,
+				 function->name);
+	return by_convention(program, function, die, name, place, value, fault);
+}
+
+int parameters_value(struct program *program, const struct program_function *function,
+		     const char *name, struct program_value *value, struct fault *fault)
+{
+	struct place_of_parameter place = { 0 };
+	Dwarf_Die die, parameter;
+	bool first = true;
+	const char *found;
+
+	if (find_function(program, function, &die, fault))
+		return -1;
+	for (; !next_parameter(&die, &parameter, first); first = false) {
+		found = dwarf_diename(&parameter);
+		if (found && !strcmp(found, name))
+			return locate(program, function, &die, &parameter, &place, value, fault);
+		pass_by(&parameter, &place);
+	}
+	return say_names(function, &die, name, fault);
+}
+
+void parameters_print(struct program *program, const struct program_function *function,
+		      FILE *out)
+{
+	struct place_of_parameter place = { 0 };
+	struct program_value value;
+	Dwarf_Die die, parameter;
+	bool first = true;
+	struct fault fault;
+
+	if (find_function(program, function, &die, &fault))
+		return;
+	fputc('(', out);
+	for (; !next_parameter(&die, &parameter, first); first = false) {
+		if (!first)
+			fputs(", ", out);
+		type_print(&parameter, dwarf_diename(&parameter), out);
+		fprintf(out, "=%s", locate(program, function, &die, &parameter, &place, &value,
+					   &fault) ? "?" : value.text);
+		pass_by(&parameter, &place);
+	}
+	fputs(first ? "void)" : ")", out);
+}

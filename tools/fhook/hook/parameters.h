@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Parameters of a program's functions, by its DWARF
+ *
+ * The value of a parameter at the function's entry is in the register that its location names
+ * or, where that is only valid later, in the one that the calling convention of C assigns to
+ * it. Parameters for which neither is certain are refused.
+ */
+#ifndef FHOOK_HOOK_PARAMETERS_H
+#define FHOOK_HOOK_PARAMETERS_H
+
+#include <stdio.h>
+#include "program.h"
+
+/* The value of a parameter at the entry of a function. */
+int parameters_value(struct program *program, const struct program_function *function,
+		     const char *name, struct program_value *value, struct fault *fault);
+
+/*
+ * Print "(TYPE NAME=VALUE, ...)", with "?" for a value that is refused; nothing if there is no
+ * debug information.
+ */
+void parameters_print(struct program *program, const struct program_function *function,
+		      FILE *out);
+
+#endif /* FHOOK_HOOK_PARAMETERS_H */

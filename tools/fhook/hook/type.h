@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Types of DWARF: their names, and how values of them are passed and recorded
+ *
+ * Types may refer to each other in circles in a damaged file, so that no chain is followed
+ * far.
+ */
+#ifndef FHOOK_HOOK_TYPE_H
+#define FHOOK_HOOK_TYPE_H
+
+#include <elfutils/libdw.h>
+#include <stdio.h>
+#include "lib/base.h"
+
+/**
+ * enum type_class - the kind of a type, for the calling convention
+ * @TYPE_INTEGER: an integer of at most eight bytes, or an enumeration
+ * @TYPE_POINTER: a pointer or a reference
+ * @TYPE_FLOAT: a floating-point number, which is not in a general-purpose register
+ * @TYPE_OTHER: a structure, or another type whose place depends on its contents
+ */
+enum type_class { TYPE_INTEGER, TYPE_POINTER, TYPE_FLOAT, TYPE_OTHER };
+
+/**
+ * struct type - a type without its names and qualifiers
+ * @class: its kind
+ * @size: size in bytes
+ * @is_signed: it is a signed integer
+ */
+struct type {
+	enum type_class class;
+	unsigned int size;
+	bool is_signed;
+};
+
+/* The type of a variable, a parameter, or what a function returns; returns false for void. */
+bool type_of(Dwarf_Die *die, struct type *type);
+
+/* Print a declaration of a parameter, as in C. The name may be NULL. */
+void type_print(Dwarf_Die *die, const char *name, FILE *out);
+
+#endif /* FHOOK_HOOK_TYPE_H */
