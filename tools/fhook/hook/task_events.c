@@ -11,11 +11,16 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+#include "lib/kernel_files.h"
 #include "task_events.h"
 
 /* Of each CPU; a mapping of a file takes about 100 bytes. */
 #define RING_PAGES	64
+
+/* The time of a record that does not exist. */
+#define NO_RECORD	(~0ull)
 
 /* Parts of the records that perf_event.h describes in comments only. */
 struct mmap2_record {
@@ -131,6 +136,8 @@ static int open_ring(struct task_events *events, int cpu, struct fault *fault)
 	struct perf_event_attr attributes = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attributes),
 		.config = PERF_COUNT_SW_DUMMY, .mmap = 1, .mmap2 = 1, .task = 1,
+		.sample_id_all = 1, .sample_type = PERF_SAMPLE_TIME,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC,
 		.watermark = 1, .wakeup_watermark = ring_size() / 4,
 	};
 	struct epoll_event ready = { .events = EPOLLIN };
@@ -158,8 +165,8 @@ static int open_ring(struct task_events *events, int cpu, struct fault *fault)
 
 int task_events_open(struct task_events *events, struct tasks *tasks, struct fault *fault)
 {
-	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	int cpu;
+	const unsigned int cpus = kernel_cpus();
+	unsigned int cpu;
 
 	*events = (struct task_events){ .tasks = tasks, .fd = epoll_create1(EPOLL_CLOEXEC) };
 	events->rings = calloc(cpus, sizeof(*events->rings));
@@ -205,8 +212,25 @@ static void copy(void *to, const struct task_ring *ring, u64 at, size_t length)
 	memcpy((u8 *)to + part, data, length - part);
 }
 
-static int read_ring(struct task_events *events, const struct task_ring *ring,
-		     struct fault *fault)
+/* The time of the next record of a ring, which is its last part; or NO_RECORD. */
+static u64 next_time(const struct task_ring *ring)
+{
+	const struct perf_event_mmap_page *page = ring->page;
+	struct perf_event_header header;
+	u64 time;
+
+	if (__atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE) == page->data_tail)
+		return NO_RECORD;
+	copy(&header, ring, page->data_tail, sizeof(header));
+	if (header.size < sizeof(header) + sizeof(time))
+		return NO_RECORD;
+	copy(&time, ring, page->data_tail + header.size - sizeof(time), sizeof(time));
+	return time;
+}
+
+/* Add the next record of a ring. */
+static int read_record(struct task_events *events, const struct task_ring *ring,
+		       struct fault *fault)
 {
 	/* A record's size has 16 bits. */
 	static union {
@@ -214,28 +238,41 @@ static int read_ring(struct task_events *events, const struct task_ring *ring,
 		u8 bytes[65536];
 	} record;
 	struct perf_event_mmap_page *page = ring->page;
-	const u64 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	u64 at = page->data_tail;
-	int result = 0;
 
-	while (at < head && !result) {
-		copy(&record, ring, at, sizeof(record.header));
-		if (record.header.size < sizeof(record.header))
-			break;
-		copy(&record, ring, at, record.header.size);
-		at += record.header.size;
-		result = add_record(events, &record.header, fault);
-	}
-	__atomic_store_n(&page->data_tail, at, __ATOMIC_RELEASE);
-	return result;
+	copy(&record, ring, page->data_tail, sizeof(record.header));
+	copy(&record, ring, page->data_tail, record.header.size);
+	__atomic_store_n(&page->data_tail, page->data_tail + record.header.size, __ATOMIC_RELEASE);
+	return add_record(events, &record.header, fault);
 }
 
-int task_events_read(struct task_events *events, struct fault *fault)
+/* The ring with the oldest record that is older than a time, or NULL. */
+static const struct task_ring *oldest_before(const struct task_events *events, u64 until)
 {
+	const struct task_ring *found = NULL;
 	size_t i;
 
-	for (i = 0; i < events->nr; i++)
-		if (read_ring(events, events->rings + i, fault))
+	for (i = 0; i < events->nr; i++) {
+		const u64 time = next_time(events->rings + i);
+
+		if (time >= until)
+			continue;
+		until = time;
+		found = events->rings + i;
+	}
+	return found;
+}
+
+/* A record that is written now may be older than one of another CPU: newer ones wait. */
+int task_events_read(struct task_events *events, struct fault *fault)
+{
+	const struct task_ring *ring;
+	struct timespec now;
+	u64 until;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	until = now.tv_sec * 1000000000ull + now.tv_nsec;
+	while ((ring = oldest_before(events, until)))
+		if (read_record(events, ring, fault))
 			return -1;
 	return 0;
 }

@@ -48,6 +48,19 @@ bool kernel_file_exists(const char *path)
 	return tracefs_file_exists(top, path);
 }
 
+/* The list of possible CPUs ends in the highest number, as in "0-3,8-11". */
+unsigned int kernel_cpus(void)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
+	unsigned int last = 0;
+
+	while (file && fscanf(file, "%*[,-]") != EOF && fscanf(file, "%u", &last) == 1)
+		;
+	if (file)
+		fclose(file);
+	return last ? last + 1 : sysconf(_SC_NPROCESSORS_CONF);
+}
+
 char *kernel_file_read(const char *path, struct fault *fault)
 {
 	const int fd = tracefs_instance_file_open(top, path, O_RDONLY | O_CLOEXEC);

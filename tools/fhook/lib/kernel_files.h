@@ -18,6 +18,9 @@ const char *kernel_files_path(void);
 
 bool kernel_file_exists(const char *path);
 
+/* The number of CPUs that may exist, all of whose numbers are below it; some may be missing. */
+unsigned int kernel_cpus(void);
+
 /* The contents of a file, to be freed; or NULL and a sentence. */
 char *kernel_file_read(const char *path, struct fault *fault);
 

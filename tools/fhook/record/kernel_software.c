@@ -129,7 +129,7 @@ static int open_cpu(struct session *session, u32 number, struct fault *fault)
 
 static int open_cpus(struct session *session, struct fault *fault)
 {
-	const long count = sysconf(_SC_NPROCESSORS_CONF);
+	const long count = kernel_cpus();
 	u32 number;
 
 	session->page = malloc(session->events.page_size);
