@@ -54,6 +54,8 @@ int tasks_fork(struct tasks *tasks, pid_t child, pid_t parent)
 	task->process = child;
 	task->parent = parent;
 	task->nr_inherited = nr;
+	/* Another process had the number before. */
+	task->nr = 0;
 	return 0;
 }
 
@@ -76,15 +78,24 @@ static ssize_t get_file(struct tasks *tasks, const char *path, u64 inode)
 	return i;
 }
 
+static bool is_same(const struct mapping *a, const struct mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->file == b->file;
+}
+
 int tasks_map(struct tasks *tasks, pid_t process, struct mapping *mapping, const char *path,
 	      u64 inode)
 {
 	const ssize_t file = get_file(tasks, path, inode);
 	struct task *task = file < 0 ? NULL : get_task(tasks, process);
 
+	mapping->file = file;
+	/* Some programs make the same memory writable and executable in turn. */
+	if (task && task->nr && is_same(task->mappings + task->nr - 1, mapping))
+		return 0;
 	if (!task || grow(&task->mappings, &task->room, task->nr, sizeof(*mapping)))
 		return -1;
-	mapping->file = file;
 	task->mappings[task->nr++] = *mapping;
 	return 0;
 }
