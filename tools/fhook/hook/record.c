@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "call_events.h"
 #include "lib/kernel_files.h"
@@ -93,11 +94,24 @@ static int open_pipe(struct recording *recording, struct fault *fault)
 	return 0;
 }
 
+/* Each CPU has two descriptors. */
+static void raise_limit(unsigned int cpus)
+{
+	const rlim_t wanted = 2 * cpus + 64;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int open_cpus(struct recording *recording, struct fault *fault)
 {
-	const long count = sysconf(_SC_NPROCESSORS_CONF);
+	const unsigned int count = kernel_cpus();
 	unsigned int i;
 
+	raise_limit(count);
 	recording->buffers = calloc(count, sizeof(*recording->buffers));
 	recording->pages = calloc(count, sizeof(*recording->pages));
 	recording->ready = epoll_create1(EPOLL_CLOEXEC);
@@ -124,6 +138,9 @@ static ssize_t move_full(const struct recording *recording, unsigned int number)
 	while (left > 0) {
 		part = splice(recording->pipe[0], NULL, recording->pages[number], NULL, left,
 			      SPLICE_F_MOVE);
+		/* What stays in the pipe would go to the file of another CPU. */
+		if (part < 0 && errno == EINTR)
+			continue;
 		if (part <= 0)
 			return -1;
 		left -= part;
