@@ -72,7 +72,6 @@ int trace_dat_open(struct trace_dat *file, const char *path, struct fault *fault
 
 	file->path = path;
 	file->room = -1;
-	/* It holds the addresses of the kernel's symbols. */
 	file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (file->fd < 0)
 		return fault_say(fault, "%s cannot be written: %s", path, strerror(errno));
@@ -360,7 +359,8 @@ int trace_dat_write(struct trace_dat *file, const struct session *session, bool 
 		return fault_say(fault, "%s cannot be written: %s", file->path, strerror(errno));
 	}
 	file->made = true;
-	if (ftruncate(file->fd, 0) || ftruncate(file->room, 0))
+	/* The addresses of the kernel's symbols are for the owner alone. */
+	if (fchmod(file->fd, 0600) || ftruncate(file->fd, 0) || ftruncate(file->room, 0))
 		result = fault_say(&reason, "%s", strerror(errno));
 	else
 		result = put_all(out, session, user, pages, nr, &reason);
