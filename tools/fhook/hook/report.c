@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* fhook report: print recorded calls */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <trace-cmd/trace-cmd.h>
 #include <unistd.h>
@@ -93,7 +95,7 @@ static void print_line(struct report *report, struct tep_event *event, struct te
 	struct frames frames;
 
 	print_context(report, record);
-	if (report_stack(report, event, record, &frames)) {
+	if (report_stack(event, record, &frames)) {
 		puts("<stack trace>");
 		print_frames(report, frames, false);
 		return;
@@ -159,17 +161,27 @@ static int print_file(const char *path, bool json)
 	return ferror(stdout) ? OUTPUT_FAILED : result ? NOT_READ : 0;
 }
 
+static bool is_crash(int signal)
+{
+	return signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT || signal == SIGFPE;
+}
+
 /* A damaged file may crash libtracecmd, so another process reads it. */
 static int print_apart(const char *path, bool json, struct fault *fault)
 {
-	const pid_t child = fork();
 	int status = 0;
+	pid_t child;
 
+	/* While the signal is ignored, the status of a child cannot be had. */
+	signal(SIGCHLD, SIG_DFL);
+	child = fork();
 	if (child < 0)
-		return fault_say(fault, "there is no room for another process");
-	if (!child)
+		return fault_say(fault, "no process can be started: %s", strerror(errno));
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		_exit(print_file(path, json));
-	while (waitpid(child, &status, 0) < 0)
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
@@ -178,6 +190,9 @@ static int print_apart(const char *path, bool json, struct fault *fault)
 	/* No sentence is needed after Ctrl-C, or when the reader of a pipe has gone. */
 	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGPIPE || WTERMSIG(status) == SIGINT))
 		return 1;
+	if (WIFSIGNALED(status) && !is_crash(WTERMSIG(status)))
+		return fault_say(fault, "reading %s was ended by signal %d", path,
+				 WTERMSIG(status));
 	return fault_say(fault, "%s is damaged, and libtracecmd does not read it: record it again",
 			 path);
 }

@@ -57,16 +57,18 @@ struct where {
 };
 
 /* The value of a field that is a number; false if the event has no such field. */
-bool report_number(struct report *report, struct tep_event *event, struct tep_record *record,
-		   const char *name, u64 *number);
+bool report_number(struct tep_event *event, struct tep_record *record, const char *name,
+		   u64 *number);
+
+/* The value of a field; false if it is no number, or not in the record. */
+bool report_field(struct tep_format_field *field, struct tep_record *record, u64 *number);
 
 /* The contents of a field, which is an array; false if they are not in the record. */
 bool report_array(struct tep_format_field *field, struct tep_record *record, const void **data,
 		  size_t *size);
 
 /* The kernel's stack, if the event is one. */
-bool report_stack(struct report *report, struct tep_event *event, struct tep_record *record,
-		  struct frames *frames);
+bool report_stack(struct tep_event *event, struct tep_record *record, struct frames *frames);
 
 /* The stack of a program that belongs to a call; empty if there is none. */
 struct frames report_user_stack(struct tep_event *event, struct tep_record *record);

@@ -73,13 +73,11 @@ static int print_value(struct report *report, struct tep_format_field *field,
 		       struct tep_record *record)
 {
 	const unsigned int arrays = TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC;
-	unsigned long long number;
 	const void *data;
 	size_t size;
+	u64 number;
 
-	if (!(field->flags & arrays) && field->size > 0 && field->size <= (int)sizeof(number) &&
-	    field->offset + field->size <= record->size &&
-	    !tep_read_number_field(field, record->data, &number)) {
+	if (!(field->flags & arrays) && report_field(field, record, &number)) {
 		print_number(field, number);
 		return 0;
 	}
@@ -144,7 +142,7 @@ static int print_arguments(struct report *report, struct tep_event *event,
 	struct frames frames;
 
 	printf(",\"args\":{\"cpu\":%d", record->cpu);
-	if (report_stack(report, event, record, &frames)) {
+	if (report_stack(event, record, &frames)) {
 		print_frames(report, frames);
 		return 0;
 	}
@@ -168,8 +166,8 @@ int report_json(struct report *report, struct tep_event *event, struct tep_recor
 {
 	const int task = tep_data_pid(report->tep, record);
 	u64 duration = 0, address;
-	const bool span = report_number(report, event, record, "__probe_func", &address) &&
-			  report_number(report, event, record, "duration", &duration) &&
+	const bool span = report_number(event, record, "__probe_func", &address) &&
+			  report_number(event, record, "duration", &duration) &&
 			  duration <= record->ts;
 
 	fputs(report->nr++ ? ",\n" : "\n", stdout);

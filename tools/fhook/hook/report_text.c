@@ -67,16 +67,24 @@ void report_flags(struct report *report, struct tep_record *record, char text[6]
 	text[5] = '\0';
 }
 
-bool report_number(struct report *report, struct tep_event *event, struct tep_record *record,
-		   const char *name, u64 *number)
+bool report_field(struct tep_format_field *field, struct tep_record *record, u64 *number)
 {
 	unsigned long long value;
 
-	if (!tep_find_field(event, name) ||
-	    tep_get_field_val(&report->seq, event, name, record, &value, 0))
+	if (field->offset < 0 || field->size <= 0 || field->offset > record->size ||
+	    field->size > record->size - field->offset ||
+	    tep_read_number_field(field, record->data, &value))
 		return false;
 	*number = value;
 	return true;
+}
+
+bool report_number(struct tep_event *event, struct tep_record *record, const char *name,
+		   u64 *number)
+{
+	struct tep_format_field *field = tep_find_field(event, name);
+
+	return field && report_field(field, record, number);
 }
 
 bool report_array(struct tep_format_field *field, struct tep_record *record, const void **data,
@@ -120,8 +128,7 @@ static void cut(struct frames *frames)
 	frames->nr = i;
 }
 
-bool report_stack(struct report *report, struct tep_event *event, struct tep_record *record,
-		  struct frames *frames)
+bool report_stack(struct tep_event *event, struct tep_record *record, struct frames *frames)
 {
 	struct tep_format_field *callers;
 	u64 size;
@@ -132,7 +139,7 @@ bool report_stack(struct report *report, struct tep_event *event, struct tep_rec
 	/* The size in the description is that of the shortest stack. */
 	frames->data = record->data + callers->offset;
 	frames->nr = (record->size - callers->offset) / sizeof(u64);
-	if (report_number(report, event, record, "size", &size) && size < frames->nr)
+	if (report_number(event, record, "size", &size) && size < frames->nr)
 		frames->nr = size;
 	cut(frames);
 	return true;
@@ -178,13 +185,13 @@ bool report_where(struct report *report, struct tep_event *event, struct tep_rec
 {
 	u64 address, caller;
 
-	if (report_number(report, event, record, "__probe_ip", &address)) {
+	if (report_number(event, record, "__probe_ip", &address)) {
 		write_symbol(report, where->function, address, true);
 		where->caller[0] = '\0';
 		return true;
 	}
-	if (!report_number(report, event, record, "__probe_func", &address) ||
-	    !report_number(report, event, record, "__probe_ret_ip", &caller))
+	if (!report_number(event, record, "__probe_func", &address) ||
+	    !report_number(event, record, "__probe_ret_ip", &caller))
 		return false;
 	write_symbol(report, where->function, address, false);
 	write_symbol(report, where->caller, caller, true);
