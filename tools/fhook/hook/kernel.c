@@ -49,7 +49,7 @@ static int choose(struct choice *choice, char **patterns, size_t nr, struct faul
 static bool matches(const char *pattern, const char *name, const char *module)
 {
 	const char *mark = strstr(pattern, ":mod:");
-	char glob[256];
+	char glob[KERNEL_NAME];
 
 	if (!mark)
 		return !fnmatch(pattern, name, 0);
@@ -59,11 +59,11 @@ static bool matches(const char *pattern, const char *name, const char *module)
 
 bool kernel_wants(char **patterns, size_t nr, const char *line)
 {
-	char name[256], module[128] = "";
+	char name[KERNEL_NAME], module[128] = "";
 	bool wanted = true, only_excludes = true;
 	size_t i;
 
-	if (sscanf(line, "%255s [%127[^]]", name, module) < 1)
+	if (sscanf(line, "%511s [%127[^]]", name, module) < 1)
 		return false;
 	for (i = 0; i < nr; i++) {
 		if (*patterns[i] == '!' && matches(patterns[i] + 1, name, module))

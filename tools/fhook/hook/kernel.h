@@ -5,6 +5,10 @@
 
 #include "session.h"
 
+/* Room for the name of a function; and for that with its module, "NAME [MODULE]". */
+#define KERNEL_NAME	512
+#define KERNEL_FUNCTION	(KERNEL_NAME + 132)
+
 /*
  * Make tracefs accessible; the sentence of a failure says what is missing.
  */

@@ -44,10 +44,10 @@ static void print_kernel(const struct options *options, struct kernel_types *typ
 			 const char *line)
 {
 	const struct prototypes *prototypes;
-	char name[256], module[128] = "", *text;
+	char name[KERNEL_NAME], module[128] = "", *text;
 	u32 number = 0;
 
-	prototypes = sscanf(line, "%255s [%127[^]]", name, module) < 1 ? NULL :
+	prototypes = sscanf(line, "%511s [%127[^]]", name, module) < 1 ? NULL :
 		     kernel_types_of(types, module);
 	if (prototypes)
 		number = prototype_number(prototypes, name);

@@ -9,7 +9,7 @@
 
 /* Damaged type data may be endless: types of a declaration, and characters of a name. */
 #define MOST_TYPES	512
-#define LONGEST_NAME	256
+#define LONGEST_NAME	511
 
 /**
  * struct declaring - a declaration while it is written

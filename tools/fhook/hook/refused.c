@@ -70,10 +70,11 @@ static bool is_named(const struct options *options, const char *name)
 }
 
 /* "NAME" or "NAME [MODULE]" from a line of kallsyms, if it is a function. */
-static bool read_symbol(const char *line, char name[256], char function[400])
+static bool read_symbol(const char *line, char name[KERNEL_NAME],
+			char function[KERNEL_FUNCTION])
 {
 	char module[128], type;
-	const int found = sscanf(line, "%*s %c %255s [%127[^]]", &type, name, module);
+	const int found = sscanf(line, "%*s %c %511s [%127[^]]", &type, name, module);
 
 	if (found < 2 || !strchr("tTwW", type))
 		return false;
@@ -82,9 +83,9 @@ static bool read_symbol(const char *line, char name[256], char function[400])
 	    !strncmp(name, "__cfi_", strlen("__cfi_")))
 		return false;
 	if (found == 3)
-		snprintf(function, 400, "%s [%s]", name, module);
+		snprintf(function, KERNEL_FUNCTION, "%s [%s]", name, module);
 	else
-		snprintf(function, 400, "%s", name);
+		snprintf(function, KERNEL_FUNCTION, "%s", name);
 	return true;
 }
 
@@ -132,7 +133,7 @@ static int add_named(struct lines *named, const char *function, struct fault *fa
 static int find(const struct options *options, const struct lines *available,
 		struct lines *named, size_t *matched, struct fault *fault)
 {
-	char name[256], function[400], *key = function, *line = NULL;
+	char name[KERNEL_NAME], function[KERNEL_FUNCTION], *key = function, *line = NULL;
 	FILE *symbols = fopen(SYMBOLS, "re");
 	size_t size = 0;
 	int result = 0;
@@ -158,7 +159,7 @@ static int print_reasons(const struct options *options, const struct lines *name
 			 struct fault *fault)
 {
 	struct session session = { .lock = -1 };
-	char name[256];
+	char name[KERNEL_NAME];
 	size_t i;
 	int result;
 
