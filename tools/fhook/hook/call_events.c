@@ -110,9 +110,11 @@ static int define_in_program(const struct call_events *events, const struct spec
 	size_t i;
 
 	if (events->session.mainline && (options->pid || options->stack))
-		return fault_say(fault, "mainline's probes have no --stack, and no process");
+		return fault_say(fault, "-s and -p PID need %s", options->mainline ?
+				 "fhook's events: leave out --mainline" :
+				 "CONFIG_UHOOK_EVENTS, which this kernel lacks");
 	if (events->session.mainline && *suffix_of(events, spec) && arguments_named(spec))
-		return fault_say(fault, "mainline's probes of returns have no parameters");
+		return fault_say(fault, "mainline's probes of returns have no parameters: use registers, or leave out $retval and -r");
 	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
 		return -1;
 	for (i = 0; i < program.nr && !work_stopped(); i++)
