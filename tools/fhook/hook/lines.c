@@ -15,6 +15,7 @@
  * @source: the source file that was compared last
  * @same: whether it is FILE
  * @found: FILE was found
+ * @all: whether rows count that are not marked as statements
  * @next: the first line after @number that has code, or INT_MAX
  * @nr: number of places that were found
  */
@@ -26,6 +27,7 @@ struct search {
 	const char *source;
 	bool same;
 	bool found;
+	bool all;
 	int next;
 	size_t nr;
 };
@@ -70,17 +72,24 @@ static bool is_source(struct search *search, const char *source)
 static bool begins(const struct search *search, Dwarf_Lines *lines, size_t i, Dwarf_Addr address,
 		   const char *source)
 {
-	Dwarf_Line *previous = i ? dwarf_onesrcline(lines, i - 1) : NULL;
 	const struct elf_symbol *symbol = elf_symbol_of(&search->program->image, address);
-	bool ends = true;
+	bool statement = false, ends = false;
 	int number = 0;
 
-	if (previous) {
-		dwarf_lineendsequence(previous, &ends);
-		dwarf_lineno(previous, &number);
+	if (symbol && symbol->address == address)
+		return true;
+	/* Rows between two statements of the line may be parts of the first. */
+	while (i-- && !statement) {
+		Dwarf_Line *row = dwarf_onesrcline(lines, i);
+
+		dwarf_lineendsequence(row, &ends);
+		dwarf_lineno(row, &number);
+		if (ends || number != search->number || dwarf_linesrc(row, NULL, NULL) != source)
+			return true;
+		dwarf_linebeginstatement(row, &statement);
+		statement |= search->all;
 	}
-	return ends || number != search->number || (symbol && symbol->address == address) ||
-	       dwarf_linesrc(previous, NULL, NULL) != source;
+	return !statement;
 }
 
 static int see_row(struct search *search, Dwarf_Lines *lines, size_t i, struct fault *fault)
@@ -97,8 +106,8 @@ static int see_row(struct search *search, Dwarf_Lines *lines, size_t i, struct f
 		return 0;
 	search->found = true;
 	if (dwarf_lineno(line, &number) || dwarf_linebeginstatement(line, &statement) ||
-	    dwarf_lineendsequence(line, &ends) || dwarf_lineaddr(line, &address) || !statement ||
-	    ends)
+	    dwarf_lineendsequence(line, &ends) || dwarf_lineaddr(line, &address) || ends ||
+	    !(statement || search->all))
 		return 0;
 	if (number > search->number && number < search->next)
 		search->next = number;
@@ -131,13 +140,13 @@ static void keep(void *lines __unused)
 static int see_all(struct search *search, Dwarf *dwarf, struct fault *fault)
 {
 	Dwarf_CU *unit = NULL;
-	Dwarf_Die die, split;
 	Dwarf_Lines *lines;
+	Dwarf_Die die;
 	void *seen = NULL;
 	size_t i, nr;
 	int result = 0;
 
-	while (!result && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, &split)) {
+	while (!result && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL)) {
 		if (dwarf_getsrclines(&die, &lines, &nr) || !is_new(&seen, lines))
 			continue;
 		for (i = 0; i < nr && !result; i++)
@@ -161,6 +170,10 @@ int lines_select(struct program *program, const char *pattern, struct fault *fau
 	search.length = find_colon(pattern, &number) - pattern;
 	search.number = number;
 	if (see_all(&search, dwarf, fault))
+		return -1;
+	/* Some compilers mark no statements in templates. */
+	search.all = true;
+	if (!search.nr && see_all(&search, dwarf, fault))
 		return -1;
 	if (search.nr)
 		return 0;
