@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Debug information of a program; the header describes it. */
+#include <dlfcn.h>
 #include <dwarf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "debug.h"
+#include "lib/work.h"
 
 /* Namespaces in namespaces. */
 #define DEPTH_MAX	16
@@ -44,6 +46,35 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
+/* Called while a file is fetched, which may take long; ends it after a signal. */
+static int stop_fetching(debuginfod_client *client __unused, long done __unused,
+			 long all __unused)
+{
+	static bool said;
+
+	if (!said)
+		fputs("fhook: debug symbols are being fetched; Ctrl-C ends that.\n", stderr);
+	said = true;
+	return work_stopped();
+}
+
+/* libdw loads the library, if it is installed and DEBUGINFOD_URLS is set. */
+static void follow_fetching(Dwfl *dwfl)
+{
+	debuginfod_client *client = getenv("DEBUGINFOD_URLS") ? dwfl_get_debuginfod_client(dwfl) :
+								NULL;
+	void *library = client ? dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void (*set)(debuginfod_client *client,
+		    int (*progress)(debuginfod_client *client, long done, long all));
+
+	if (!library)
+		return;
+	set = dlsym(library, "debuginfod_set_progressfn");
+	if (set)
+		set(client, stop_fetching);
+	dlclose(library);
+}
+
 int debug_open(struct debug *debug, const char *path, struct fault *fault)
 {
 	void **data;
@@ -59,6 +90,7 @@ int debug_open(struct debug *debug, const char *path, struct fault *fault)
 		debug_close(debug);
 		return -1;
 	}
+	follow_fetching(debug->dwfl);
 	dwfl_module_info(debug->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
 	*data = debug;
 	return 0;
@@ -162,7 +194,7 @@ static void index_functions(struct debug *debug)
 	debug->indexed = true;
 	while (dwarf && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, &split)) {
 		last = 0;
-		add_functions(debug, &die, 0, &last);
+		add_functions(debug, split.cu ? &split : &die, 0, &last);
 	}
 	if (debug->nr_functions)
 		qsort(debug->functions, debug->nr_functions, sizeof(*debug->functions),

@@ -62,10 +62,10 @@ static bool by_location(const struct program *program, const struct program_func
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Op *operations;
+	Dwarf_Block block;
 	size_t nr;
 
-	if (!dwarf_attr(die, DW_AT_location, &attribute) ||
-	    dwarf_whatform(&attribute) == DW_FORM_exprloc ||
+	if (!dwarf_attr(die, DW_AT_location, &attribute) || !dwarf_formblock(&attribute, &block) ||
 	    dwarf_getlocation_addr(&attribute, function->address, &operations, &nr, 1) != 1 ||
 	    nr != 1 || operations->atom < DW_OP_reg0 || operations->atom > DW_OP_reg31)
 		return false;
@@ -73,8 +73,20 @@ static bool by_location(const struct program *program, const struct program_func
 			      value);
 }
 
+/* clang removes unused parameters of local functions, and does not say so. */
+static bool may_lack_parameters(const struct program *program,
+				const struct program_function *function, Dwarf_Die *unit)
+{
+	const struct elf_symbol *symbol = elf_symbol_of(&program->image, function->address);
+	Dwarf_Attribute attribute;
+	const char *producer = dwarf_formstring(dwarf_attr(unit, DW_AT_producer, &attribute));
+
+	return (!symbol || !symbol->global) && producer && strstr(producer, "clang");
+}
+
 /* Does a function follow the calling convention of C? Compilers change it for copies. */
-static bool is_conventional(const struct program_function *function, Dwarf_Die *die)
+static bool is_conventional(const struct program *program,
+			    const struct program_function *function, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word convention = DW_CC_normal;
@@ -82,7 +94,8 @@ static bool is_conventional(const struct program_function *function, Dwarf_Die *
 
 	if (strstr(function->symbol, ".isra") || strstr(function->symbol, ".constprop") ||
 	    strstr(function->symbol, ".part") || strstr(function->symbol, ".cold") ||
-	    !dwarf_diecu(die, &unit, NULL, NULL))
+	    !dwarf_diecu(die, &unit, NULL, NULL) ||
+	    may_lack_parameters(program, function, &unit))
 		return false;
 	if (dwarf_attr_integrate(die, DW_AT_calling_convention, &attribute))
 		dwarf_formudata(&attribute, &convention);
@@ -112,7 +125,7 @@ static int by_convention(const struct program *program, const struct program_fun
 	const bool is_x86 = program->image.header->e_machine == EM_X86_64;
 	struct type returned;
 
-	if (!is_conventional(function, die))
+	if (!is_conventional(program, function, die))
 		return fault_say(fault, "the register of %s at the entry of %s is not known",
 				 name, function->name);
 	/* A hidden pointer to the returned structure may come first. */
@@ -191,12 +204,13 @@ static int locate(const struct program *program, const struct program_function *
 
 	type_of(parameter, &type);
 	set_type(&type, value);
-	if (by_location(program, function, parameter, value))
-		return 0;
 	if (type.class == TYPE_FLOAT || type.class == TYPE_OTHER)
-		return fault_say(fault, "%s of %s is neither an integer nor a pointer", name,
-				 function->name);
-	return by_convention(program, function, die, name, place, value, fault);
+		fault_say(fault, "%s of %s is neither an integer nor a pointer", name,
+			  function->name);
+	else if (!by_convention(program, function, die, name, place, value, fault))
+		return 0;
+	/* A parameter that is changed at once may have its new place at the entry already. */
+	return by_location(program, function, parameter, value) ? 0 : -1;
 }
 
 int parameters_value(struct program *program, const struct program_function *function,

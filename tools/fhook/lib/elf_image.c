@@ -329,13 +329,17 @@ static int sort_symbols(struct elf_image *image, struct fault *fault)
 	return 0;
 }
 
-static int open_image(struct elf_image *image, const char *path, struct fault *fault)
+static int open_image(struct elf_image *image, const char *path, bool is_debug,
+		      struct fault *fault)
 {
 	memset(image, 0, sizeof(*image));
 	image->path = path;
 	if (read_file(image, fault) || check_header(image, fault))
 		return -1;
 	image->header = (void *)image->data;
+	/* Its segments may be those of the program, whose contents it does not have. */
+	if (is_debug)
+		image->header->e_phnum = 0;
 	image->segments = (void *)(image->data + image->header->e_phoff);
 	image->sections = (void *)(image->data + image->header->e_shoff);
 	image->nr_sections = image->header->e_shnum;
@@ -349,7 +353,16 @@ static int open_image(struct elf_image *image, const char *path, struct fault *f
 
 int elf_open(struct elf_image *image, const char *path, struct fault *fault)
 {
-	int result = open_image(image, path, fault);
+	int result = open_image(image, path, false, fault);
+
+	if (result)
+		elf_close(image);
+	return result;
+}
+
+int elf_open_debug(struct elf_image *image, const char *path, struct fault *fault)
+{
+	int result = open_image(image, path, true, fault);
 
 	if (result)
 		elf_close(image);

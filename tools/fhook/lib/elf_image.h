@@ -61,6 +61,9 @@ struct elf_image {
 
 /* Returns 0, or -1 and a sentence, in which case nothing has to be closed. */
 int elf_open(struct elf_image *image, const char *path, struct fault *fault);
+
+/* The same for a file with the symbols of another one; it has no segments then. */
+int elf_open_debug(struct elf_image *image, const char *path, struct fault *fault);
 void elf_close(struct elf_image *image);
 
 /* Use the symbols of a debug file, which stays open because it contains their names. */

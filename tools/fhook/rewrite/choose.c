@@ -324,7 +324,7 @@ static int read_debug_file(struct rewrite *rw, struct fault *fault)
 
 	if (!debug_file)
 		return 0;
-	if (elf_open(&rw->debug, debug_file, fault))
+	if (elf_open_debug(&rw->debug, debug_file, fault))
 		return -1;
 	id = elf_build_id(&rw->image, &size);
 	debug_id = elf_build_id(&rw->debug, &debug_size);
