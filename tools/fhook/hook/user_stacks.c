@@ -34,7 +34,9 @@ static int define_all(const struct program *program, const struct session *sessi
 	for (i = 0; i < program->nr; i++) {
 		if (work_stopped())
 			return fault_say(fault, "a signal came before all functions were hooked");
-		if (session_define(session, fault, program_events(session),
+		/* The address to which it returns is at hand at the entry of a function only. */
+		if (program_check_function(program->functions + i, fault) ||
+		    session_define(session, fault, program_events(session),
 				   program_letter(session, false), name,
 				   "%s:0x%llx%s stack=user " CALLER "=%s", program->path,
 				   program->functions[i].offset, only, return_address(program)))
