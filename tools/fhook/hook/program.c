@@ -62,13 +62,20 @@ static char *find_in_path(const char *name)
 	return found;
 }
 
+/* Debian has libraries of other architectures beside these. */
+#if defined(__aarch64__)
+#define MULTIARCH	"aarch64-linux-gnu"
+#else
+#define MULTIARCH	"x86_64-linux-gnu"
+#endif
+
 /* "libc.so.6" or "libc" in the directories in which Debian has libraries. */
 static char *find_library(const char *name)
 {
 	static const char *const forms[] = {
-		"/lib/*-linux-*/%s", "/usr/lib/*-linux-*/%s", "/lib64/%s", "/usr/lib/%s",
-		"/lib/%s", "/usr/local/lib/%s",
-		"/lib/*-linux-*/%s.so.[0-9]*", "/usr/lib/*-linux-*/%s.so.[0-9]*",
+		"/lib/" MULTIARCH "/%s", "/usr/lib/" MULTIARCH "/%s", "/lib64/%s",
+		"/usr/lib/%s", "/lib/%s", "/usr/local/lib/%s",
+		"/lib/" MULTIARCH "/%s.so.[0-9]*", "/usr/lib/" MULTIARCH "/%s.so.[0-9]*",
 		"/lib/%s.so.[0-9]*", "/usr/lib/%s.so.[0-9]*",
 	};
 	char pattern[PATH_MAX], *found = NULL;
@@ -143,7 +150,7 @@ static void take_symbols(struct program *program)
 	path = debug_symbols(&program->debug);
 	if (!path)
 		return;
-	if (elf_open(&program->separate, path, &fault))
+	if (elf_open_debug(&program->separate, path, &fault))
 		fault_print("fhook", &fault);
 	else if (!program->separate.stripped &&
 		 program->separate.header->e_machine == program->image.header->e_machine)
@@ -164,9 +171,12 @@ int program_offset(const struct elf_image *image, u64 address, u32 flags, u64 *o
 int program_add(struct program *program, const struct program_function *place,
 		const char *name, struct fault *fault)
 {
+	const Elf64_Shdr *section = elf_section_of(&program->image, place->address);
 	struct program_function added = *place;
 
-	if (program_offset(&program->image, place->address, PF_X, &added.offset))
+	/* Lines of functions that the linker has discarded are at addresses near 0. */
+	if (!section || !(section->sh_flags & SHF_EXECINSTR) ||
+	    program_offset(&program->image, place->address, PF_X, &added.offset))
 		return 0;
 	added.name = strdup(name);
 	if (!added.name || grow(&program->functions, &program->room, program->nr,
@@ -377,7 +387,7 @@ int program_report(const struct program *program, const struct left_out *left_ou
 		*fault = left_out->first;
 		return -1;
 	}
-	fprintf(stderr, "fhook: %zu of %zu functions are left out; the first because %s.\n",
+	fprintf(stderr, "fhook: %zu of %zu places are left out; the first because %s.\n",
 		left_out->nr, program->nr, left_out->first.text);
 	return 0;
 }
@@ -401,7 +411,7 @@ int program_check_function(const struct program_function *place, struct fault *f
 {
 	if (place->kind == PROGRAM_FUNCTION)
 		return 0;
-	return fault_say(fault, "%s is no function: it has no return value and takes no time",
+	return fault_say(fault, "%s is no function: without returns, times and stacks, count, trace and record take it",
 			 place->name);
 }
 
