@@ -67,6 +67,8 @@ static void set_program(struct argp_state *state, struct options *options, const
 {
 	struct fault fault;
 
+	free(options->program);
+	options->pid = 0;
 	options->program = program_find(text, &options->pid, &fault);
 	if (!options->program)
 		argp_failure(state, 1, 0, "%s", fault.text);
