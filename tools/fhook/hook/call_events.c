@@ -9,8 +9,6 @@
 #include "exits.h"
 #include "kernel.h"
 #include "lib/work.h"
-#include "program.h"
-#include "spec.h"
 
 /* An event is named after its pattern, which is what its lines show. */
 static void name_event(const struct call_events *events, const struct spec *spec, char name[64])
@@ -52,25 +50,30 @@ static int define_in_kernel(const struct call_events *events, const struct spec 
 	return result;
 }
 
+char *call_events_span(const struct program *program, const struct program_function *function,
+		       const struct spec *spec, struct fault *fault)
+{
+	unsigned int tails;
+	char *places = exits_span(program, function, &tails, fault);
+
+	if (!places || !tails || !spec || !spec_returns(spec))
+		return places;
+	fault_say(fault, "%s ends by calling another function, which has the return value",
+		  function->name);
+	free(places);
+	return NULL;
+}
+
 /* The place of an event on a function of a program, to be freed, or NULL. */
 static char *place_of(const struct call_events *events, const struct spec *spec,
 		      const struct program *program, const struct program_function *function,
 		      struct fault *fault)
 {
 	const char *suffix = suffix_of(events, spec);
-	unsigned int tails;
-	char *place;
 
 	/* Exits work where a return address must not be replaced. */
-	if (*suffix && !events->session.mainline) {
-		place = exits_span(program, function, &tails, fault);
-		if (!place || !tails || !spec_returns(spec))
-			return place;
-		fault_say(fault, "%s ends by calling another function, which has the return value",
-			  function->name);
-		free(place);
-		return NULL;
-	}
+	if (*suffix && !events->session.mainline)
+		return call_events_span(program, function, spec, fault);
 	if (*suffix && program_check_function(function, fault))
 		return NULL;
 	return program_place(function, fault);

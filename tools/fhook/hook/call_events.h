@@ -9,7 +9,9 @@
 #define FHOOK_HOOK_CALL_EVENTS_H
 
 #include "options.h"
+#include "program.h"
 #include "session.h"
+#include "spec.h"
 
 /**
  * struct call_events - events of a run
@@ -29,5 +31,12 @@ int call_events_begin(struct call_events *events, const struct options *options,
 
 /* Define and enable the events. */
 int call_events_add(struct call_events *events, struct fault *fault);
+
+/*
+ * The places of a span of a function of a program, to be freed; or NULL and a sentence, also if
+ * SPEC, which may be NULL, wants a return value that is not known at all exits.
+ */
+char *call_events_span(const struct program *program, const struct program_function *function,
+		       const struct spec *spec, struct fault *fault);
 
 #endif /* FHOOK_HOOK_CALL_EVENTS_H */

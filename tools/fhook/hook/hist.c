@@ -36,12 +36,27 @@ static char *key_of(const char *text, const char *end, const char *name, const c
 	return trimmed(begin, stop);
 }
 
+/* Keys of the first trigger are too short to contain this. */
+char *hist_of_trigger(char *text, bool second)
+{
+	char *other = strstr(text + 1, "\n# event histogram\n#\n# trigger info: hist:keys=");
+
+	if (second)
+		return other ? other + 1 : NULL;
+	if (other)
+		*other = '\0';
+	return text;
+}
+
 static void free_row(struct hist_row *row)
 {
 	unsigned int i;
 
 	for (i = 0; i < HIST_KEYS; i++)
 		free(row->keys[i]);
+	for (i = 0; row->saved && row->saved[i]; i++)
+		free(row->saved[i]);
+	free(row->saved);
 }
 
 /* The number after the first colon, and that after the second, if there are two. */
@@ -57,7 +72,42 @@ static void read_values(struct hist_row *row, const char *text)
 		row->sum = strtoull(colon + 1, NULL, 10);
 }
 
-static int add_row(struct hist *hist, const char *text, const char *end,
+/*
+ * Read "max: N  NAME: VALUE  NAME: VALUE" below an entry. Values may be strings, which contain
+ * anything: only the order of the names is certain.
+ */
+static int read_saved(const struct hist *hist, struct hist_row *row, const char *text,
+		      const char *stop)
+{
+	const char *at = strstr(text, "\n\tmax: "), *next;
+	char mark[72];
+	size_t i;
+
+	row->saved = calloc(hist->nr_saves + 1, sizeof(*row->saved));
+	if (!row->saved || !at || at >= stop)
+		return -1;
+	row->max = strtoull(at + strlen("\n\tmax: "), NULL, 10);
+	for (i = 0; i < hist->nr_saves; i++, at = next) {
+		snprintf(mark, sizeof(mark), "  %s: ", hist->saves[i]);
+		at = strstr(at, mark);
+		if (!at || at >= stop)
+			return -1;
+		at += strlen(mark);
+		next = stop;
+		if (i + 1 < hist->nr_saves) {
+			snprintf(mark, sizeof(mark), "  %s: ", hist->saves[i + 1]);
+			next = strstr(at, mark);
+			if (!next || next > stop)
+				return -1;
+		}
+		row->saved[i] = trimmed(at, next);
+		if (!row->saved[i])
+			return -1;
+	}
+	return 0;
+}
+
+static int add_row(struct hist *hist, const char *text, const char *end, const char *stop,
 		   const char *const *names)
 {
 	struct hist_row row = { 0 };
@@ -69,6 +119,8 @@ static int add_row(struct hist *hist, const char *text, const char *end,
 			goto bad;
 	}
 	read_values(&row, end + 1);
+	if (hist->nr_saves && read_saved(hist, &row, end, stop))
+		goto bad;
 	if (grow(&hist->rows, &hist->room, hist->nr, sizeof(row)))
 		goto bad;
 	hist->rows[hist->nr++] = row;
@@ -88,22 +140,44 @@ static char *last_mark(char *line, const char *line_end)
 	return mark;
 }
 
+/* The next entry, which is a line that begins with the first key, or NULL. */
+static char *next_entry(char *text, const char *key)
+{
+	const size_t length = strlen(key);
+
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (!strncmp(text, "{ ", 2) && !strncmp(text + 2, key, length) &&
+		    text[2 + length] == ':' && last_mark(text, text + strcspn(text, "\n")))
+			return text;
+	}
+	return NULL;
+}
+
+/* The sums below the last entry: strings may contain the same text. */
+static char *find_totals(char *text)
+{
+	char *totals = NULL;
+
+	while ((text = strstr(text, "\n\nTotals:")))
+		totals = text++;
+	return totals;
+}
+
 int hist_parse(struct hist *hist, char *text, const char *const *names, struct fault *fault)
 {
-	char *line = text, *end, *totals = strstr(text, "\nTotals:"), *dropped;
+	char *totals = find_totals(text), *entry = next_entry(text, names[0]), *next, *dropped;
+	char *end = totals ? totals : text + strlen(text), *bad = NULL;
 
-	for (; line && *line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, "{ ", 2))
-			continue;
-		end = last_mark(line, line + strcspn(line, "\n"));
-		/* The name of a task may have a newline. */
-		if (!end)
-			continue;
-		if (add_row(hist, line + 1, end, names))
-			return fault_say(fault, "the kernel's histogram is not understood: %.60s",
-					 line);
+	for (; entry && entry < end; entry = next) {
+		next = next_entry(entry + 1, names[0]);
+		if (add_row(hist, entry + 1, last_mark(entry, entry + strcspn(entry, "\n")),
+			    next && next < end ? next : end, names))
+			bad = entry;
 	}
+	/* A string that is saved may look like an entry. */
+	if (bad && !(hist->nr_saves && hist->nr))
+		return fault_say(fault, "the kernel's histogram is not understood: %.60s", bad);
 	dropped = totals ? strstr(totals, "Dropped: ") : NULL;
 	if (dropped)
 		hist->dropped += strtoull(dropped + strlen("Dropped: "), NULL, 10);

@@ -12,27 +12,41 @@
  * @keys: values of the keys, in their order, without blanks at the ends
  * @hits: number of hits
  * @sum: sum of the only value besides the hits, or 0
+ * @max: value of the action onmax(), or 0
+ * @saved: fields that it has saved, in the order of hist->saves, or NULL
  */
 struct hist_row {
 	char *keys[HIST_KEYS];
 	u64 hits;
 	u64 sum;
+	u64 max;
+	char **saved;
 };
 
 /**
  * struct hist - a histogram
  * @rows: its entries
  * @dropped: hits that found no room
+ * @saves: names of the fields that onmax() saves; set before parsing
+ * @nr_saves: number of these names, 0 without onmax()
  */
 struct hist {
 	struct hist_row *rows;
 	size_t nr, room;
 	u64 dropped;
+	const char **saves;
+	size_t nr_saves;
 };
 
 /*
- * Parse the text of a file "hist" whose keys are NAMES, of which the last is NULL; adds to
- * HIST, and modifies the text.
+ * The histogram of the first or of the second trigger in the text of a file "hist", or NULL if
+ * there is none; the text is modified.
+ */
+char *hist_of_trigger(char *text, bool second);
+
+/*
+ * Parse a histogram whose keys are NAMES, of which the last is NULL; adds to HIST, and modifies
+ * the text.
  */
 int hist_parse(struct hist *hist, char *text, const char *const *names, struct fault *fault);
 void hist_free(struct hist *hist);

@@ -125,6 +125,20 @@ void live_header(const char *format, ...)
 	puts(reversed ? "\033[0m" : "");
 }
 
+const char *live_time(u64 ns, char text[16])
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(units) - 1 && ns < units[i].ns; i++)
+		;
+	snprintf(text, 16, "%.3g %s", ns / units[i].ns, units[i].unit);
+	return text;
+}
+
 void live_clear(void)
 {
 	fputs("\033[H\033[J", stdout);

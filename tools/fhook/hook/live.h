@@ -42,6 +42,9 @@ unsigned int live_lines(const struct options *options);
  */
 void __printf(1, 2) live_header(const char *format, ...);
 
+/* Write a time with three digits and its unit. Returns the text. */
+const char *live_time(u64 ns, char text[16]);
+
 /* Begin to draw anew. */
 void live_clear(void);
 

@@ -12,9 +12,6 @@
 #include "lib/json.h"
 #include "report.h"
 
-/* Larger numbers are strings, because readers have floating point. */
-#define MOST_EXACT	9007199254740992ll
-
 static void print_time(const char *name, u64 ns)
 {
 	printf(",\"%s\":%llu.%03llu", name, ns / 1000, ns % 1000);
@@ -49,12 +46,10 @@ static int introduce(struct report *report, int task)
 static void print_number(struct tep_format_field *field, u64 number)
 {
 	const unsigned int unused = 64 - 8 * field->size;
-	const s64 value = (s64)(number << unused) >> unused;
+	const bool is_signed = field->flags & TEP_FIELD_IS_SIGNED;
 
-	if (!(field->flags & TEP_FIELD_IS_SIGNED))
-		printf(number > MOST_EXACT ? "\"%llu\"" : "%llu", number);
-	else
-		printf(value > MOST_EXACT || value < -MOST_EXACT ? "\"%lld\"" : "%lld", value);
+	json_number(stdout, is_signed ? (u64)((s64)(number << unused) >> unused) : number,
+		    is_signed);
 }
 
 /* A string may lack its zero. */

@@ -82,7 +82,8 @@ static void remove_triggers(const char *name, const char *event)
 		/* It ends in the state of the trigger. */
 		if (strstr(removal, " [active]"))
 			*strstr(removal, " [active]") = '\0';
-		if (kernel_file_write(path, removal, &fault))
+		/* Writing from the start would remove the others, too. */
+		if (kernel_file_append(path, removal, &fault))
 			fault_print("fhook", &fault);
 		free(removal);
 	}
@@ -261,6 +262,16 @@ int session_set(const struct session *session, const char *event, const char *fi
 {
 	char *path = event_path(session, event, file, fault);
 	int result = path ? kernel_file_write(path, text, fault) : -1;
+
+	free(path);
+	return result;
+}
+
+int session_add(const struct session *session, const char *event, const char *file,
+		const char *text, struct fault *fault)
+{
+	char *path = event_path(session, event, file, fault);
+	int result = path ? kernel_file_append(path, text, fault) : -1;
 
 	free(path);
 	return result;

@@ -47,6 +47,10 @@ int __printf(6, 7) session_define(const struct session *session, struct fault *f
 int session_set(const struct session *session, const char *event, const char *file,
 		const char *text, struct fault *fault);
 
+/* Add a line to a file of an event (trigger). */
+int session_add(const struct session *session, const char *event, const char *file,
+		const char *text, struct fault *fault);
+
 /* Does an event have a file? */
 bool session_has(const struct session *session, const char *event, const char *file);
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "exits.h"
+#include "arguments.h"
+#include "call_events.h"
 #include "hist.h"
 #include "kernel.h"
 #include "lib/kernel_files.h"
@@ -20,16 +21,13 @@
 #define ENTRIES_BY	1024
 #define ENTRIES_LOG2	8
 
-/* The argument of an event that has the name of the task at the hit. */
-#define TASK		"task"
-
 /* The other key, as histograms know it, or NULL. */
 static const char *by_key(const struct options *options)
 {
 	if (!options->by)
 		return NULL;
 	if (!strcmp(options->by, "comm"))
-		return TASK;
+		return SLOWEST_COMM;
 	return strcmp(options->by, "cpu") ? "common_pid" : "common_cpu";
 }
 
@@ -38,18 +36,19 @@ static const char *by_modifier(const struct options *options)
 	return options->by && !strcmp(options->by, "pid") ? ".execname" : "";
 }
 
-/* The arguments of events. */
-static const char *arguments(const struct options *options)
+/* The arguments of events besides those of the user. */
+static const char *arguments(const struct options *options, const struct spec *spec)
 {
-	return options->by && !strcmp(options->by, "comm") ? " " TASK "=$comm" : "";
+	return spec || (options->by && !strcmp(options->by, "comm")) ?
+	       " " SLOWEST_COMM "=$comm" : "";
 }
 
 /*
- * Let the kernel add up the hits of an event by these keys, except those of this process. This
- * hooks the functions, without a record for each hit.
+ * Let the kernel add up the hits of an event by these keys, except those of this process, and,
+ * with SPEC, save the slowest one. This hooks the functions, without a record for each hit.
  */
 static int add_up(const struct source *source, const char *event, const char *function_key,
-		  size_t functions, struct fault *fault)
+		  size_t functions, const struct spec *spec, struct fault *fault)
 {
 	const char *by = by_key(source->options);
 	size_t wanted = functions, size = LEAST_ENTRIES;
@@ -70,7 +69,10 @@ static int add_up(const struct source *source, const char *event, const char *fu
 		 source->spans ? "duration.log2" : "");
 	snprintf(trigger, sizeof(trigger), "hist:keys=%s%s:size=%zu%s", keys,
 		 source->spans ? ":vals=duration" : "", size, others);
-	return session_set(&source->session, event, "trigger", trigger, fault);
+	if (session_set(&source->session, event, "trigger", trigger, fault))
+		return -1;
+	return spec ? slowest_begin(&source->session, event, *function_key ? function_key :
+				    SLOWEST_ONLY, functions, spec, others, fault) : 0;
 }
 
 static const char *function_key(const struct source *source)
@@ -78,24 +80,48 @@ static const char *function_key(const struct source *source)
 	return source->spans ? "__probe_func" : "__probe_ip";
 }
 
-static int open_kernel(struct source *source, struct fault *fault)
-{
-	const struct options *options = source->options;
-	char key[32], rest[32];
-	size_t functions;
-
-	snprintf(rest, sizeof(rest), "%s%s", source->spans ? "%span" : "", arguments(options));
-	if (kernel_define(&source->session, EVENT, options->functions, options->nr_functions,
-			  rest, &functions, fault))
-		return -1;
-	snprintf(key, sizeof(key), "%s.sym", function_key(source));
-	return add_up(source, EVENT, key, functions, fault);
-}
-
-/* Name the event of a function of a program by its number. */
+/* Name the event of a group of functions of the kernel, or of one of a program, by its number. */
 static void event_name(char name[32], size_t number)
 {
 	snprintf(name, 32, EVENT "%zu", number);
+}
+
+static int define_in_kernel(struct source *source, size_t number, char **patterns, size_t nr,
+			    const struct spec *spec, struct fault *fault)
+{
+	const struct spec fields = spec ? slowest_fields(spec) : (struct spec){ };
+	char *users = spec_arguments(&fields), *rest, name[32], key[32];
+	size_t functions;
+	int result;
+
+	event_name(name, number);
+	result = users ? asprintf(&rest, "%s%s%s", source->spans ? "%span" : "",
+				  arguments(source->options, spec), users) : -1;
+	free(users);
+	if (result < 0)
+		return fault_say(fault, "there is not enough memory");
+	result = kernel_define(&source->session, name, patterns, nr, rest, &functions, fault);
+	free(rest);
+	snprintf(key, sizeof(key), "%s.sym", function_key(source));
+	return result || add_up(source, name, key, functions, spec, fault) ? -1 : 0;
+}
+
+static int open_kernel(struct source *source, struct fault *fault)
+{
+	const struct options *options = source->options;
+	size_t i;
+
+	if (!source->spans)
+		return define_in_kernel(source, 0, options->functions, options->nr_functions,
+					NULL, fault);
+	for (i = 0; i < source->groups.nr; i++) {
+		struct group *group = source->groups.groups + i;
+
+		if (define_in_kernel(source, i, group->patterns, group->nr,
+				     group->spec.pattern ? &group->spec : NULL, fault))
+			return -1;
+	}
+	return 0;
 }
 
 /* Do events of the program count in the program? */
@@ -104,25 +130,45 @@ static bool counts_in_program(const struct source *source)
 	return !source->spans && !source->options->by && !source->session.mainline;
 }
 
+/* The places of the events on a function, and its arguments, to be freed, or NULL. */
+static char *places_of(struct source *source, const struct program_function *function,
+		       const struct spec *spec, struct fault *fault)
+{
+	const struct spec fields = spec ? slowest_fields(spec) : (struct spec){ };
+	char *users = arguments_at(&source->program, function, &fields, fault);
+	char *places, *text = NULL, pid[24] = "";
+
+	if (!users)
+		return NULL;
+	if (source->options->pid && !source->session.mainline)
+		snprintf(pid, sizeof(pid), " pid=%d", source->options->pid);
+	places = source->spans ? call_events_span(&source->program, function, spec, fault) :
+		 program_place(function, fault);
+	if (places && asprintf(&text, "%s%s%s%s%s", places, pid,
+			       counts_in_program(source) ? " user=count" : "",
+			       arguments(source->options, spec), users) < 0) {
+		fault_say(fault, "there is not enough memory");
+		text = NULL;
+	}
+	free(places);
+	free(users);
+	return text;
+}
+
 /* Returns 1 if the function is left out, with a sentence. */
 static int define_in_program(struct source *source, size_t number, struct fault *fault)
 {
 	const struct program_function *function = source->program.functions + number;
-	char name[32], pid[24] = "", *places;
+	const struct spec *spec = groups_spec(&source->groups, function->symbol);
+	char name[32], *places = places_of(source, function, spec, fault);
 	int result;
 
-	event_name(name, number);
-	if (source->options->pid && !source->session.mainline)
-		snprintf(pid, sizeof(pid), " pid=%d", source->options->pid);
-	places = source->spans ? exits_span(&source->program, function, NULL, fault) :
-		 program_place(function, fault);
 	if (!places)
 		return 1;
+	event_name(name, number);
 	result = session_define(&source->session, fault, program_events(&source->session),
-				program_letter(&source->session, false), name, "%s:%s%s%s%s",
-				source->program.path, places, pid,
-				counts_in_program(source) ? " user=count" : "",
-				arguments(source->options));
+				program_letter(&source->session, false), name, "%s:%s",
+				source->program.path, places);
 	free(places);
 	if (result)
 		return 1;
@@ -131,7 +177,7 @@ static int define_in_program(struct source *source, size_t number, struct fault 
 		return 0;
 	/* An event has one function, whose address differs from process to process. */
 	return add_up(source, name, source->spans || source->options->by ? "" :
-		      function_key(source), 1, fault);
+		      function_key(source), 1, spec, fault);
 }
 
 /* Functions that cannot be hooked are left out if there are others. */
@@ -156,9 +202,18 @@ static int define_all_in_program(struct source *source, struct fault *fault)
 static int open_program(struct source *source, struct fault *fault)
 {
 	const struct options *options = source->options;
+	char **patterns = source->spans ?
+			  groups_patterns(&source->groups, options->functions,
+					  options->nr_functions) : NULL;
+	int result;
 
-	if (program_select(&source->program, options->program, options->functions,
-			   options->nr_functions, fault))
+	if (source->spans && !patterns)
+		return fault_say(fault, "there is not enough memory");
+	result = program_select(&source->program, options->program,
+				patterns ? patterns : options->functions, options->nr_functions,
+				fault);
+	free(patterns);
+	if (result)
 		return -1;
 	source->defined = calloc(source->program.nr, sizeof(*source->defined));
 	if (!source->defined)
@@ -179,6 +234,9 @@ int source_open(struct source *source, const struct options *options, bool spans
 	if (spans && source->session.mainline)
 		return fault_say(fault, "times need CONFIG_%cHOOK_EVENTS, which this kernel lacks",
 				 options->program ? 'U' : 'F');
+	if (spans &&
+	    groups_parse(&source->groups, options->functions, options->nr_functions, fault))
+		return -1;
 	return options->program ? open_program(source, fault) : open_kernel(source, fault);
 }
 
@@ -214,7 +272,7 @@ static int read_event(struct source *source, const char *event, const char *name
 		at_duration = nr;
 		names[nr++] = "duration";
 	}
-	result = hist_parse(&hist, text, names, fault);
+	result = hist_parse(&hist, hist_of_trigger(text, false), names, fault);
 	free(text);
 	for (i = 0; i < hist.nr && !result; i++) {
 		struct hist_row *from = hist.rows + i;
@@ -266,21 +324,54 @@ static int read_profile(struct source *source, struct fault *fault)
 	return result;
 }
 
+static size_t nr_events(const struct source *source)
+{
+	if (source->options->program)
+		return source->program.nr;
+	return source->spans ? source->groups.nr : 1;
+}
+
+static bool has_event(const struct source *source, size_t number)
+{
+	return !source->options->program || source->defined[number];
+}
+
 int source_read(struct source *source, struct fault *fault)
 {
 	char name[32];
 	size_t i;
 
 	tally_begin(&source->tally);
-	if (!source->options->program)
-		return read_event(source, EVENT, NULL, fault);
-	if (counts_in_program(source))
+	if (source->options->program && counts_in_program(source))
 		return read_profile(source, fault);
-	for (i = 0; i < source->program.nr; i++) {
-		if (!source->defined[i])
+	for (i = 0; i < nr_events(source); i++) {
+		if (!has_event(source, i))
 			continue;
 		event_name(name, i);
-		if (read_event(source, name, source->program.functions[i].name, fault))
+		if (read_event(source, name, source->options->program ?
+			       source->program.functions[i].name : NULL, fault))
+			return -1;
+	}
+	return 0;
+}
+
+int source_slowest(struct source *source, struct slowest *slowest, struct fault *fault)
+{
+	const char *function = NULL;
+	const struct spec *spec;
+	char name[32];
+	size_t i;
+
+	for (i = 0; i < nr_events(source); i++) {
+		if (source->options->program)
+			function = source->program.functions[i].name;
+		spec = source->options->program ?
+		       groups_spec(&source->groups, source->program.functions[i].symbol) :
+		       &source->groups.groups[i].spec;
+		if (!has_event(source, i) || !spec || !spec->pattern)
+			continue;
+		event_name(name, i);
+		if (slowest_read(slowest, &source->session, name, function, spec, fault))
 			return -1;
 	}
 	return 0;
@@ -293,5 +384,6 @@ void source_close(void *data)
 	session_end(&source->session);
 	program_free(&source->program);
 	free(source->defined);
+	groups_free(&source->groups);
 	tally_free(&source->tally);
 }

@@ -8,9 +8,11 @@
 #ifndef FHOOK_HOOK_SOURCE_H
 #define FHOOK_HOOK_SOURCE_H
 
+#include "groups.h"
 #include "options.h"
 #include "program.h"
 #include "session.h"
+#include "slowest.h"
 #include "tally.h"
 
 /**
@@ -18,6 +20,7 @@
  * @session: the run that they belong to
  * @options: options of the command; the functions, the program, the other key
  * @spans: also measure how long calls take
+ * @groups: the functions by their arguments, if calls are measured
  * @program: functions of the program, if one was given
  * @defined: which of them have an event
  * @tally: sums of the calls
@@ -26,6 +29,7 @@ struct source {
 	struct session session;
 	const struct options *options;
 	bool spans;
+	struct groups groups;
 	struct program program;
 	bool *defined;
 	struct tally tally;
@@ -37,6 +41,9 @@ int source_open(struct source *source, const struct options *options, bool spans
 
 /* Read the sums into the tally. */
 int source_read(struct source *source, struct fault *fault);
+
+/* Read the slowest call of each function that was given with brackets. */
+int source_slowest(struct source *source, struct slowest *slowest, struct fault *fault);
 
 void source_close(void *source);
 

@@ -16,10 +16,13 @@
 
 static const struct word time_word = {
 	.name = "fhook time",
-	.arguments = "PATTERN... [-- COMMAND...]",
+	.arguments = "'PATTERN[(ARGUMENT, ...)]'... [-- COMMAND...]",
 	.does = "Measure how long calls of functions take.\n"
 		"\vPrints calls, total and mean time, and the times that 50 %, 99 % and all\n"
 		"calls do not exceed, rounded up to a power of two; with --hist a histogram.\n"
+		"With brackets, also prints the slowest call of each function at the end, with\n"
+		"its arguments, which are those of fhook trace, and when and where it ran:\n"
+		"PATTERN() prints it without arguments.\n"
 		"Exits of functions of programs are found by disassembly.",
 	.takes = "pidbnHj",
 	.least = 1,
@@ -27,9 +30,10 @@ static const struct word time_word = {
 
 static const struct word top_word = {
 	.name = "fhook top",
-	.arguments = "PATTERN... [-- COMMAND...]",
+	.arguments = "'PATTERN[(ARGUMENT, ...)]'... [-- COMMAND...]",
 	.does = "Show the functions that take most time, every second.\n"
-		"\vThe times are those since the last output.",
+		"\vThe times are those since the last output. At the end, the totals are\n"
+		"printed, as by fhook time.",
 	.takes = "pidbnj",
 	.least = 1,
 };
@@ -43,21 +47,6 @@ struct timing {
 	struct source source;
 	bool since_last;
 };
-
-/* A time with three digits and its unit. */
-static const char *human(u64 ns, char text[16])
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(units) - 1 && ns < units[i].ns; i++)
-		;
-	snprintf(text, 16, "%.3g %s", ns / units[i].ns, units[i].unit);
-	return text;
-}
 
 static void print_bars(const struct tally_row *row)
 {
@@ -76,8 +65,9 @@ static void print_bars(const struct tally_row *row)
 	}
 	for (i = first; i <= last && i < TALLY_BUCKETS; i++) {
 		length = (row->buckets[i] * BAR_WIDTH + most - 1) / most;
-		printf("    %8s to %8s %10llu |%.*s%*s|\n", human(i ? 1ULL << (i - 1) : 0, from),
-		       human(1ULL << i, to), row->buckets[i], length,
+		printf("    %8s to %8s %10llu |%.*s%*s|\n",
+		       live_time(i ? 1ULL << (i - 1) : 0, from), live_time(1ULL << i, to),
+		       row->buckets[i], length,
 		       "****************************************", BAR_WIDTH - length, "");
 	}
 }
@@ -108,9 +98,10 @@ static void print_row(const struct tally_row *row)
 	char total[16], mean[16], half[16], most[16], all[16];
 
 	printf("%10llu %9s %9s %9s %9s %9s  %s%s%s\n", row->calls,
-	       human(row->ns, total), human(row->ns / row->calls, mean),
-	       human(tally_quantile(row, 0.5), half), human(tally_quantile(row, 0.99), most),
-	       human(tally_quantile(row, 1), all), row->name, *row->by ? "  " : "", row->by);
+	       live_time(row->ns, total), live_time(row->ns / row->calls, mean),
+	       live_time(tally_quantile(row, 0.5), half),
+	       live_time(tally_quantile(row, 0.99), most), live_time(tally_quantile(row, 1), all),
+	       row->name, *row->by ? "  " : "", row->by);
 }
 
 static void print_all(const struct timing *timing, struct tally_row **rows, bool since_last)
@@ -137,6 +128,20 @@ static void print_all(const struct timing *timing, struct tally_row **rows, bool
 	}
 }
 
+static int show_slowest(struct timing *timing, struct fault *fault)
+{
+	const struct options *options = timing->source.options;
+	struct slowest slowest = { };
+	const int result = source_slowest(&timing->source, &slowest, fault);
+
+	if (!result && options->json)
+		slowest_print_json(&slowest);
+	else if (!result)
+		slowest_print(&slowest, live_lines(options));
+	slowest_free(&slowest);
+	return result;
+}
+
 static int show(void *data, bool last, struct fault *fault)
 {
 	struct timing *timing = data;
@@ -152,7 +157,7 @@ static int show(void *data, bool last, struct fault *fault)
 	if (last)
 		live_dropped(timing->source.tally.dropped);
 	free(rows);
-	return 0;
+	return last ? show_slowest(timing, fault) : 0;
 }
 
 static int open_source(void *data, struct options *options, struct fault *fault)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Strings in JSON; the header describes the function. */
-#include "base.h"
+/* Strings and numbers in JSON; the header describes the functions. */
 #include "json.h"
+
+/* Larger numbers are strings, because readers have floating point. */
+#define MOST_EXACT	9007199254740992ll
 
 /* The size of the UTF-8 character at the start of a string; 0 if it is invalid. */
 static size_t character(const u8 *string)
@@ -50,4 +52,15 @@ void json_string(FILE *out, const char *string)
 			fwrite(string, 1, size, out);
 	}
 	fputc('"', out);
+}
+
+void json_number(FILE *out, u64 number, bool is_signed)
+{
+	const s64 value = number;
+
+	if (is_signed)
+		fprintf(out, value > MOST_EXACT || value < -MOST_EXACT ? "\"%lld\"" : "%lld",
+			value);
+	else
+		fprintf(out, number > MOST_EXACT ? "\"%llu\"" : "%llu", number);
 }
