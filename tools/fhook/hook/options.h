@@ -24,7 +24,7 @@
  * @hist: print histograms
  * @folded: print a stack per line
  * @flame: file for a flame graph, or NULL
- * @output: file for a recording, or NULL
+ * @output: file for a recording or for the calls, or NULL
  * @json: print JSON
  * @stack: print stacks
  * @mainline: use mainline's probes

@@ -23,7 +23,7 @@ static const struct word word = {
 		"on; at a line of the source, FILE:NUMBER, it is a register. CONDITION compares\n"
 		"arguments and common fields, as in: count > 4096 && comm == \"cat\". Strings are\n"
 		"compared with ==, != and ~ (a glob).",
-	.takes = "pdrsm",
+	.takes = "opdrsm",
 	.least = 1,
 };
 
@@ -31,11 +31,25 @@ static const struct word word = {
  * struct tracing - a run
  * @events: events of the run
  * @pipe: descriptor of trace_pipe, or -1
+ * @out: receives the lines
+ * @name: name of the file of @out, or NULL for the standard output
+ * @error: error number if @out could not be written, otherwise 0
  */
 struct tracing {
 	struct call_events events;
 	int pipe;
+	FILE *out;
+	const char *name;
+	int error;
 };
+
+static int open_out(struct tracing *tracing, const char *name, struct fault *fault)
+{
+	tracing->name = name;
+	tracing->out = name ? fopen(name, "we") : stdout;
+	return tracing->out ? 0 : fault_say(fault, "%s cannot be written: %s", name,
+					    strerror(errno));
+}
 
 static int open_pipe(struct tracing *tracing, struct fault *fault)
 {
@@ -51,7 +65,10 @@ static int open_pipe(struct tracing *tracing, struct fault *fault)
 	return tracing->pipe < 0 ? -1 : 0;
 }
 
-/* Copy what is in the buffer; a buffer that fills faster than it is read is not waited for. */
+/*
+ * Copy what is in the buffer; a buffer that fills faster than it is read is not waited for.
+ * Returns 1 if there was something, 0 otherwise, also if it could not be written.
+ */
 static int copy_some(void *data, struct fault *fault)
 {
 	struct tracing *tracing = data;
@@ -60,16 +77,28 @@ static int copy_some(void *data, struct fault *fault)
 
 	if (size < 0 && errno != EAGAIN && errno != EINTR)
 		return fault_say(fault, "the trace cannot be read: %s", strerror(errno));
-	if (size > 0) {
-		fwrite(text, 1, size, stdout);
-		fflush(stdout);
-	}
-	return size > 0;
+	if (size <= 0)
+		return 0;
+	if (fwrite(text, 1, size, tracing->out) != (size_t)size || fflush(tracing->out))
+		tracing->error = errno;
+	return !tracing->error;
 }
 
+/* An output that cannot be written ends the run. */
 static int input(void *data, struct fault *fault)
 {
-	return copy_some(data, fault) < 0 ? -1 : 0;
+	struct tracing *tracing = data;
+
+	return copy_some(data, fault) < 0 ? -1 : !!tracing->error;
+}
+
+/* The standard output is checked at the end of the program. */
+static int check_file(const struct tracing *tracing, struct fault *fault)
+{
+	if (!tracing->name || !tracing->error)
+		return 0;
+	return fault_say(fault, "%s cannot be written any more: %s", tracing->name,
+			 strerror(tracing->error));
 }
 
 /* At the end nothing is recorded any more; another signal ends the output at once. */
@@ -85,15 +114,16 @@ static int show(void *data, bool last, struct fault *fault)
 		return -1;
 	do {
 		result = copy_some(data, fault);
-	} while (result > 0 && !ferror(stdout) && work_stopped() == signals);
-	return result < 0 ? -1 : 0;
+	} while (result > 0 && work_stopped() == signals);
+	return result < 0 ? -1 : check_file(tracing, fault);
 }
 
 static int open_all(void *data, struct options *options, struct fault *fault)
 {
 	struct tracing *tracing = data;
 
-	return call_events_begin(&tracing->events, options, fault) ||
+	return open_out(tracing, options->output, fault) ||
+	       call_events_begin(&tracing->events, options, fault) ||
 	       open_pipe(tracing, fault) || call_events_add(&tracing->events, fault) ? -1 : 0;
 }
 
@@ -103,6 +133,8 @@ static void close_all(void *data)
 
 	if (tracing->pipe >= 0)
 		close(tracing->pipe);
+	if (tracing->name && tracing->out)
+		fclose(tracing->out);
 	session_end(&tracing->events.session);
 }
 
