@@ -129,6 +129,15 @@ void flame_write(const struct flame *root, const char *title, FILE *out)
 	fputs("</svg>\n", out);
 }
 
+void flame_write_page(const struct flame *root, const char *title, FILE *out)
+{
+	fputs("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>", out);
+	write_text(title, ~(size_t)0, out);
+	fputs("</title></head>\n<body>\n", out);
+	flame_write(root, title, out);
+	fputs("</body></html>\n", out);
+}
+
 void flame_free(struct flame *root)
 {
 	struct flame *child = root->below, *next;

@@ -24,6 +24,9 @@ int flame_add(struct flame *root, char *const *stack, size_t depth, u64 calls);
 
 /* Write the graph as SVG. */
 void flame_write(const struct flame *root, const char *title, FILE *out);
+
+/* Write the graph as SVG in a page of HTML. */
+void flame_write_page(const struct flame *root, const char *title, FILE *out);
 void flame_free(struct flame *root);
 
 #endif /* FHOOK_HOOK_FLAME_H */

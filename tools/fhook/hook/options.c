@@ -21,7 +21,7 @@ static const struct argp_option all[] = {
 	{ "returns", 'r', NULL, 0, "Record returns instead of calls" },
 	{ "stack", 's', NULL, 0, "Record the stack" },
 	{ "folded", 'f', NULL, 0, "Print a stack per line, outermost function first" },
-	{ "flame", 'F', "FILE.svg", 0, "Write a flame graph" },
+	{ "flame", 'F', "FILE.svg|FILE.html", 0, "Write a flame graph" },
 	{ "json", 'j', NULL, 0, "Print JSON" },
 	{ "mainline", 'm', NULL, 0, "Use mainline's probes, for comparison" },
 	{ "verbose", 'v', NULL, 0, "Print more" },
@@ -74,6 +74,16 @@ static void set_program(struct argp_state *state, struct options *options, const
 		argp_failure(state, 1, 0, "%s", fault.text);
 }
 
+static void set_flame(struct argp_state *state, struct options *options, const char *text)
+{
+	const char *suffix = strrchr(text, '.');
+
+	options->html = suffix && !strcmp(suffix, ".html");
+	if (!options->html && (!suffix || strcmp(suffix, ".svg")))
+		argp_error(state, "--flame writes FILE.svg or FILE.html, not '%s'", text);
+	options->flame = text;
+}
+
 static void set_lines(struct argp_state *state, struct options *options, const char *text)
 {
 	u64 number;
@@ -116,7 +126,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		options->folded = true;
 		return 0;
 	case 'F':
-		options->flame = text;
+		set_flame(state, options, text);
 		return 0;
 	case 'o':
 		options->output = text;

@@ -24,6 +24,7 @@
  * @hist: print histograms
  * @folded: print a stack per line
  * @flame: file for a flame graph, or NULL
+ * @html: the flame graph is a page of HTML, otherwise it is SVG
  * @output: file for a recording or for the calls, or NULL
  * @json: print JSON
  * @stack: print stacks
@@ -41,7 +42,7 @@ struct options {
 	const char *by;
 	unsigned int lines;
 	const char *flame, *output;
-	bool hist, folded, json, mainline, stack, returns, verbose;
+	bool hist, folded, html, json, mainline, stack, returns, verbose;
 };
 
 /**

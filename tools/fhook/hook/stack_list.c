@@ -150,6 +150,8 @@ int stack_list_flame(const struct stack_list *list, const struct options *option
 		result = add_flame(&root, list->stacks + i);
 	if (result)
 		fault_say(fault, "there is not enough memory");
+	else if (options->html)
+		flame_write_page(&root, options->functions[0], out);
 	else
 		flame_write(&root, options->functions[0], out);
 	flame_free(&root);
