@@ -8,7 +8,7 @@
 #include "call_events.h"
 #include "exits.h"
 #include "kernel.h"
-#include "lib/work.h"
+#include "progress.h"
 
 /* An event is named after its pattern, which is what its lines show. */
 static void name_event(const struct call_events *events, const struct spec *spec, char name[64])
@@ -108,8 +108,9 @@ static int define_in_program(const struct call_events *events, const struct spec
 {
 	const struct options *options = events->options;
 	struct left_out left_out = { 0 };
+	struct progress progress;
 	struct program program;
-	int result;
+	int result = 0;
 	size_t i;
 
 	if (events->session.mainline && (options->pid || options->stack))
@@ -120,10 +121,15 @@ static int define_in_program(const struct call_events *events, const struct spec
 		return fault_say(fault, "mainline's probes of returns have no parameters: use registers, or leave out $retval and -r");
 	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
 		return -1;
-	for (i = 0; i < program.nr && !work_stopped(); i++)
-		if (define_place(events, spec, name, &program, i, fault))
+	progress_begin(&progress, program.path, program.nr);
+	for (i = 0; i < program.nr && !result; i++) {
+		result = progress_step(&progress, fault);
+		if (!result && define_place(events, spec, name, &program, i, fault))
 			program_leave_out(&left_out, fault);
-	result = program_report(&program, &left_out, fault);
+	}
+	progress_end(&progress);
+	if (!result)
+		result = program_report(&program, &left_out, fault);
 	program_free(&program);
 	return result;
 }

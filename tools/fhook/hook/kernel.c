@@ -9,7 +9,7 @@
 #include "instrument/choice.h"
 #include "kernel.h"
 #include "lib/kernel_files.h"
-#include "lib/work.h"
+#include "progress.h"
 
 int kernel_open(struct fault *fault)
 {
@@ -97,16 +97,22 @@ static int define_mainline(const struct session *session, const char *event, cha
 {
 	const char letter = mainline_letter(*suffix == '%');
 	char *available = kernel_file_read("available_filter_functions", fault), *rest, *line;
+	struct progress progress;
 	struct fault first;
 	size_t refused = 0;
+	int result = 0;
 
 	*functions = 0;
 	/* Events of kprobes have the letter for what others have a suffix for. */
 	if (letter != 'f')
 		suffix += strcspn(suffix, " ");
-	for (rest = available; rest && (line = strsep(&rest, "\n")) && !work_stopped();) {
+	progress_begin(&progress, "the kernel", 0);
+	for (rest = available; rest && (line = strsep(&rest, "\n"));) {
 		if (!*line || !kernel_wants(patterns, nr, line))
 			continue;
+		result = progress_step(&progress, fault);
+		if (result)
+			break;
 		line[strcspn(line, " \t")] = '\0';
 		if (!session_define(session, fault, "dynamic_events", letter, event, "%s%s", line,
 				    suffix))
@@ -114,11 +120,10 @@ static int define_mainline(const struct session *session, const char *event, cha
 		else if (!refused++)
 			first = *fault;
 	}
+	progress_end(&progress);
 	free(available);
-	if (!available)
+	if (!available || result)
 		return -1;
-	if (work_stopped())
-		return fault_say(fault, "a signal came before all functions were hooked");
 	if (!*functions && refused)
 		return fault_say(fault, "%s", first.text);
 	if (!*functions)
@@ -154,6 +159,7 @@ int kernel_define(const struct session *session, const char *event, char **patte
 		  const char *suffix, size_t *functions, struct fault *fault)
 {
 	struct choice choice = { 0 };
+	struct progress progress;
 	int result = 0;
 	size_t i;
 
@@ -161,12 +167,13 @@ int kernel_define(const struct session *session, const char *event, char **patte
 		return define_mainline(session, event, patterns, nr, suffix, functions, fault);
 	if (kernel_check_enabled(fault) || choose(&choice, patterns, nr, fault))
 		return -1;
+	progress_begin(&progress, "the kernel", choice.nr_patterns);
 	for (i = 0; i < choice.nr_patterns && !result; i++)
-		result = work_stopped() ?
-			 fault_say(fault, "a signal came before all functions were hooked") :
+		result = progress_step(&progress, fault) ||
 			 session_define(session, fault, "fhook_events", 'h', event, "%s%s",
 					choice.patterns[i], suffix);
+	progress_end(&progress);
 	*functions = choice.functions;
 	choice_free(&choice);
-	return result;
+	return result ? -1 : 0;
 }

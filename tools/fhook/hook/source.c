@@ -9,7 +9,7 @@
 #include "hist.h"
 #include "kernel.h"
 #include "lib/kernel_files.h"
-#include "lib/work.h"
+#include "progress.h"
 #include "source.h"
 
 #define EVENT	"calls"
@@ -184,19 +184,20 @@ static int define_in_program(struct source *source, size_t number, struct fault 
 static int define_all_in_program(struct source *source, struct fault *fault)
 {
 	struct left_out left_out = { 0 };
+	struct progress progress;
+	int result = 0;
 	size_t i;
-	int result;
 
-	for (i = 0; i < source->program.nr; i++) {
-		if (work_stopped())
-			return fault_say(fault, "a signal came before all functions were hooked");
-		result = define_in_program(source, i, fault);
-		if (result < 0)
-			return -1;
-		if (result)
+	progress_begin(&progress, source->program.path, source->program.nr);
+	for (i = 0; i < source->program.nr && result >= 0; i++) {
+		result = progress_step(&progress, fault);
+		if (!result)
+			result = define_in_program(source, i, fault);
+		if (result > 0)
 			program_leave_out(&left_out, fault);
 	}
-	return program_report(&source->program, &left_out, fault);
+	progress_end(&progress);
+	return result < 0 ? -1 : program_report(&source->program, &left_out, fault);
 }
 
 static int open_program(struct source *source, struct fault *fault)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "lib/work.h"
+#include "progress.h"
 #include "user_stacks.h"
 
 #define CALLER	"caller"
@@ -26,14 +26,18 @@ static int define_all(const struct program *program, const struct session *sessi
 		      const char *name, pid_t pid, struct fault *fault)
 {
 	struct left_out left_out = { 0 };
+	struct progress progress;
 	char only[24] = "";
+	int result = 0;
 	size_t i;
 
 	if (pid)
 		snprintf(only, sizeof(only), " pid=%d", pid);
+	progress_begin(&progress, program->path, program->nr);
 	for (i = 0; i < program->nr; i++) {
-		if (work_stopped())
-			return fault_say(fault, "a signal came before all functions were hooked");
+		result = progress_step(&progress, fault);
+		if (result)
+			break;
 		/* The address to which it returns is at hand at the entry of a function only. */
 		if (program_check_function(program->functions + i, fault) ||
 		    session_define(session, fault, program_events(session),
@@ -42,7 +46,8 @@ static int define_all(const struct program *program, const struct session *sessi
 				   program->functions[i].offset, only, return_address(program)))
 			program_leave_out(&left_out, fault);
 	}
-	return program_report(program, &left_out, fault);
+	progress_end(&progress);
+	return result ? -1 : program_report(program, &left_out, fault);
 }
 
 int user_stacks_open(struct user_stacks *stacks, const struct session *session,

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The progress of hooking many functions; the header describes the functions. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "lib/work.h"
+#include "progress.h"
+
+/* The progress of fewer functions is not shown. */
+#define LEAST_FUNCTIONS	100
+#define EVERY_MS	100
+
+static u64 now_ms(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000ull + time.tv_nsec / 1000000;
+}
+
+void progress_begin(struct progress *progress, const char *program, size_t all)
+{
+	const char *terminal = getenv("TERM"), *slash = strrchr(program, '/');
+	const bool shown = isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb");
+
+	*progress = (struct progress){
+		.program = slash ? slash + 1 : program, .all = all,
+		.next = shown ? 0 : ~0ull,
+	};
+}
+
+static void print(struct progress *progress, u64 now)
+{
+	fprintf(stderr, "\r\033[Khooking functions of %.40s: %zu", progress->program,
+		progress->begun);
+	if (progress->all)
+		fprintf(stderr, " of %zu", progress->all);
+	progress->next = now + EVERY_MS;
+	progress->printed = true;
+}
+
+int progress_step(struct progress *progress, struct fault *fault)
+{
+	const bool many = progress->all >= LEAST_FUNCTIONS || progress->begun >= LEAST_FUNCTIONS;
+	const u64 now = many ? now_ms() : 0;
+
+	if (many && now >= progress->next)
+		print(progress, now);
+	progress->begun++;
+	return work_stopped() ?
+	       fault_say(fault, "a signal came before all functions were hooked") : 0;
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->printed)
+		fputs("\r\033[K", stderr);
+	progress->printed = false;
+}
