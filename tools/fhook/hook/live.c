@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "kernel.h"
@@ -33,18 +35,63 @@ static bool is_over(const struct options *options, double began)
 	return options->duration && now() - began >= options->duration;
 }
 
-/* Wait for input, or for a short time. Returns 1 if the run is to end. */
-static int wait_some(const struct live *live, struct fault *fault)
-{
-	struct pollfd input = { .fd = live->input ? *live->fd : -1, .events = POLLIN };
+/**
+ * struct target - the program that is hooked, or the process
+ * @file: the program's file when the run began; without inode if it is not watched
+ * @process: pidfd of the process, or -1
+ */
+struct target {
+	struct stat file;
+	int process;
+};
 
-	if (poll(&input, 1, LOOK_MS) > 0 && input.revents)
-		return live->input(live->data, fault);
-	return 0;
+/* A path in proc is that of a process, whose program stays the same. */
+static void target_begin(struct target *target, const struct options *options)
+{
+	*target = (struct target){ .process = -1 };
+	if (options->pid)
+		target->process = syscall(SYS_pidfd_open, options->pid, 0);
+	if (options->program && strncmp(options->program, "/proc/", strlen("/proc/")) &&
+	    stat(options->program, &target->file))
+		target->file.st_ino = 0;
+}
+
+/* Events are on the file, not on its path. */
+static void target_end(const struct target *target, const struct options *options)
+{
+	struct stat file;
+
+	if (target->process >= 0)
+		close(target->process);
+	if (target->file.st_ino && (stat(options->program, &file) ||
+				    file.st_dev != target->file.st_dev ||
+				    file.st_ino != target->file.st_ino))
+		fprintf(stderr,
+			"fhook: %s has been replaced or removed: new runs of it were not hooked.\n",
+			options->program);
+}
+
+/* Wait for input, the end of the process, or a short time. Returns 1 if the run is to end. */
+static int wait_some(const struct live *live, const struct target *target,
+		     const struct options *options, struct fault *fault)
+{
+	struct pollfd ready[] = {
+		{ .fd = live->input ? *live->fd : -1, .events = POLLIN },
+		{ .fd = target->process, .events = POLLIN },
+	};
+
+	if (poll(ready, ARRAY_SIZE(ready), LOOK_MS) <= 0)
+		return 0;
+	if (ready[1].revents) {
+		fprintf(stderr, "fhook: process %d has ended.\n", options->pid);
+		return 1;
+	}
+	return live->input(live->data, fault);
 }
 
 /* Print until the end. */
-static int watch(const struct live *live, const struct options *options, struct fault *fault)
+static int watch(const struct live *live, const struct target *target,
+		 const struct options *options, struct fault *fault)
 {
 	double began = now(), next = began + options->interval;
 	int result;
@@ -52,7 +99,7 @@ static int watch(const struct live *live, const struct options *options, struct 
 	if (options->command && work_start(options->command, fault))
 		return -1;
 	while (!is_over(options, began)) {
-		result = wait_some(live, fault);
+		result = wait_some(live, target, options, fault);
 		if (result < 0)
 			return -1;
 		if (result)
@@ -70,16 +117,19 @@ static int watch(const struct live *live, const struct options *options, struct 
 int live_run(const struct live *live, int argc, char **argv, struct fault *fault)
 {
 	struct options options;
+	struct target target;
 	int result;
 
 	options_parse(&options, live->word, argc, argv);
 	if (kernel_open(fault))
 		return -1;
 	work_begin();
+	target_begin(&target, &options);
 	result = live->open(live->data, &options, fault);
 	if (!result)
-		result = watch(live, &options, fault);
+		result = watch(live, &target, &options, fault);
 	live->close(live->data);
+	target_end(&target, &options);
 	/* The command may go on after the time is over. */
 	work_end();
 	if (!result && options.command)
