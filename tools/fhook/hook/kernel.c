@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Functions of the kernel, and events on them; the header describes the functions. */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,18 +44,6 @@ static int choose(struct choice *choice, char **patterns, size_t nr, struct faul
 	return result ? -1 : 0;
 }
 
-/* Does the pattern NAME or NAME:mod:MODULE match a function? */
-static bool matches(const char *pattern, const char *name, const char *module)
-{
-	const char *mark = strstr(pattern, ":mod:");
-	char glob[KERNEL_NAME];
-
-	if (!mark)
-		return !fnmatch(pattern, name, 0);
-	snprintf(glob, sizeof(glob), "%.*s", (int)(mark - pattern), pattern);
-	return !strcmp(module, mark + strlen(":mod:")) && (!*glob || !fnmatch(glob, name, 0));
-}
-
 bool kernel_wants(char **patterns, size_t nr, const char *line)
 {
 	char name[KERNEL_NAME], module[128] = "";
@@ -66,14 +53,14 @@ bool kernel_wants(char **patterns, size_t nr, const char *line)
 	if (sscanf(line, "%511s [%127[^]]", name, module) < 1)
 		return false;
 	for (i = 0; i < nr; i++) {
-		if (*patterns[i] == '!' && matches(patterns[i] + 1, name, module))
+		if (*patterns[i] == '!' && choice_matches(patterns[i] + 1, name, module))
 			return false;
 		if (*patterns[i] == '!')
 			continue;
 		if (only_excludes)
 			wanted = false;
 		only_excludes = false;
-		wanted |= matches(patterns[i], name, module);
+		wanted |= choice_matches(patterns[i], name, module);
 	}
 	return wanted;
 }

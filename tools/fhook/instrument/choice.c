@@ -8,6 +8,9 @@
 
 #define MODULE_MARK	":mod:"
 
+/* The length of the kernel's longest names, with the terminating zero. */
+#define MOST_GLOB	512
+
 /**
  * struct wanted - a pattern of the list, split into parts
  * @function: name or glob; empty: any
@@ -129,20 +132,25 @@ static int split_functions(struct match *match, char *available)
 	return 0;
 }
 
-static bool matches(const struct wanted *wanted, const struct offered *offered)
+bool choice_matches(const char *pattern, const char *name, const char *module)
 {
-	if (wanted->module && (!offered->module || strcmp(wanted->module, offered->module)))
+	const char *mark = strstr(pattern, MODULE_MARK);
+	char glob[MOST_GLOB];
+	size_t length;
+
+	if (!mark)
+		return !fnmatch(pattern, name, 0);
+	length = mark - pattern;
+	if (!module || strcmp(mark + strlen(MODULE_MARK), module) || length >= sizeof(glob))
 		return false;
-	if (!*wanted->function)
-		return true;
-	if (!wanted->pattern->is_glob)
-		return !strcmp(wanted->function, offered->name);
-	return !fnmatch(wanted->function, offered->name, 0);
+	memcpy(glob, pattern, length);
+	glob[length] = '\0';
+	return !length || !fnmatch(glob, name, 0);
 }
 
 static void hold_against(struct wanted *wanted, struct offered *offered, bool *excluded)
 {
-	if (!matches(wanted, offered))
+	if (!choice_matches(wanted->pattern->text, offered->name, offered->module))
 		return;
 	wanted->matches++;
 	if (wanted->pattern->excludes)

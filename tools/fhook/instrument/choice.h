@@ -31,4 +31,10 @@ int choice_make(struct choice *choice, const struct list *list, char *available,
 		struct fault *fault);
 void choice_free(struct choice *choice);
 
+/*
+ * Does a pattern, NAME, NAME:mod:MODULE or :mod:MODULE, match a function? MODULE is NULL or
+ * empty for functions of the kernel itself.
+ */
+bool choice_matches(const char *pattern, const char *name, const char *module);
+
 #endif /* FHOOK_INSTRUMENT_CHOICE_H */
