@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "arguments.h"
 #include "call_events.h"
 #include "exits.h"
@@ -197,10 +196,11 @@ int call_events_begin(struct call_events *events, const struct options *options,
 	char self[24];
 
 	events->options = options;
-	snprintf(self, sizeof(self), "%d", getpid());
-	return session_begin(&events->session, options->mainline,
-			     options->program ? "uhook_events" : "fhook_events", fault) ||
-	       session_control(&events->session, "set_event_notrace_pid", self, fault) ? -1 : 0;
+	if (session_begin(&events->session, options->mainline,
+			  options->program ? "uhook_events" : "fhook_events", fault))
+		return -1;
+	snprintf(self, sizeof(self), "%d", events->session.task);
+	return session_control(&events->session, "set_event_notrace_pid", self, fault);
 }
 
 int call_events_add(struct call_events *events, struct fault *fault)

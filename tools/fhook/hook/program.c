@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "instrument/list.h"
+#include "lib/own_task.h"
 #include "lines.h"
 #include "program.h"
 #include "usdt.h"
@@ -34,6 +35,11 @@ static char *file_of(pid_t pid, struct fault *fault)
 	char link[32], target[PATH_MAX];
 	ssize_t length;
 
+	if (!own_task_has_proc()) {
+		fault_say(fault,
+			  "/proc has the numbers of another PID namespace: in this one, mount it with mount -t proc none /proc");
+		return NULL;
+	}
 	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
 	length = readlink(link, target, sizeof(target) - 1);
 	if (length < 0) {

@@ -11,9 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/kernel_files.h"
+#include "lib/own_task.h"
 #include "session.h"
 
 #define PREFIX	"fhook_"
+
+/* More than the kernel's numbers of processes, whose limit is 4194304. */
+#define NUMBERS		10000000
+#define TRIES_OF_NAME	5
+#define MOST_TRIES	(100 * TRIES_OF_NAME)
 
 /* The definitions of all events, of fhook and of mainline. */
 #define DEFINITIONS	"dynamic_events"
@@ -181,37 +187,50 @@ unsigned int session_sweep(void)
 	return swept;
 }
 
-/* Another run may sweep the instance before it is locked. */
-static int make_instance(struct session *session, const char *path, struct fault *fault)
+/* Returns 1 if another run has the instance. */
+static int make_instance(struct session *session, struct fault *fault)
+{
+	char *path = instance_path(session->name);
+	int result = 0;
+
+	if (!path)
+		return fault_say(fault, "there is not enough memory");
+	if (mkdir(path, 0700) && errno != EEXIST)
+		result = fault_say(fault, "%s cannot be made: %s", path, strerror(errno));
+	if (!result)
+		session->lock = lock_instance(path);
+	free(path);
+	return result ?: session->lock < 0;
+}
+
+/*
+ * Another run may sweep the instance before it is locked. A run in another PID namespace may
+ * have the same number: then add what no number of a process reaches.
+ */
+static int name_instance(struct session *session, struct fault *fault)
 {
 	unsigned int tries;
+	int result;
 
-	for (tries = 0; tries < 10; tries++) {
-		if (mkdir(path, 0700) && errno != EEXIST)
-			return fault_say(fault, "%s cannot be made: %s", path, strerror(errno));
-		session->lock = lock_instance(path);
-		if (session->lock >= 0)
-			return 0;
+	for (tries = 0; tries < MOST_TRIES; tries++) {
+		snprintf(session->name, sizeof(session->name), PREFIX "%u",
+			 getpid() + tries / TRIES_OF_NAME * NUMBERS);
+		result = make_instance(session, fault);
+		if (result <= 0)
+			return result;
 		usleep(10000);
 	}
-	return fault_say(fault, "%s is used by somebody else, and has this run's name", path);
+	return fault_say(fault, "instances/%s is used by somebody else, and has this run's name",
+			 session->name);
 }
 
 int session_begin(struct session *session, bool mainline, const char *file, struct fault *fault)
 {
-	char *path;
-	int result;
-
 	session->lock = -1;
 	session->mainline = mainline || !kernel_file_exists(file);
-	snprintf(session->name, sizeof(session->name), PREFIX "%d", getpid());
 	session_sweep();
-	path = instance_path(session->name);
-	if (!path)
-		return fault_say(fault, "there is not enough memory");
-	result = make_instance(session, path, fault);
-	free(path);
-	return result;
+	return name_instance(session, fault) ||
+	       own_task_find(session->name, &session->task, fault) ? -1 : 0;
 }
 
 void session_end(struct session *session)

@@ -10,18 +10,21 @@
 #ifndef FHOOK_HOOK_SESSION_H
 #define FHOOK_HOOK_SESSION_H
 
+#include <sys/types.h>
 #include "lib/base.h"
 
 /**
  * struct session - events of this run
  * @name: name of the instance, and of the group of events
  * @lock: descriptor of the instance's directory, locked while the run lives
+ * @task: the kernel's number of this process, which filters leave out
  * @mainline: use fprobe, kprobe and uprobe events, because there are no others or for
  *	comparison
  */
 struct session {
 	char name[32];
 	int lock;
+	pid_t task;
 	bool mainline;
 };
 

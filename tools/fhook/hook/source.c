@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "arguments.h"
 #include "call_events.h"
 #include "hist.h"
@@ -52,21 +51,18 @@ static int add_up(const struct source *source, const char *event, const char *fu
 {
 	const char *by = by_key(source->options);
 	size_t wanted = functions, size = LEAST_ENTRIES;
-	char trigger[256], others[32] = "", keys[128];
+	char trigger[256], keys[128], others[40];
 
 	wanted *= (by ? ENTRIES_BY : 1) * (source->spans ? ENTRIES_LOG2 : 1);
 	while (size < wanted && size < MOST_ENTRIES)
 		size *= 2;
 	if (!session_has(&source->session, event, "hist"))
 		return fault_say(fault, "counts need CONFIG_HIST_TRIGGERS: this kernel has none");
-	if (!source->options->program)
-		snprintf(others, sizeof(others), " if common_pid != %d", getpid());
-	else if (source->options->pid && source->session.mainline)
-		return fault_say(fault, "mainline's probes take programs, not processes");
 	snprintf(keys, sizeof(keys), "%s%s%s%s%s%s", function_key, *function_key && by ? "," : "",
 		 by ? by : "", by_modifier(source->options),
 		 source->spans && (*function_key || by) ? "," : "",
 		 source->spans ? "duration.log2" : "");
+	snprintf(others, sizeof(others), " if common_pid != %d", source->session.task);
 	snprintf(trigger, sizeof(trigger), "hist:keys=%s%s:size=%zu%s", keys,
 		 source->spans ? ":vals=duration" : "", size, others);
 	if (session_set(&source->session, event, "trigger", trigger, fault))
@@ -140,7 +136,7 @@ static char *places_of(struct source *source, const struct program_function *fun
 
 	if (!users)
 		return NULL;
-	if (source->options->pid && !source->session.mainline)
+	if (source->options->pid)
 		snprintf(pid, sizeof(pid), " pid=%d", source->options->pid);
 	places = source->spans ? call_events_span(&source->program, function, spec, fault) :
 		 program_place(function, fault);
@@ -232,6 +228,8 @@ int source_open(struct source *source, const struct options *options, bool spans
 	if (session_begin(&source->session, options->mainline,
 			  options->program ? "uhook_events" : "fhook_events", fault))
 		return -1;
+	if (options->pid && source->session.mainline)
+		return fault_say(fault, "mainline's probes take programs, not processes");
 	if (spans && source->session.mainline)
 		return fault_say(fault, "times need CONFIG_%cHOOK_EVENTS, which this kernel lacks",
 				 options->program ? 'U' : 'F');

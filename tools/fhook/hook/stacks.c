@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "kernel.h"
 #include "live.h"
 #include "session.h"
@@ -140,7 +139,7 @@ static int open_kernel(struct stacks *stacks, const struct options *options, str
 
 	snprintf(trigger, sizeof(trigger),
 		 "hist:keys=__probe_ip.sym,common_stacktrace:size=%u if common_pid != %d",
-		 MOST_STACKS, getpid());
+		 MOST_STACKS, stacks->session.task);
 	return kernel_define(&stacks->session, EVENT, options->functions, options->nr_functions, "",
 			     &functions, fault) ||
 	       session_set(&stacks->session, EVENT, "trigger", trigger, fault) ? -1 : 0;

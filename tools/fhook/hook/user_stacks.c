@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "lib/own_task.h"
 #include "progress.h"
 #include "user_stacks.h"
 
@@ -60,9 +60,13 @@ int user_stacks_open(struct user_stacks *stacks, const struct session *session,
 		return fault_say(fault, "stacks of programs need %s", options->mainline ?
 				 "fhook's events: leave out --mainline" :
 				 "CONFIG_UHOOK_EVENTS, which this kernel lacks");
+	/* Numbers of tasks in perf's records are those of the namespace, others the kernel's. */
+	if (own_task_is_contained())
+		return fault_say(fault,
+				 "stacks of programs are not known in a PID namespace: run fhook stacks -p outside of the container");
 	snprintf(trigger, sizeof(trigger),
 		 "hist:keys=common_pid," CALLER ".hex," STACK ":size=%u if common_pid != %d", most,
-		 getpid());
+		 session->task);
 	return program_select(&stacks->program, options->program, options->functions,
 			      options->nr_functions, fault) ||
 	       define_all(&stacks->program, session, name, options->pid, fault) ||

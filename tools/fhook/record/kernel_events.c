@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "kernel_events.h"
 #include "lib/kernel_files.h"
+#include "lib/own_task.h"
 
 #define ENTER	"enter"
 #define LEAVE	"leave"
@@ -54,13 +55,16 @@ static int set(const struct kernel_events *events, const char *file, const char 
 static int make_instance(struct kernel_events *events, u64 buffer_kb, struct fault *fault)
 {
 	char size[24], own[24];
+	pid_t task;
 
 	snprintf(size, sizeof(size), "%llu", buffer_kb);
-	snprintf(own, sizeof(own), "%d", getpid());
 	events->instance = tracefs_instance_create(events->group);
 	if (!events->instance)
 		return fault_say(fault, "%s/instances/%s cannot be made: %s",
 				 kernel_files_path(), events->group, strerror(errno));
+	if (own_task_find(events->group, &task, fault))
+		return -1;
+	snprintf(own, sizeof(own), "%d", task);
 	/* Of all clocks, this one is the same on all CPUs. */
 	return set(events, "tracing_on", "0", fault) ||
 	       set(events, "trace_clock", "mono", fault) ||
