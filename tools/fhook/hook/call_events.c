@@ -113,9 +113,8 @@ static int define_in_program(const struct call_events *events, const struct spec
 	size_t i;
 
 	if (events->session.mainline && (options->pid || options->stack))
-		return fault_say(fault, "-s and -p PID need %s", options->mainline ?
-				 "fhook's events: leave out --mainline" :
-				 "CONFIG_UHOOK_EVENTS, which this kernel lacks");
+		return session_refuse(&events->session,
+				      options->pid ? "-p PID" : "--stack with -p", fault);
 	if (events->session.mainline && *suffix_of(events, spec) && arguments_named(spec))
 		return fault_say(fault, "mainline's probes of returns have no parameters: use registers, or leave out $retval and -r");
 	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
@@ -176,7 +175,7 @@ static int add(struct call_events *events, const char *text, struct fault *fault
 		return -1;
 	if (spec.longer && events->session.mainline) {
 		spec_free(&spec);
-		return fault_say(fault, "mainline's probes measure no times: leave out > TIME");
+		return session_refuse(&events->session, "> TIME", fault);
 	}
 	name_event(events, &spec, name);
 	if (events->options->program)

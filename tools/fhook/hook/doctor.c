@@ -100,6 +100,8 @@ static bool check_features(void)
 		if (i < 2)
 			hooks &= there;
 	}
+	if (!hooks)
+		puts("note     list, count, trace, record and stacks use mainline's probes");
 	return hooks;
 }
 

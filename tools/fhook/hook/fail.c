@@ -100,6 +100,9 @@ static int open_all(void *data, struct options *options, struct fault *fault)
 	struct session *session = data;
 	size_t i;
 
+	if (!kernel_file_exists("fhook_events"))
+		return fault_say(fault,
+				 "fhook fail needs CONFIG_FHOOK_EVENTS, which this kernel lacks");
 	if (!kernel_file_exists("fhook/overrides"))
 		return fault_say(fault, "this kernel has no CONFIG_FUNCTION_ERROR_INJECTION");
 	if (session_begin(session, false, "fhook_events", fault))

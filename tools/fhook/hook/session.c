@@ -227,10 +227,21 @@ static int name_instance(struct session *session, struct fault *fault)
 int session_begin(struct session *session, bool mainline, const char *file, struct fault *fault)
 {
 	session->lock = -1;
-	session->mainline = mainline || !kernel_file_exists(file);
+	session->missing = NULL;
+	if (!mainline && !kernel_file_exists(file))
+		session->missing = *file == 'u' ? "CONFIG_UHOOK_EVENTS" : "CONFIG_FHOOK_EVENTS";
+	session->mainline = mainline || session->missing;
 	session_sweep();
 	return name_instance(session, fault) ||
 	       own_task_find(session->name, &session->task, fault) ? -1 : 0;
+}
+
+int session_refuse(const struct session *session, const char *what, struct fault *fault)
+{
+	if (session->missing)
+		return fault_say(fault, "%s needs %s, which this kernel lacks", what,
+				 session->missing);
+	return fault_say(fault, "%s needs fhook's events: leave out --mainline", what);
 }
 
 void session_end(struct session *session)

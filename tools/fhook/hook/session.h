@@ -18,14 +18,16 @@
  * @name: name of the instance, and of the group of events
  * @lock: descriptor of the instance's directory, locked while the run lives
  * @task: the kernel's number of this process, which filters leave out
- * @mainline: use fprobe, kprobe and uprobe events, because there are no others or for
- *	comparison
+ * @mainline: use fprobe, kprobe and uprobe events
+ * @missing: option of the kernel without which there are no others; NULL if mainline's are used
+ *	for comparison
  */
 struct session {
 	char name[32];
 	int lock;
 	pid_t task;
 	bool mainline;
+	const char *missing;
 };
 
 /* Remove the events of killed runs. Returns their number. */
@@ -37,6 +39,9 @@ unsigned int session_sweep(void);
  */
 int session_begin(struct session *session, bool mainline, const char *file, struct fault *fault);
 void session_end(struct session *session);
+
+/* Refuse WHAT, the name of a part that mainline's events do not have; returns -1. */
+int session_refuse(const struct session *session, const char *what, struct fault *fault);
 
 /*
  * Define an event in FILE (fhook_events, uhook_events, or one of mainline's): the first letter of

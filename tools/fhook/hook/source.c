@@ -229,10 +229,9 @@ int source_open(struct source *source, const struct options *options, bool spans
 			  options->program ? "uhook_events" : "fhook_events", fault))
 		return -1;
 	if (options->pid && source->session.mainline)
-		return fault_say(fault, "mainline's probes take programs, not processes");
+		return session_refuse(&source->session, "-p PID", fault);
 	if (spans && source->session.mainline)
-		return fault_say(fault, "times need CONFIG_%cHOOK_EVENTS, which this kernel lacks",
-				 options->program ? 'U' : 'F');
+		return session_refuse(&source->session, "measuring times", fault);
 	if (spans &&
 	    groups_parse(&source->groups, options->functions, options->nr_functions, fault))
 		return -1;

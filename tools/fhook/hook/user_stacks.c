@@ -57,9 +57,7 @@ int user_stacks_open(struct user_stacks *stacks, const struct session *session,
 	char trigger[160];
 
 	if (session->mainline)
-		return fault_say(fault, "stacks of programs need %s", options->mainline ?
-				 "fhook's events: leave out --mainline" :
-				 "CONFIG_UHOOK_EVENTS, which this kernel lacks");
+		return session_refuse(session, "fhook stacks -p", fault);
 	/* Numbers of tasks in perf's records are those of the namespace, others the kernel's. */
 	if (own_task_is_contained())
 		return fault_say(fault,

@@ -20,7 +20,7 @@ static int check_tracefs(const struct record *record, struct fault *fault)
 		return -1;
 	if (!kernel_file_exists("fhook/available_functions"))
 		return fault_say(fault,
-				 "this kernel has no fhook: there is no fhook/available_functions in %s",
+				 "this kernel has no fhook: it needs CONFIG_FHOOK (there is no fhook/available_functions in %s)",
 				 kernel_files_path());
 	return 0;
 }
