@@ -19,6 +19,21 @@ int kernel_open(struct fault *fault)
 	return kernel_files_open(NULL, fault);
 }
 
+char *kernel_functions(bool mainline, struct fault *fault)
+{
+	static const char *const lists[] = {
+		"fhook/available_functions", "available_filter_functions",
+	};
+	const char *list = lists[mainline];
+
+	if (!kernel_file_exists(list))
+		list = lists[!mainline];
+	if (kernel_file_exists(list))
+		return kernel_file_read(list, fault);
+	fault_say(fault, "functions of the kernel need CONFIG_DYNAMIC_FTRACE, which it lacks");
+	return NULL;
+}
+
 /* Names with offsets are not entries of functions. */
 static int check_pattern(const char *pattern, struct fault *fault)
 {
@@ -83,7 +98,7 @@ static int define_mainline(const struct session *session, const char *event, cha
 			   size_t nr, const char *suffix, size_t *functions, struct fault *fault)
 {
 	const char letter = mainline_letter(*suffix == '%');
-	char *available = kernel_file_read("available_filter_functions", fault), *rest, *line;
+	char *available = kernel_functions(true, fault), *rest, *line;
 	struct progress progress;
 	struct fault first;
 	size_t refused = 0;

@@ -14,6 +14,12 @@
  */
 int kernel_open(struct fault *fault);
 
+/*
+ * The functions that can be hooked, or for MAINLINE those that mainline's probes take, one per
+ * line; the other list on kernels that have only that. To be freed, or NULL and a sentence.
+ */
+char *kernel_functions(bool mainline, struct fault *fault);
+
 /* Do the patterns, some of which may be excludes, select "NAME" or "NAME [MODULE]"? */
 bool kernel_wants(char **patterns, size_t nr, const char *line);
 

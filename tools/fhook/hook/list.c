@@ -7,7 +7,6 @@
 #include "kernel.h"
 #include "kernel_types.h"
 #include "lib/json.h"
-#include "lib/kernel_files.h"
 #include "options.h"
 #include "parameters.h"
 #include "program.h"
@@ -91,8 +90,7 @@ static int list_kernel(const struct options *options, struct fault *fault)
 
 	if (kernel_open(fault))
 		return -1;
-	text = kernel_file_read(kernel_file_exists("fhook/available_functions") ?
-				"fhook/available_functions" : "available_filter_functions", fault);
+	text = kernel_functions(false, fault);
 	if (!text)
 		return -1;
 	copy = strdup(text);
