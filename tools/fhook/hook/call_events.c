@@ -116,7 +116,8 @@ static int define_in_program(const struct call_events *events, const struct spec
 		return session_refuse(&events->session,
 				      options->pid ? "-p PID" : "--stack with -p", fault);
 	if (events->session.mainline && *suffix_of(events, spec) && arguments_named(spec))
-		return fault_say(fault, "mainline's probes of returns have no parameters: use registers, or leave out $retval and -r");
+		return fault_say(fault,
+				 "mainline's returns have no parameters: leave out $retval and -r");
 	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
 		return -1;
 	progress_begin(&progress, program.path, program.nr);

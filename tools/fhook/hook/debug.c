@@ -47,7 +47,7 @@ static const Dwfl_Callbacks callbacks = {
 };
 
 /* Called while a file is fetched, which may take long; ends it after a signal. */
-static int stop_fetching(debuginfod_client *client __unused, long done __unused,
+static int stop_fetching(struct debuginfod_client *client __unused, long done __unused,
 			 long all __unused)
 {
 	static bool said;
@@ -61,11 +61,11 @@ static int stop_fetching(debuginfod_client *client __unused, long done __unused,
 /* libdw loads the library, if it is installed and DEBUGINFOD_URLS is set. */
 static void follow_fetching(Dwfl *dwfl)
 {
-	debuginfod_client *client = getenv("DEBUGINFOD_URLS") ? dwfl_get_debuginfod_client(dwfl) :
+	struct debuginfod_client *client = getenv("DEBUGINFOD_URLS") ? dwfl_get_debuginfod_client(dwfl) :
 								NULL;
 	void *library = client ? dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
-	void (*set)(debuginfod_client *client,
-		    int (*progress)(debuginfod_client *client, long done, long all));
+	void (*set)(struct debuginfod_client *client,
+		    int (*progress)(struct debuginfod_client *client, long done, long all));
 
 	if (!library)
 		return;

@@ -10,7 +10,8 @@
 
 /* Options in the order of the help. */
 static const struct argp_option all[] = {
-	{ "output", 'o', "FILE", 0, "Write to this file, instead of trace.dat or the standard output" },
+	{ "output", 'o', "FILE", 0,
+	  "Write to this file, instead of trace.dat or the standard output" },
 	{ "program", 'p', "PROGRAM|PID", 0,
 	  "Functions of a program, library or process, instead of the kernel's" },
 	{ "interval", 'i', "SECONDS", 0, "Time between two outputs" },

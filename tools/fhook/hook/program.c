@@ -417,7 +417,8 @@ int program_check_function(const struct program_function *place, struct fault *f
 {
 	if (place->kind == PROGRAM_FUNCTION)
 		return 0;
-	return fault_say(fault, "%s is no function: without returns, times and stacks, count, trace and record take it",
+	return fault_say(fault,
+			 "%s is no function: it has no returns, no times and no stacks of callers",
 			 place->name);
 }
 
