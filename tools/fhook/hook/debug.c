@@ -61,8 +61,8 @@ static int stop_fetching(struct debuginfod_client *client __unused, long done __
 /* libdw loads the library, if it is installed and DEBUGINFOD_URLS is set. */
 static void follow_fetching(Dwfl *dwfl)
 {
-	struct debuginfod_client *client = getenv("DEBUGINFOD_URLS") ? dwfl_get_debuginfod_client(dwfl) :
-								NULL;
+	struct debuginfod_client *client = getenv("DEBUGINFOD_URLS") ?
+					   dwfl_get_debuginfod_client(dwfl) : NULL;
 	void *library = client ? dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
 	void (*set)(struct debuginfod_client *client,
 		    int (*progress)(struct debuginfod_client *client, long done, long all));

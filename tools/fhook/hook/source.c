@@ -13,6 +13,9 @@
 
 #define EVENT	"calls"
 
+/* An event on functions of a program has their numbers: addresses differ between processes. */
+#define NUMBER	"number"
+
 /* A histogram has room for a power of two of entries. */
 #define LEAST_ENTRIES	2048
 #define MOST_ENTRIES	131072
@@ -71,9 +74,22 @@ static int add_up(const struct source *source, const char *event, const char *fu
 				    SLOWEST_ONLY, functions, spec, others, fault) : 0;
 }
 
+/* The key that has the function. */
 static const char *function_key(const struct source *source)
 {
+	if (source->options->program)
+		return NUMBER;
 	return source->spans ? "__probe_func" : "__probe_ip";
+}
+
+static const char *function_of(const struct source *source, const char *key)
+{
+	u64 number;
+
+	if (!source->options->program)
+		return hist_symbol(key);
+	return word_number(key, 10, source->program.nr - 1, &number) ? key :
+	       source->program.functions[number].name;
 }
 
 /* Name the event of a group of functions of the kernel, or of one of a program, by its number. */
@@ -126,23 +142,35 @@ static bool counts_in_program(const struct source *source)
 	return !source->spans && !source->options->by && !source->session.mainline;
 }
 
-/* The places of the events on a function, and its arguments, to be freed, or NULL. */
-static char *places_of(struct source *source, const struct program_function *function,
-		       const struct spec *spec, struct fault *fault)
+/*
+ * Functions share an event, which is removed at once, unless they have arguments, whose types
+ * may differ, or counters.
+ */
+static bool has_own_event(const struct source *source, const struct spec *spec)
 {
+	return spec || counts_in_program(source);
+}
+
+/* The places of the events on a function, and its arguments, to be freed, or NULL. */
+static char *places_of(struct source *source, size_t number, const struct spec *spec,
+		       struct fault *fault)
+{
+	const struct program_function *function = source->program.functions + number;
 	const struct spec fields = spec ? slowest_fields(spec) : (struct spec){ };
 	char *users = arguments_at(&source->program, function, &fields, fault);
-	char *places, *text = NULL, pid[24] = "";
+	char *places, *text = NULL, pid[24] = "", key[48] = "";
 
 	if (!users)
 		return NULL;
 	if (source->options->pid)
 		snprintf(pid, sizeof(pid), " pid=%d", source->options->pid);
+	if (!has_own_event(source, spec))
+		snprintf(key, sizeof(key), " " NUMBER "=\\%zu:u32", number);
 	places = source->spans ? call_events_span(&source->program, function, spec, fault) :
 		 program_place(function, fault);
-	if (places && asprintf(&text, "%s%s%s%s%s", places, pid,
+	if (places && asprintf(&text, "%s%s%s%s%s%s", places, pid,
 			       counts_in_program(source) ? " user=count" : "",
-			       arguments(source->options, spec), users) < 0) {
+			       arguments(source->options, spec), key, users) < 0) {
 		fault_say(fault, "there is not enough memory");
 		text = NULL;
 	}
@@ -156,24 +184,23 @@ static int define_in_program(struct source *source, size_t number, struct fault 
 {
 	const struct program_function *function = source->program.functions + number;
 	const struct spec *spec = groups_spec(&source->groups, function->symbol);
-	char name[32], *places = places_of(source, function, spec, fault);
+	char name[32] = EVENT, *places = places_of(source, number, spec, fault);
+	const bool own = has_own_event(source, spec);
 	int result;
 
 	if (!places)
 		return 1;
-	event_name(name, number);
+	if (own)
+		event_name(name, number);
 	result = session_define(&source->session, fault, program_events(&source->session),
 				program_letter(&source->session, false), name, "%s:%s",
 				source->program.path, places);
 	free(places);
 	if (result)
 		return 1;
-	source->defined[number] = true;
-	if (counts_in_program(source))
-		return 0;
-	/* An event has one function, whose address differs from process to process. */
-	return add_up(source, name, source->spans || source->options->by ? "" :
-		      function_key(source), 1, spec, fault);
+	source->own[number] = own;
+	source->nr_shared += !own;
+	return own && !counts_in_program(source) ? add_up(source, name, "", 1, spec, fault) : 0;
 }
 
 /* Functions that cannot be hooked are left out if there are others. */
@@ -193,7 +220,9 @@ static int define_all_in_program(struct source *source, struct fault *fault)
 			program_leave_out(&left_out, fault);
 	}
 	progress_end(&progress);
-	return result < 0 ? -1 : program_report(&source->program, &left_out, fault);
+	if (result < 0 || program_report(&source->program, &left_out, fault))
+		return -1;
+	return source->nr_shared ? add_up(source, EVENT, NUMBER, source->nr_shared, NULL, fault) : 0;
 }
 
 static int open_program(struct source *source, struct fault *fault)
@@ -212,8 +241,8 @@ static int open_program(struct source *source, struct fault *fault)
 	free(patterns);
 	if (result)
 		return -1;
-	source->defined = calloc(source->program.nr, sizeof(*source->defined));
-	if (!source->defined)
+	source->own = calloc(source->program.nr, sizeof(*source->own));
+	if (!source->own)
 		return fault_say(fault, "there is not enough memory");
 	return define_all_in_program(source, fault);
 }
@@ -260,7 +289,7 @@ static int read_event(struct source *source, const char *event, const char *name
 
 	if (!text)
 		return -1;
-	if (!name || (!source->spans && !by))
+	if (!name)
 		names[nr++] = function_key(source);
 	if (by) {
 		at_by = nr;
@@ -275,7 +304,7 @@ static int read_event(struct source *source, const char *event, const char *name
 	for (i = 0; i < hist.nr && !result; i++) {
 		struct hist_row *from = hist.rows + i;
 		struct tally_row *to = tally_row(&source->tally,
-						 name ? name : hist_symbol(from->keys[0]),
+						 name ? name : function_of(source, from->keys[0]),
 						 by ? from->keys[at_by] : "");
 
 		if (!to) {
@@ -331,7 +360,7 @@ static size_t nr_events(const struct source *source)
 
 static bool has_event(const struct source *source, size_t number)
 {
-	return !source->options->program || source->defined[number];
+	return !source->options->program || source->own[number];
 }
 
 int source_read(struct source *source, struct fault *fault)
@@ -342,6 +371,8 @@ int source_read(struct source *source, struct fault *fault)
 	tally_begin(&source->tally);
 	if (source->options->program && counts_in_program(source))
 		return read_profile(source, fault);
+	if (source->nr_shared && read_event(source, EVENT, NULL, fault))
+		return -1;
 	for (i = 0; i < nr_events(source); i++) {
 		if (!has_event(source, i))
 			continue;
@@ -381,7 +412,7 @@ void source_close(void *data)
 
 	session_end(&source->session);
 	program_free(&source->program);
-	free(source->defined);
+	free(source->own);
 	groups_free(&source->groups);
 	tally_free(&source->tally);
 }

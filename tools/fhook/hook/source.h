@@ -22,7 +22,8 @@
  * @spans: also measure how long calls take
  * @groups: the functions by their arguments, if calls are measured
  * @program: functions of the program, if one was given
- * @defined: which of them have an event
+ * @own: which of them have an event of their own
+ * @nr_shared: number of functions whose event is shared
  * @tally: sums of the calls
  */
 struct source {
@@ -31,7 +32,8 @@ struct source {
 	bool spans;
 	struct groups groups;
 	struct program program;
-	bool *defined;
+	bool *own;
+	size_t nr_shared;
 	struct tally tally;
 };
 
