@@ -222,7 +222,9 @@ static int define_all_in_program(struct source *source, struct fault *fault)
 	progress_end(&progress);
 	if (result < 0 || program_report(&source->program, &left_out, fault))
 		return -1;
-	return source->nr_shared ? add_up(source, EVENT, NUMBER, source->nr_shared, NULL, fault) : 0;
+	if (!source->nr_shared)
+		return 0;
+	return add_up(source, EVENT, NUMBER, source->nr_shared, NULL, fault);
 }
 
 static int open_program(struct source *source, struct fault *fault)
