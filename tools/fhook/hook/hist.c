@@ -175,8 +175,8 @@ int hist_parse(struct hist *hist, char *text, const char *const *names, struct f
 			    next && next < end ? next : end, names))
 			bad = entry;
 	}
-	/* A string that is saved may look like an entry. */
-	if (bad && !(hist->nr_saves && hist->nr))
+	/* Names of tasks, and strings that are saved, may look like an entry. */
+	if (bad && !hist->nr)
 		return fault_say(fault, "the kernel's histogram is not understood: %.60s", bad);
 	dropped = totals ? strstr(totals, "Dropped: ") : NULL;
 	if (dropped)
