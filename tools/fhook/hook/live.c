@@ -51,8 +51,8 @@ static void target_begin(struct target *target, const struct options *options)
 	*target = (struct target){ .process = -1 };
 	if (options->pid)
 		target->process = syscall(SYS_pidfd_open, options->pid, 0);
-	if (options->program && strncmp(options->program, "/proc/", strlen("/proc/")) &&
-	    stat(options->program, &target->file))
+	/* A process keeps its program. */
+	if (options->program && !options->pid && stat(options->program, &target->file))
 		target->file.st_ino = 0;
 }
 
