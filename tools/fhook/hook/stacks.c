@@ -149,19 +149,22 @@ static int open_all(void *data, struct options *options, struct fault *fault)
 {
 	struct stacks *stacks = data;
 
+	int result;
+
 	stacks->options = options;
-	if (options->flame) {
-		stacks->flame = fopen(options->flame, "we");
-		if (!stacks->flame)
-			return fault_say(fault, "%s: %s", options->flame, strerror(errno));
-	}
 	if (session_begin(&stacks->session, options->mainline,
 			  options->program ? "uhook_events" : "fhook_events", fault))
 		return -1;
-	if (!options->program)
-		return open_kernel(stacks, options, fault);
-	return user_stacks_open(&stacks->user, &stacks->session, EVENT, options, MOST_STACKS,
-				fault);
+	if (options->program)
+		result = user_stacks_open(&stacks->user, &stacks->session, EVENT, options,
+					  MOST_STACKS, fault);
+	else
+		result = open_kernel(stacks, options, fault);
+	if (result || !options->flame)
+		return result;
+	/* The file keeps its contents if the run cannot begin. */
+	stacks->flame = fopen(options->flame, "we");
+	return stacks->flame ? 0 : fault_say(fault, "%s: %s", options->flame, strerror(errno));
 }
 
 static int follow(void *data, struct fault *fault)

@@ -122,9 +122,10 @@ static int open_all(void *data, struct options *options, struct fault *fault)
 {
 	struct tracing *tracing = data;
 
-	return open_out(tracing, options->output, fault) ||
-	       call_events_begin(&tracing->events, options, fault) ||
-	       open_pipe(tracing, fault) || call_events_add(&tracing->events, fault) ? -1 : 0;
+	/* The file keeps its contents if the run cannot begin. */
+	return call_events_begin(&tracing->events, options, fault) ||
+	       open_pipe(tracing, fault) || call_events_add(&tracing->events, fault) ||
+	       open_out(tracing, options->output, fault) ? -1 : 0;
 }
 
 static void close_all(void *data)
