@@ -179,11 +179,25 @@ static char *places_of(struct source *source, size_t number, const struct spec *
 	return text;
 }
 
+/* A function has the arguments of any of its names, of which program_select() keeps one. */
+static const struct spec *spec_of(struct source *source, size_t number)
+{
+	const struct elf_image *image = &source->program.image;
+	const u64 address = source->program.functions[number].address;
+	const struct spec *spec = NULL;
+	size_t at;
+
+	at = first_index(image->nr_symbols, i, image->symbols[i].address < address);
+	for (; !spec && at < image->nr_symbols && image->symbols[at].address == address; at++)
+		if (image->symbols[at].type == STT_FUNC)
+			spec = groups_spec(&source->groups, image->symbols[at].name);
+	return spec;
+}
+
 /* Returns 1 if the function is left out, with a sentence. */
 static int define_in_program(struct source *source, size_t number, struct fault *fault)
 {
-	const struct program_function *function = source->program.functions + number;
-	const struct spec *spec = groups_spec(&source->groups, function->symbol);
+	const struct spec *spec = spec_of(source, number);
 	char name[32] = EVENT, *places = places_of(source, number, spec, fault);
 	const bool own = has_own_event(source, spec);
 	int result;
@@ -219,12 +233,10 @@ static int define_all_in_program(struct source *source, struct fault *fault)
 		if (result > 0)
 			program_leave_out(&left_out, fault);
 	}
+	if (result >= 0 && source->nr_shared)
+		result = add_up(source, EVENT, NUMBER, source->nr_shared, NULL, fault);
 	progress_end(&progress);
-	if (result < 0 || program_report(&source->program, &left_out, fault))
-		return -1;
-	if (!source->nr_shared)
-		return 0;
-	return add_up(source, EVENT, NUMBER, source->nr_shared, NULL, fault);
+	return result < 0 ? -1 : program_report(&source->program, &left_out, fault);
 }
 
 static int open_program(struct source *source, struct fault *fault)
@@ -397,7 +409,7 @@ int source_slowest(struct source *source, struct slowest *slowest, struct fault 
 		if (source->options->program)
 			function = source->program.functions[i].name;
 		spec = source->options->program ?
-		       groups_spec(&source->groups, source->program.functions[i].symbol) :
+		       spec_of(source, i) :
 		       &source->groups.groups[i].spec;
 		if (!has_event(source, i) || !spec || !spec->pattern)
 			continue;
