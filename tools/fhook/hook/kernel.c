@@ -30,7 +30,8 @@ char *kernel_functions(bool mainline, struct fault *fault)
 		list = lists[!mainline];
 	if (kernel_file_exists(list))
 		return kernel_file_read(list, fault);
-	fault_say(fault, "functions of the kernel need CONFIG_DYNAMIC_FTRACE, which it lacks");
+	fault_say(fault,
+		  "functions of the kernel need CONFIG_DYNAMIC_FTRACE, which this kernel lacks");
 	return NULL;
 }
 
