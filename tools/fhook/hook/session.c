@@ -74,26 +74,22 @@ static int undefine(const char *name)
 	return result;
 }
 
-/* Remove the triggers of an event of an instance, which the file lists one per line. */
+/* Opening the file so removes the histograms of an event of an instance, however it lists them. */
 static void remove_triggers(const char *name, const char *event)
 {
-	char path[512], *text, *rest, *line, *removal;
-	struct fault fault;
+	char *path;
+	int fd;
 
-	snprintf(path, sizeof(path), "instances/%s/events/%s/%s/trigger", name, name, event);
-	text = kernel_file_exists(path) ? kernel_file_read(path, &fault) : NULL;
-	for (rest = text; rest && (line = strsep(&rest, "\n"));) {
-		if (!*line || *line == '#' || asprintf(&removal, "!%s", line) < 0)
-			continue;
-		/* It ends in the state of the trigger. */
-		if (strstr(removal, " [active]"))
-			*strstr(removal, " [active]") = '\0';
-		/* Writing from the start would remove the others, too. */
-		if (kernel_file_append(path, removal, &fault))
-			fault_print("fhook", &fault);
-		free(removal);
-	}
-	free(text);
+	if (asprintf(&path, "%s/instances/%s/events/%s/%s/trigger", kernel_files_path(), name,
+		     name, event) < 0)
+		return;
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	/* The directory also has files of the group. */
+	else if (errno != ENOENT && errno != ENOTDIR)
+		fprintf(stderr, "fhook: %s cannot be emptied: %s\n", path, strerror(errno));
+	free(path);
 }
 
 static void disable(const char *name, const char *event)
