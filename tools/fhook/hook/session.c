@@ -74,24 +74,6 @@ static int undefine(const char *name)
 	return result;
 }
 
-/* Opening the file so removes the histograms of an event of an instance, however it lists them. */
-static void remove_triggers(const char *name, const char *event)
-{
-	char *path;
-	int fd;
-
-	if (asprintf(&path, "%s/instances/%s/events/%s/%s/trigger", kernel_files_path(), name,
-		     name, event) < 0)
-		return;
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	/* The directory also has files of the group. */
-	else if (errno != ENOENT && errno != ENOTDIR)
-		fprintf(stderr, "fhook: %s cannot be emptied: %s\n", path, strerror(errno));
-	free(path);
-}
-
 static void disable(const char *name, const char *event)
 {
 	struct fault fault;
@@ -100,7 +82,10 @@ static void disable(const char *name, const char *event)
 	snprintf(path, sizeof(path), "instances/%s/events/%s/%s/enable", name, name, event);
 	if (kernel_file_exists(path))
 		kernel_file_write(path, "0", &fault);
-	remove_triggers(name, event);
+	snprintf(path, sizeof(path), "instances/%s/events/%s/%s/trigger", name, name, event);
+	/* Opening it for replacement removes its histograms, however the kernel lists them. */
+	if (kernel_file_exists(path) && kernel_file_write(path, "", &fault))
+		fault_print("fhook", &fault);
 }
 
 /* Let no function be hooked any more, whoever else uses the instance. */
@@ -287,16 +272,7 @@ int session_set(const struct session *session, const char *event, const char *fi
 		const char *text, struct fault *fault)
 {
 	char *path = event_path(session, event, file, fault);
-	int result = path ? kernel_file_write(path, text, fault) : -1;
-
-	free(path);
-	return result;
-}
-
-int session_add(const struct session *session, const char *event, const char *file,
-		const char *text, struct fault *fault)
-{
-	char *path = event_path(session, event, file, fault);
+	/* Opening it for replacement would remove the histograms of an event. */
 	int result = path ? kernel_file_append(path, text, fault) : -1;
 
 	free(path);

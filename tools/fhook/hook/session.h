@@ -51,12 +51,8 @@ int __printf(6, 7) session_define(const struct session *session, struct fault *f
 				  const char *file, char letter, const char *event,
 				  const char *format, ...);
 
-/* Write a file of an event (enable, filter, trigger). */
+/* Write to a file of an event: enable, filter, or trigger, which gets one more. */
 int session_set(const struct session *session, const char *event, const char *file,
-		const char *text, struct fault *fault);
-
-/* Add a line to a file of an event (trigger). */
-int session_add(const struct session *session, const char *event, const char *file,
 		const char *text, struct fault *fault);
 
 /* Does an event have a file? */
