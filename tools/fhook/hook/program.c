@@ -14,7 +14,8 @@
 #include "program.h"
 #include "usdt.h"
 
-char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+/* Longer names are cut off. */
+#define NAME_MOST	1024
 
 /* The end of a sentence about a file whose own functions are not known. */
 #define STRIPPED	"; it is stripped: " DEBUG_HELP
@@ -140,9 +141,13 @@ char *program_find(const char *text, pid_t *pid, struct fault *fault)
 
 char *program_demangle(const char *symbol)
 {
-	char *name = strncmp(symbol, "_Z", 2) ? NULL : __cxa_demangle(symbol, NULL, NULL, NULL);
+	char *name = list_demangle(symbol);
 
-	return name ? name : strdup(symbol);
+	if (!name)
+		name = strndup(symbol, NAME_MOST);
+	if (name)
+		text_clean(name);
+	return name;
 }
 
 /* Take the symbols of a stripped file from its debug file, if there is one. */

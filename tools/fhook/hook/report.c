@@ -50,11 +50,13 @@ static void print_context(struct report *report, struct tep_record *record)
 	const int pid = tep_data_pid(report->tep, record);
 	/* The kernel rounds, too. */
 	const u64 us = (record->ts + 500) / 1000;
-	char flags[6];
+	char flags[6], comm[32];
 
 	report_flags(report, record, flags);
+	snprintf(comm, sizeof(comm), "%s", tep_data_comm_from_pid(report->tep, pid));
+	text_clean(comm);
 	printf("%16s-%-7d [%03d] %s %5llu.%06llu: ",
-	       tep_data_comm_from_pid(report->tep, pid), pid, record->cpu, flags,
+	       comm, pid, record->cpu, flags,
 	       us / 1000000, us % 1000000);
 }
 

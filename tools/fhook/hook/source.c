@@ -317,10 +317,12 @@ static int read_event(struct source *source, const char *event, const char *name
 	free(text);
 	for (i = 0; i < hist.nr && !result; i++) {
 		struct hist_row *from = hist.rows + i;
-		struct tally_row *to = tally_row(&source->tally,
-						 name ? name : function_of(source, from->keys[0]),
-						 by ? from->keys[at_by] : "");
+		struct tally_row *to;
 
+		if (by)
+			text_clean(from->keys[at_by]);
+		to = tally_row(&source->tally, name ? name : function_of(source, from->keys[0]),
+			       by ? from->keys[at_by] : "");
 		if (!to) {
 			result = fault_say(fault, "there is not enough memory");
 			break;

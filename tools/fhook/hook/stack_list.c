@@ -87,9 +87,15 @@ static void print_folded(const struct stack *stack)
 {
 	size_t i;
 
-	for (i = stack->depth; i; i--)
-		printf("%s%s", stack->frames[i - 1], i > 1 ? ";" : "");
-	printf(" %llu\n", stack->calls);
+	for (i = stack->depth; i; i--) {
+		const char *at = stack->frames[i - 1];
+
+		/* A name must not look like several. */
+		for (; *at; at++)
+			putchar(*at == ';' ? ':' : *at);
+		putchar(i > 1 ? ';' : ' ');
+	}
+	printf("%llu\n", stack->calls);
 }
 
 static void print_json(const struct stack *stack)

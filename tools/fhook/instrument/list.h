@@ -59,6 +59,9 @@ int list_check(const struct list *list, struct fault *fault);
  */
 enum list_answer list_wants(struct list *list, const char *symbol);
 
+/* The name of a C++ or Rust function, to be freed; NULL if it is none, or very long. */
+char *list_demangle(const char *symbol);
+
 /* The most similar known name, or NULL if none is similar. */
 const char *list_near(const struct list *list, const char *text);
 

@@ -44,6 +44,13 @@ int grow(void *array, size_t *allocated, size_t used, size_t size)
 	return 0;
 }
 
+void text_clean(char *text)
+{
+	for (; *text; text++)
+		if ((u8)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 int words_split(char *line, char **words, int max)
 {
 	int count = 0;

@@ -67,6 +67,9 @@ void fault_print(const char *program, const struct fault *fault);
  */
 int grow(void *array, size_t *allocated, size_t used, size_t size);
 
+/* Replace control characters, which would go to a terminal, by '?'. */
+void text_clean(char *text);
+
 /*
  * Split a line into words separated by blanks, in place. Returns the number of words, at
  * most MAX; text after the last of these is lost.
