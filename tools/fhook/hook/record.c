@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include "call_events.h"
 #include "lib/kernel_files.h"
@@ -94,24 +93,12 @@ static int open_pipe(struct recording *recording, struct fault *fault)
 	return 0;
 }
 
-/* Each CPU has two descriptors. */
-static void raise_limit(unsigned int cpus)
-{
-	const rlim_t wanted = 2 * cpus + 64;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
-		return;
-	limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int open_cpus(struct recording *recording, struct fault *fault)
 {
 	const unsigned int count = kernel_cpus();
 	unsigned int i;
 
-	raise_limit(count);
+	kernel_raise_files(2 * count);
 	recording->buffers = calloc(count, sizeof(*recording->buffers));
 	recording->pages = calloc(count, sizeof(*recording->pages));
 	recording->ready = epoll_create1(EPOLL_CLOEXEC);

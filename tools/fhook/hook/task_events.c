@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/kernel_files.h"
+#include "lib/work.h"
 #include "task_events.h"
 
 /* Of each CPU; a mapping of a file takes about 100 bytes. */
@@ -108,7 +109,7 @@ static int add_tasks(const char *path, struct tasks *tasks, pid_t process, add_t
 	int result = 0;
 	u64 number;
 
-	while (directory && !result && (entry = readdir(directory)))
+	while (directory && !result && !work_stopped() && (entry = readdir(directory)))
 		if (!word_number(entry->d_name, 10, INT_MAX, &number))
 			result = add(tasks, process, number, fault);
 	if (directory)
@@ -169,6 +170,7 @@ int task_events_open(struct task_events *events, struct tasks *tasks, struct fau
 	unsigned int cpu;
 
 	*events = (struct task_events){ .tasks = tasks, .fd = epoll_create1(EPOLL_CLOEXEC) };
+	kernel_raise_files(cpus);
 	events->rings = calloc(cpus, sizeof(*events->rings));
 	if (events->fd < 0 || !events->rings)
 		return no_memory(fault);
@@ -265,13 +267,14 @@ static const struct task_ring *oldest_before(const struct task_events *events, u
 /* A record that is written now may be older than one of another CPU: newer ones wait. */
 int task_events_read(struct task_events *events, struct fault *fault)
 {
+	const int signals = work_stopped();
 	const struct task_ring *ring;
 	struct timespec now;
 	u64 until;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	until = now.tv_sec * 1000000000ull + now.tv_nsec;
-	while ((ring = oldest_before(events, until)))
+	while (work_stopped() == signals && (ring = oldest_before(events, until)))
 		if (read_record(events, ring, fault))
 			return -1;
 	return 0;

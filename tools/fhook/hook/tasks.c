@@ -10,6 +10,10 @@
 /* Numbers of processes are used again: parents may form a circle. */
 #define MOST_PARENTS	64
 
+/* What programs map takes fhook's time and memory: mappings of a process, and bytes of files. */
+#define MOST_MAPPINGS	16384
+#define MOST_BYTES	(1024ul << 20)
+
 static struct task *find_task(const struct tasks *tasks, pid_t id)
 {
 	const size_t at = first_index(tasks->nr, i, tasks->tasks[i].id < id);
@@ -59,23 +63,34 @@ int tasks_fork(struct tasks *tasks, pid_t child, pid_t parent)
 	return 0;
 }
 
+static int compare_file(const struct code_file *file, const char *path, u64 inode)
+{
+	if (file->inode != inode)
+		return file->inode < inode ? -1 : 1;
+	return strcmp(file->path, path);
+}
+
 /* The index of a file, or -1 without memory. */
 static ssize_t get_file(struct tasks *tasks, const char *path, u64 inode)
 {
+	const size_t nr = tasks->nr_files;
+	const size_t at = first_index(nr, i, compare_file(tasks->files + tasks->by_inode[i],
+							  path, inode) < 0);
 	struct code_file *file;
-	size_t i;
 
-	for (i = 0; i < tasks->nr_files; i++)
-		if (tasks->files[i].inode == inode && !strcmp(tasks->files[i].path, path))
-			return i;
-	if (grow(&tasks->files, &tasks->room_files, i, sizeof(*file)))
+	if (at < nr && !compare_file(tasks->files + tasks->by_inode[at], path, inode))
+		return tasks->by_inode[at];
+	if (grow(&tasks->files, &tasks->room_files, nr, sizeof(*file)) ||
+	    grow(&tasks->by_inode, &tasks->room_by_inode, nr, sizeof(*tasks->by_inode)))
 		return -1;
-	file = tasks->files + i;
+	file = tasks->files + nr;
 	*file = (struct code_file){ .path = strdup(path), .inode = inode };
 	if (!file->path)
 		return -1;
-	tasks->nr_files++;
-	return i;
+	memmove(tasks->by_inode + at + 1, tasks->by_inode + at,
+		(nr - at) * sizeof(*tasks->by_inode));
+	tasks->by_inode[at] = nr;
+	return tasks->nr_files++;
 }
 
 static bool is_same(const struct mapping *a, const struct mapping *b)
@@ -87,9 +102,16 @@ static bool is_same(const struct mapping *a, const struct mapping *b)
 int tasks_map(struct tasks *tasks, pid_t process, struct mapping *mapping, const char *path,
 	      u64 inode)
 {
-	const ssize_t file = get_file(tasks, path, inode);
-	struct task *task = file < 0 ? NULL : get_task(tasks, process);
+	struct task *task = get_task(tasks, process);
+	ssize_t file;
 
+	if (task && task->nr >= MOST_MAPPINGS) {
+		tasks->lost++;
+		return 0;
+	}
+	file = get_file(tasks, path, inode);
+	if (file < 0)
+		return -1;
 	mapping->file = file;
 	/* Some programs make the same memory writable and executable in turn. */
 	if (task && task->nr && is_same(task->mappings + task->nr - 1, mapping))
@@ -137,15 +159,18 @@ bool tasks_has_code(const struct tasks *tasks, pid_t thread, u64 address)
 }
 
 /* A file that is not there any more, or is not an ELF file, has no symbols. */
-static void open_file(struct code_file *file)
+static void open_file(struct tasks *tasks, struct code_file *file)
 {
 	struct fault ignored;
 	struct stat status;
 
 	file->state = CODE_FILE_USELESS;
 	if (*file->path == '/' && !stat(file->path, &status) && S_ISREG(status.st_mode) &&
-	    status.st_ino == file->inode && !elf_open(&file->image, file->path, &ignored))
+	    status.st_ino == file->inode &&
+	    !elf_open_small(&file->image, file->path, MOST_BYTES - tasks->bytes, &ignored)) {
 		file->state = CODE_FILE_OPEN;
+		tasks->bytes += file->image.size;
+	}
 }
 
 static const struct elf_symbol *symbol_at(const struct elf_image *image, u64 offset)
@@ -174,14 +199,17 @@ char *tasks_symbol(struct tasks *tasks, pid_t thread, u64 address, bool is_retur
 		return asprintf(&text, "0x%llx", address) < 0 ? NULL : text;
 	offset = address - mapping->start + mapping->offset;
 	if (tasks->files[mapping->file].state == CODE_FILE_UNSEEN)
-		open_file(tasks->files + mapping->file);
+		open_file(tasks, tasks->files + mapping->file);
 	if (tasks->files[mapping->file].state == CODE_FILE_OPEN)
 		symbol = symbol_at(&tasks->files[mapping->file].image, offset - is_return);
 	if (symbol)
 		return program_demangle(symbol->name);
 	name = strrchr(tasks->files[mapping->file].path, '/');
 	name = name ? name + 1 : tasks->files[mapping->file].path;
-	return asprintf(&text, "%s+0x%llx", name, offset) < 0 ? NULL : text;
+	if (asprintf(&text, "%s+0x%llx", name, offset) < 0)
+		return NULL;
+	text_clean(text);
+	return text;
 }
 
 void tasks_free(struct tasks *tasks)
@@ -197,5 +225,6 @@ void tasks_free(struct tasks *tasks)
 	}
 	free(tasks->tasks);
 	free(tasks->files);
+	free(tasks->by_inode);
 	*tasks = (struct tasks){ };
 }

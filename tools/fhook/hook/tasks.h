@@ -60,12 +60,18 @@ struct task {
  * @nr: number of threads
  * @files: files, in the order in which they were seen
  * @nr_files: number of files
+ * @by_inode: indexes of files, sorted by inode number and path
+ * @bytes: size of the files that are open
+ * @lost: number of mappings that were not stored, because there were too many
  */
 struct tasks {
 	struct task *tasks;
 	size_t nr, room;
 	struct code_file *files;
-	size_t nr_files, room_files;
+	size_t nr_files, room_files, room_by_inode;
+	size_t *by_inode;
+	size_t bytes;
+	u64 lost;
 };
 
 /* These return 0, or -1 if there is not enough memory. */

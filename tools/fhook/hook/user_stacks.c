@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/own_task.h"
+#include "lib/work.h"
 #include "progress.h"
 #include "user_stacks.h"
 
@@ -132,21 +133,24 @@ int user_stacks_read(struct user_stacks *stacks, char *text, struct stack_list *
 		     struct fault *fault)
 {
 	static const char mark[] = "} hitcount:";
+	const int signals = work_stopped();
 	char *end;
 
 	if (user_stacks_follow(stacks, fault))
 		return -1;
-	while ((text = strstr(text, "\n{ ")) && (end = strstr(text, mark))) {
+	/* Another signal ends the output. */
+	while (work_stopped() == signals && (text = strstr(text, "\n{ ")) &&
+	       (end = strstr(text, mark))) {
 		*end = '\0';
 		end += strlen(mark);
 		if (add_entry(stacks, list, text + strlen("\n{ "), strtoull(end, NULL, 10), fault))
 			return -1;
 		text = end;
 	}
-	if (stacks->events.lost)
+	if (stacks->events.lost + stacks->tasks.lost)
 		fprintf(stderr,
 			"fhook: %llu mappings are unknown: stacks that lead to them end there.\n",
-			stacks->events.lost);
+			stacks->events.lost + stacks->tasks.lost);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
  * rewriter changes it before writing it.
  */
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 /* Mapped data have the same offset in a page in the file and in memory. */
 #define PAGE_SMALLEST	4096
 
-static int read_file(struct elf_image *image, struct fault *fault)
+static int read_file(struct elf_image *image, size_t most, struct fault *fault)
 {
 	FILE *file = fopen(image->path, "rb");
 	struct stat stat;
@@ -25,6 +26,10 @@ static int read_file(struct elf_image *image, struct fault *fault)
 		return fault_say(fault, "%s cannot be read: %s.", image->path, strerror(errno));
 	if (fstat(fileno(file), &stat) || !S_ISREG(stat.st_mode)) {
 		fault_say(fault, "%s is not a file.", image->path);
+		goto out;
+	}
+	if ((size_t)stat.st_size > most) {
+		fault_say(fault, "%s is too large.", image->path);
 		goto out;
 	}
 	/* Missing bytes are zero, so that a header can be read. */
@@ -329,12 +334,12 @@ static int sort_symbols(struct elf_image *image, struct fault *fault)
 	return 0;
 }
 
-static int open_image(struct elf_image *image, const char *path, bool is_debug,
+static int open_image(struct elf_image *image, const char *path, bool is_debug, size_t most,
 		      struct fault *fault)
 {
 	memset(image, 0, sizeof(*image));
 	image->path = path;
-	if (read_file(image, fault) || check_header(image, fault))
+	if (read_file(image, most, fault) || check_header(image, fault))
 		return -1;
 	image->header = (void *)image->data;
 	/* Its segments may be those of the program, whose contents it does not have. */
@@ -351,22 +356,29 @@ static int open_image(struct elf_image *image, const char *path, bool is_debug,
 	return sort_symbols(image, fault);
 }
 
-int elf_open(struct elf_image *image, const char *path, struct fault *fault)
+static int open_or_close(struct elf_image *image, const char *path, bool is_debug, size_t most,
+			 struct fault *fault)
 {
-	int result = open_image(image, path, false, fault);
+	const int result = open_image(image, path, is_debug, most, fault);
 
 	if (result)
 		elf_close(image);
 	return result;
 }
 
+int elf_open(struct elf_image *image, const char *path, struct fault *fault)
+{
+	return open_or_close(image, path, false, SIZE_MAX, fault);
+}
+
 int elf_open_debug(struct elf_image *image, const char *path, struct fault *fault)
 {
-	int result = open_image(image, path, true, fault);
+	return open_or_close(image, path, true, SIZE_MAX, fault);
+}
 
-	if (result)
-		elf_close(image);
-	return result;
+int elf_open_small(struct elf_image *image, const char *path, size_t most, struct fault *fault)
+{
+	return open_or_close(image, path, false, most, fault);
 }
 
 void elf_close(struct elf_image *image)

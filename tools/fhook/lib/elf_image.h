@@ -64,6 +64,9 @@ int elf_open(struct elf_image *image, const char *path, struct fault *fault);
 
 /* The same for a file with the symbols of another one; it has no segments then. */
 int elf_open_debug(struct elf_image *image, const char *path, struct fault *fault);
+
+/* The same as elf_open() for a file of at most this size. */
+int elf_open_small(struct elf_image *image, const char *path, size_t most, struct fault *fault);
 void elf_close(struct elf_image *image);
 
 /* Use the symbols of a debug file, which stays open because it contains their names. */

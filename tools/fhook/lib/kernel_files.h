@@ -21,6 +21,9 @@ bool kernel_file_exists(const char *path);
 /* The number of CPUs that may exist, all of whose numbers are below it; some may be missing. */
 unsigned int kernel_cpus(void);
 
+/* Let this process open so many files more, as far as that is allowed. */
+void kernel_raise_files(unsigned int files);
+
 /* The contents of a file, to be freed; or NULL and a sentence. */
 char *kernel_file_read(const char *path, struct fault *fault);
 
