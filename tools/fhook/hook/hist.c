@@ -168,15 +168,19 @@ int hist_parse(struct hist *hist, char *text, const char *const *names, struct f
 {
 	char *totals = find_totals(text), *entry = next_entry(text, names[0]), *next, *dropped;
 	char *end = totals ? totals : text + strlen(text), *bad = NULL;
+	const char *count = totals ? strstr(totals, "Entries: ") : NULL;
+	size_t entries = 0;
 
 	for (; entry && entry < end; entry = next) {
+		entries++;
 		next = next_entry(entry + 1, names[0]);
 		if (add_row(hist, entry + 1, last_mark(entry, entry + strcspn(entry, "\n")),
 			    next && next < end ? next : end, names))
 			bad = entry;
 	}
-	/* Names of tasks, and strings that are saved, may look like an entry. */
-	if (bad && !hist->nr)
+	/* Strings may look like entries. The kernel's number of entries follows all strings. */
+	hist->forged |= count && entries > strtoull(count + strlen("Entries: "), NULL, 10);
+	if (bad && !hist->nr && !hist->forged)
 		return fault_say(fault, "the kernel's histogram is not understood: %.60s", bad);
 	dropped = totals ? strstr(totals, "Dropped: ") : NULL;
 	if (dropped)

@@ -27,6 +27,7 @@ struct hist_row {
  * struct hist - a histogram
  * @rows: its entries
  * @dropped: hits that found no room
+ * @forged: a string looks like an entry, so that some rows may be made up
  * @saves: names of the fields that onmax() saves; set before parsing
  * @nr_saves: number of these names, 0 without onmax()
  */
@@ -34,6 +35,7 @@ struct hist {
 	struct hist_row *rows;
 	size_t nr, room;
 	u64 dropped;
+	bool forged;
 	const char **saves;
 	size_t nr_saves;
 };

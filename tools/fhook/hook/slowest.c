@@ -208,7 +208,11 @@ int slowest_read(struct slowest *slowest, const struct session *session, const c
 	if (second)
 		result = hist_parse(&hist, second, names, fault);
 	free(text);
-	for (i = 0; i < hist.nr && !result; i++)
+	if (hist.forged)
+		fprintf(stderr,
+			"fhook: the slowest calls of %s are not printed: a string looks like the kernel's text.\n",
+			spec->pattern);
+	for (i = 0; i < hist.nr && !result && !hist.forged; i++)
 		if (hist.rows[i].max && add_call(slowest, hist.rows + i, function, &saves, spec))
 			result = fault_say(fault, "there is not enough memory");
 	hist_free(&hist);
