@@ -43,6 +43,10 @@ static int check_output(const struct trace_dat *file, struct fault *fault)
 		return fault_say(fault,
 				 "%s is not a trace.dat, and is not overwritten: give another name with -o",
 				 file->path);
+	if (status.st_uid != geteuid())
+		return fault_say(fault,
+				 "%s belongs to another user, who could read it: give another name with -o",
+				 file->path);
 	if (flock(file->fd, LOCK_EX | LOCK_NB))
 		return fault_say(fault, "another run records to %s: give another name with -o",
 				 file->path);
@@ -72,7 +76,7 @@ int trace_dat_open(struct trace_dat *file, const char *path, struct fault *fault
 
 	file->path = path;
 	file->room = -1;
-	file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+	file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600);
 	if (file->fd < 0)
 		return fault_say(fault, "%s cannot be written: %s", path, strerror(errno));
 	if (check_output(file, fault))
