@@ -63,8 +63,7 @@ static int add_others(struct groups *groups, char *const *texts, size_t nr, stru
 		if (!group || add_pattern(group, "", texts[i], fault))
 			return -1;
 	}
-	/* Nothing but excludes selects all other functions. */
-	return groups->nr || add_group(groups, fault) ? 0 : -1;
+	return 0;
 }
 
 /* Leave functions out of a group: as the user wants, and those of the groups before. */

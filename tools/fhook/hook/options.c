@@ -146,6 +146,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	}
 }
 
+bool options_only_exclude(const struct options *options)
+{
+	size_t i;
+
+	for (i = 0; i < options->nr_functions && *options->functions[i] == '!'; i++)
+		;
+	return options->nr_functions && i == options->nr_functions;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
@@ -157,6 +166,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (parsing->options->nr_functions < parsing->word->least)
 			argp_error(state, "name at least one function");
+		if (parsing->word->least && options_only_exclude(parsing->options))
+			argp_error(state, "name at least one function that is not left out");
 		return 0;
 	default:
 		return parse_option(key, text, state);

@@ -65,4 +65,7 @@ struct word {
 void options_parse(struct options *options, const struct word *word, int argc, char **argv);
 void options_free(struct options *options);
 
+/* Do all patterns leave functions out? Only some words take that. */
+bool options_only_exclude(const struct options *options);
+
 #endif /* FHOOK_HOOK_OPTIONS_H */

@@ -350,14 +350,20 @@ int program_select(struct program *program, const char *path, char **patterns,
 {
 	struct selection selection = { 0 };
 	size_t i;
+	bool only_excludes = true;
 	int result = 0;
 
 	memset(program, 0, sizeof(*program));
 	if (elf_open(&program->image, path, fault))
 		return -1;
 	program->path = path;
-	for (i = 0; i < nr_patterns && !result; i++)
+	for (i = 0; i < nr_patterns && !result; i++) {
 		result = add_pattern(&selection, patterns[i], fault);
+		only_excludes &= *patterns[i] == '!';
+	}
+	/* Nothing but excludes selects all other functions, as in the kernel. */
+	if (!result && nr_patterns && only_excludes)
+		result = list_add(&selection.functions, "*", fault);
 	if (!result)
 		result = select_all(program, &selection, !nr_patterns, fault);
 	list_free(&selection.functions);
