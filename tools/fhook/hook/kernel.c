@@ -8,7 +8,9 @@
 #include "instrument/choice.h"
 #include "kernel.h"
 #include "lib/kernel_files.h"
+#include "lines.h"
 #include "progress.h"
+#include "usdt.h"
 
 int kernel_open(struct fault *fault)
 {
@@ -40,6 +42,9 @@ static int check_pattern(const char *pattern, struct fault *fault)
 {
 	if (strchr(pattern, '+'))
 		return fault_say(fault, "%s: only entries of functions are hooked; use perf probe",
+				 pattern);
+	if (usdt_is_pattern(pattern) || lines_is_pattern(pattern))
+		return fault_say(fault, "%s is a place in a program: name the program with -p",
 				 pattern);
 	return 0;
 }
@@ -102,10 +107,16 @@ static int define_mainline(const struct session *session, const char *event, cha
 	char *available = kernel_functions(true, fault), *rest, *line;
 	struct progress progress;
 	struct fault first;
-	size_t refused = 0;
+	size_t refused = 0, i;
 	int result = 0;
 
 	*functions = 0;
+	for (i = 0; i < nr && available; i++) {
+		if (check_pattern(patterns[i], fault)) {
+			free(available);
+			return -1;
+		}
+	}
 	/* Events of kprobes have the letter for what others have a suffix for. */
 	if (letter != 'f')
 		suffix += strcspn(suffix, " ");
