@@ -59,7 +59,7 @@ _fhook()
 	-p | --program)
 		mapfile -t COMPREPLY < <(compgen -c -f -- "$word")
 		return ;;
-	-o | --output)
+	-o | --output | -F | --flame)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		return ;;
 	-b | --by)
