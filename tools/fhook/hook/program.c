@@ -86,6 +86,7 @@ static char *find_library(const char *name)
 		"/lib/%s.so.[0-9]*", "/usr/lib/%s.so.[0-9]*",
 	};
 	char pattern[PATH_MAX], *found = NULL;
+	struct stat status;
 	unsigned int i;
 	glob_t matches;
 
@@ -93,7 +94,9 @@ static char *find_library(const char *name)
 		snprintf(pattern, sizeof(pattern), forms[i], name);
 		if (glob(pattern, 0, NULL, &matches))
 			continue;
-		found = realpath(matches.gl_pathv[0], NULL);
+		/* Plugins may be in a directory of the library's name. */
+		if (!stat(matches.gl_pathv[0], &status) && S_ISREG(status.st_mode))
+			found = realpath(matches.gl_pathv[0], NULL);
 		globfree(&matches);
 	}
 	return found;
@@ -341,7 +344,7 @@ static int select_all(struct program *program, struct selection *selection, bool
 		if (lines_select(program, selection->lines[i], fault))
 			return -1;
 	remove_aliases(program);
-	return program->nr ? 0 : fault_say(fault, "%s has no function that is left",
+	return program->nr ? 0 : fault_say(fault, "%s has no place that is left",
 					   program->path);
 }
 
