@@ -205,9 +205,9 @@ static int locate(const struct program *program, const struct program_function *
 	type_of(parameter, &type);
 	set_type(&type, value);
 	if (type.class == TYPE_FLOAT || type.class == TYPE_OTHER)
-		fault_say(fault, "%s of %s is neither an integer nor a pointer", name,
-			  function->name);
-	else if (!by_convention(program, function, die, name, place, value, fault))
+		return fault_say(fault, "%s of %s is neither an integer nor a pointer", name,
+				 function->name);
+	if (!by_convention(program, function, die, name, place, value, fault))
 		return 0;
 	/* A parameter that is changed at once may have its new place at the entry already. */
 	return by_location(program, function, parameter, value) ? 0 : -1;
