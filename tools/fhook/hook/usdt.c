@@ -111,10 +111,10 @@ static int add_probe(struct program *program, const struct probe *probe, struct 
 		return fault_say(fault, "there is not enough memory");
 	if (list_wants(list, name + strlen(PREFIX)) == LIST_NO)
 		result = 0;
+	/* A damaged note: others may be right. */
 	else if (probe->semaphore &&
 		 program_offset(&program->image, probe->semaphore, PF_W, &place.semaphore))
-		result = fault_say(fault, "%s is damaged: the semaphore of %s is not in its data",
-				   program->path, name);
+		result = 0;
 	else
 		result = program_add(program, &place, name, fault);
 	free(name);
