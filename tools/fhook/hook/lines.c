@@ -159,14 +159,15 @@ static int see_all(struct search *search, Dwarf *dwarf, struct fault *fault)
 
 int lines_select(struct program *program, const char *pattern, struct fault *fault)
 {
-	Dwarf *dwarf = debug_dwarf(&program->debug, program->path, fault);
+	Dwarf *dwarf;
 	struct search search = { .program = program, .pattern = pattern, .next = INT_MAX };
 	u64 number;
 
-	if (!dwarf)
-		return -1;
 	if (*pattern == '!')
 		return fault_say(fault, "%s: lines cannot be left out", pattern);
+	dwarf = debug_dwarf(&program->debug, program->path, fault);
+	if (!dwarf)
+		return -1;
 	search.length = find_colon(pattern, &number) - pattern;
 	search.number = number;
 	if (see_all(&search, dwarf, fault))
