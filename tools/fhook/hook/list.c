@@ -108,9 +108,11 @@ static int list_kernel(const struct options *options, struct fault *fault)
 static void print_where(struct program *program, const struct program_function *place, FILE *out)
 {
 	const struct elf_symbol *symbol = elf_symbol_of(&program->image, place->address);
+	char *name = symbol ? program_demangle(symbol->name) : NULL;
 
-	if (symbol)
-		fprintf(out, "%s+0x%llx", symbol->name, place->address - symbol->address);
+	if (name)
+		fprintf(out, "%s+0x%llx", name, place->address - symbol->address);
+	free(name);
 }
 
 static void print_field(const struct options *options, const char *key, const char *text)

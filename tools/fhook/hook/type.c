@@ -104,6 +104,8 @@ static const char *prefix_of(int tag)
 		return "enum ";
 	case DW_TAG_subroutine_type:
 		return "function";
+	case DW_TAG_array_type:
+		return "array";
 	default:
 		return "";
 	}
@@ -170,7 +172,7 @@ static bool print_depth(Dwarf_Die *die, FILE *out, unsigned int depth)
 		return print_qualified(&type, out, depth + 1);
 	name = dwarf_diename(&type);
 	fputs(prefix_of(tag), out);
-	if (tag != DW_TAG_subroutine_type)
+	if (tag != DW_TAG_subroutine_type && tag != DW_TAG_array_type)
 		fputs(name ? name : "{...}", out);
 	return false;
 }
