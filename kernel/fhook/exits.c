@@ -58,6 +58,8 @@ static void fill(struct fhook_exits *exits, struct fhook_set *set)
 
 		set->members[i].exit = exit;
 		exit->hook = hook;
+		exit->ops = hook->ops;
+		exit->call = &hook->exit;
 		hook->sets++;
 		if (hook->ops->data_size) {
 			exit->data = size;
@@ -123,6 +125,18 @@ int fhook_exits_make(struct fhook_set *set, struct fhook_report *report)
 	set->exits = exits;
 
 	return 0;
+}
+
+/**
+ * fhook_exit_kill() - let calls of a hook skip its exit callback
+ * @exit: the hook, whose trampoline skips the entry callback from now on
+ */
+void fhook_exit_kill(struct fhook_exit *exit)
+{
+	static const fhook_exit_t none;
+
+	lockdep_assert_held(&fhook_mutex);
+	WRITE_ONCE(exit->call, &none);
 }
 
 /* A frame may be popped on another CPU than pushed, so only the sum is meaningful. */

@@ -17,14 +17,15 @@ struct fhook_set;
 /**
  * struct fhook_exit - a hook of a set that has an exit callback
  * @hook: the hook
+ * @ops: its ops, which may be freed when there is no exit callback any more
+ * @call: its exit callback, as long as that may be called, else NULL; read without the mutex
  * @data: offset of the hook's data in a frame, in bytes; 0 if it has none
- * @dead: whether the hook was unregistered, as in &struct fhook_member; read without the
- *	mutex
  */
 struct fhook_exit {
 	struct fhook_hook	*hook;
+	struct fhook_ops	*ops;
+	const fhook_exit_t	*call;
 	u32			data;
-	bool			dead;
 };
 
 /**
@@ -48,6 +49,7 @@ struct fhook_exits {
 };
 
 int fhook_exits_make(struct fhook_set *set, struct fhook_report *report);
+void fhook_exit_kill(struct fhook_exit *exit);
 void fhook_exits_put(struct fhook_exits *exits, bool used);
 
 #endif /* _FHOOK_EXITS_H */

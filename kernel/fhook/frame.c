@@ -250,16 +250,23 @@ static __always_inline bool is_return_hook(unsigned long addr)
 	return is_return(addr) || is_graph_return(addr) || is_probe_return(addr);
 }
 
+static noinline unsigned long search_below(struct fhook_frame *frame, unsigned long addr)
+{
+	struct return_search search = { .frame = frame };
+
+	return search_caller(&search, addr, frame->key);
+}
+
+NOKPROBE_SYMBOL(search_below);
+
 /* The caller of the call of @frame, whose callbacks are running. */
 static __always_inline unsigned long frame_caller(struct fhook_frame *frame,
 						  unsigned long addr)
 {
-	struct return_search search = { .frame = frame };
-
 	if (likely(!is_return_hook(addr)))
 		return addr;
 
-	return search_caller(&search, addr, frame->key);
+	return search_below(frame, addr);
 }
 
 /**
@@ -309,10 +316,11 @@ NOKPROBE_SYMBOL(fhook_regs_get_parent);
 /* The bit of fhook_guard for this context, as in fhook_caller. */
 static __always_inline unsigned int guard_bit(void)
 {
-	unsigned int count = preempt_count();
+	unsigned int count;
 
-	if (likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
+	if (likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
 		return FHOOK_GUARD_TASK;
+	count = preempt_count();
 	if (count & NMI_MASK)
 		return FHOOK_GUARD_TASK << 3;
 	if (count & HARDIRQ_MASK)
@@ -326,10 +334,10 @@ static __always_inline void call_exit(const struct fhook_exit *exit,
 				      unsigned long caller,
 				      struct fhook_regs *fregs)
 {
-	fhook_exit_t call = READ_ONCE(exit->hook->exit);
+	fhook_exit_t call = READ_ONCE(*READ_ONCE(exit->call));
 
-	if (likely(call && !READ_ONCE(exit->dead)))
-		call(exit->hook->ops, frame->func, caller, fregs,
+	if (likely(call))
+		call(exit->ops, frame->func, caller, fregs,
 		     exit->data ? (void *)frame + exit->data : NULL);
 }
 
@@ -350,14 +358,17 @@ NOKPROBE_SYMBOL(call_exits);
 
 static __always_inline void handle_return(struct fhook_regs *fregs, bool full)
 {
-	struct fhook_frame *frame = current->fhook_stack->top;
+	struct fhook_stack *stack = current->fhook_stack;
+	struct fhook_frame *frame = stack->top;
 	unsigned long caller;
 	unsigned int held;
 
 	preempt_disable_notrace();
 	if (unlikely(frame->key != fhook_regs_key(fregs)))
-		frame = drop_until(current->fhook_stack, fhook_regs_key(fregs));
-	fhook_regs_set_ip(fregs, frame->ret);
+		frame = drop_until(stack, fhook_regs_key(fregs));
+	fregs->ip = frame->ret;
+	if (full)
+		instruction_pointer_set(&fregs->regs, frame->ret);
 
 	/*
 	 * Interrupts release their bits before they return, so the value does not
@@ -379,7 +390,7 @@ static __always_inline void handle_return(struct fhook_regs *fregs, bool full)
 	/*
 	 * From here on, an interrupt may push frames of its own over this frame.
 	 */
-	WRITE_ONCE(current->fhook_stack->top, older(frame));
+	WRITE_ONCE(stack->top, older(frame));
 	preempt_enable_notrace();
 }
 

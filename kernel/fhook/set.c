@@ -498,7 +498,7 @@ void fhook_set_kill(struct fhook_hook *hook)
 				continue;
 			set->members[i].dead = true;
 			if (set->members[i].exit)
-				WRITE_ONCE(set->members[i].exit->dead, true);
+				fhook_exit_kill(set->members[i].exit);
 			if (set->members[i].call)
 				fhook_arch_call_kill(set->text +
 						     set->members[i].call);
