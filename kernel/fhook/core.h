@@ -92,17 +92,4 @@ struct module *fhook_module_of(const void *addr);
 void fhook_hook_put(struct fhook_hook *hook);
 void fhook_hook_count(const struct fhook_hook *hook, u64 *hits, u64 *missed);
 
-/*
- * A handler of a probe may continue at the return address instead of at a function that
- * returns. Exits of other hooks see a return only if there is one.
- */
-static __always_inline unsigned long fhook_chosen_ip(const struct fhook_regs *fregs,
-						     unsigned long ip)
-{
-	if (IS_ENABLED(CONFIG_ARM64) && ip == fhook_regs_ret_addr(fregs))
-		return (unsigned long)fhook_just_return;
-
-	return ip;
-}
-
 #endif /* _FHOOK_CORE_H */

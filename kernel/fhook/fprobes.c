@@ -17,7 +17,6 @@
  */
 #define pr_fmt(fmt) "fhook: fprobes: " fmt
 
-#include <linux/cpumask.h>
 #include <linux/fhook_fprobes.h>
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
@@ -26,11 +25,11 @@
 #include <linux/moduleparam.h>
 #include <linux/preempt.h>
 #include <linux/printk.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/trace_recursion.h>
 
 #include "core.h"
+#include "probe.h"
 
 /**
  * struct fhook_fprobe - hook of an fprobe that is, or was, registered
@@ -50,15 +49,12 @@ static bool fprobes_wanted = true;
 module_param_named(fprobes, fprobes_wanted, bool, 0644);
 MODULE_PARM_DESC(fprobes, "carry fprobes by fhook");
 
-/*
- * The fprobe whose hook was hit, or NULL if it is disabled. RCU does not wait for CPUs that
- * are idle or have gone offline, so the fprobe may be gone there.
- */
+/* The fprobe whose hook was hit, or NULL if it is disabled. */
 static __always_inline struct fprobe *fprobe_hit(struct fhook_ops *ops)
 {
 	struct fprobe *fp;
 
-	if (unlikely(!rcu_is_watching() || !cpu_online(raw_smp_processor_id())))
+	if (unlikely(!fhook_rcu_waits()))
 		return NULL;
 	fp = READ_ONCE(container_of(ops, struct fhook_fprobe, ops)->fp);
 

@@ -20,7 +20,6 @@
  */
 #define pr_fmt(fmt) "fhook: kprobes: " fmt
 
-#include <linux/cpumask.h>
 #include <linux/fhook_kprobes.h>
 #include <linux/hashtable.h>
 #include <linux/kallsyms.h>
@@ -30,10 +29,10 @@
 #include <linux/mutex.h>
 #include <linux/preempt.h>
 #include <linux/printk.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "core.h"
+#include "probe.h"
 #include "sites.h"
 
 #define USES_BITS	6
@@ -72,18 +71,13 @@ static struct kprobe_use *use_of(const struct kprobe *p)
 	return NULL;
 }
 
-/*
- * The kprobe whose hook was hit, or NULL. RCU does not wait for CPUs that are idle or have
- * gone offline, so the kprobe may be gone there.
- */
+/* The kprobe whose hook was hit, or NULL. */
 static __always_inline struct kprobe *probe_hit(struct fhook_ops *ops)
 {
-	struct kprobe_use *use = container_of(ops, struct kprobe_use, ops);
-
-	if (unlikely(!rcu_is_watching() || !cpu_online(raw_smp_processor_id())))
+	if (unlikely(!fhook_rcu_waits()))
 		return NULL;
 
-	return READ_ONCE(use->probe);
+	return READ_ONCE(container_of(ops, struct kprobe_use, ops)->probe);
 }
 
 /* Handlers find the address as after a breakpoint at the kprobe. */
@@ -95,33 +89,33 @@ static __always_inline unsigned long handler_ip(const struct kprobe *p)
 static __always_inline void begin(struct kprobe *p)
 {
 	__this_cpu_write(current_kprobe, p);
-	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 }
 
 /* The slot has been executed. */
-static void call_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long next)
+static void call_post_handler(struct kprobe *p, struct fhook_regs *fregs)
 {
-	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_SSDONE;
-	instruction_pointer_set(regs, next);
-	p->post_handler(p, regs, 0);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
+	instruction_pointer_set(&fregs->regs, fregs->ip);
+	p->post_handler(p, &fregs->regs, 0);
 }
 
+/* Handlers see only pt_regs: meanwhile, fregs->ip has the address at which to continue. */
 static __always_inline void call_handlers(struct kprobe *p, struct fhook_regs *fregs)
 {
-	struct pt_regs *regs = fhook_get_regs(fregs);
-	unsigned long next = fhook_regs_get_ip(fregs);
+	struct pt_regs *regs = &fregs->regs;
 
 	instruction_pointer_set(regs, handler_ip(p));
 	begin(p);
 	if (p->pre_handler && p->pre_handler(p, regs)) {
 		fhook_regs_take(fregs);
-		next = fhook_chosen_ip(fregs, instruction_pointer(regs));
+		fregs->ip = fhook_chosen_ip(fregs, instruction_pointer(regs));
 	} else {
 		if (unlikely(p->post_handler))
-			call_post_handler(p, regs, next);
+			call_post_handler(p, fregs);
 		fhook_regs_take(fregs);
 	}
-	fhook_regs_set_ip(fregs, next);
+	instruction_pointer_set(regs, fregs->ip);
 	__this_cpu_write(current_kprobe, NULL);
 }
 
@@ -150,7 +144,6 @@ static __always_inline void init_instance(struct kretprobe_instance *ri, struct 
 					  unsigned long key)
 {
 	ri->node.rethook = rp->rh;
-	ri->node.llist.next = NULL;
 	ri->node.frame = key;
 }
 
@@ -163,7 +156,6 @@ static __always_inline void init_instance(struct kretprobe_instance *ri, struct 
 					  unsigned long key)
 {
 	ri->rph = rp->rph;
-	ri->llist.next = NULL;
 	ri->fp = (void *)key;
 }
 
@@ -177,14 +169,14 @@ static __always_inline void set_ret_addr(struct kretprobe_instance *ri, unsigned
 static __always_inline int call_entry_handler(struct kretprobe *rp, struct fhook_regs *fregs,
 					      struct kretprobe_instance *ri)
 {
-	unsigned long next = fhook_regs_get_ip(fregs);
+	struct pt_regs *regs = &fregs->regs;
 	int ret;
 
-	instruction_pointer_set(fhook_get_regs(fregs), handler_ip(&rp->kp));
+	instruction_pointer_set(regs, handler_ip(&rp->kp));
 	begin(&rp->kp);
-	ret = rp->entry_handler(ri, fhook_get_regs(fregs));
+	ret = rp->entry_handler(ri, regs);
 	__this_cpu_write(current_kprobe, NULL);
-	fhook_regs_set_ip(fregs, next);
+	instruction_pointer_set(regs, fregs->ip);
 
 	return ret;
 }
@@ -212,48 +204,67 @@ static int on_call(struct fhook_ops *ops, unsigned long ip, unsigned long parent
 
 NOKPROBE_SYMBOL(on_call);
 
+/* A stack trace in the handler begins in the caller. */
+static __always_inline void call_return_handler(struct kretprobe *rp, unsigned long ret_ip,
+						struct fhook_regs *fregs,
+						struct kretprobe_instance *ri)
+{
+	struct pt_regs *regs = &fregs->regs;
+
+	set_ret_addr(ri, ret_ip);
+	instruction_pointer_set(regs, ret_ip);
+	begin(&rp->kp);
+	rp->handler(ri, regs);
+	instruction_pointer_set(regs, fregs->ip);
+}
+
+/* Of a kretprobe without an entry handler: nothing was called at the entry. */
 static void on_return(struct fhook_ops *ops, unsigned long ip, unsigned long ret_ip,
 		      struct fhook_regs *fregs, void *data)
 {
-	struct kprobe *p = probe_hit(ops), *outer = kprobe_running();
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	unsigned long next = fhook_regs_get_ip(fregs);
-	unsigned long status = kcb->kprobe_status;
-	struct kretprobe_instance *ri = data;
+	struct kprobe *p = probe_hit(ops);
 	struct kretprobe *rp;
 
 	if (unlikely(!p))
 		return;
-	rp = container_of(p, struct kretprobe, kp);
-	if (unlikely(!rp->handler))
+	if (unlikely(kprobe_running())) {
+		kprobes_inc_nmissed_count(p);
 		return;
-	/* Without an entry handler nothing was called at the entry. */
-	if (likely(!rp->entry_handler)) {
-		if (unlikely(outer)) {
-			kprobes_inc_nmissed_count(p);
-			return;
-		}
-		init_instance(ri, rp, fhook_regs_key(fregs));
 	}
-
-	set_ret_addr(ri, ret_ip);
-	/* A stack trace begins in the caller. */
-	instruction_pointer_set(fhook_get_regs(fregs), ret_ip);
-	begin(p);
-	rp->handler(ri, fhook_get_regs(fregs));
-	__this_cpu_write(current_kprobe, outer);
-	kcb->kprobe_status = status;
-	fhook_regs_set_ip(fregs, next);
+	rp = container_of(p, struct kretprobe, kp);
+	init_instance(data, rp, fhook_regs_key(fregs));
+	call_return_handler(rp, ret_ip, fregs, data);
+	__this_cpu_write(current_kprobe, NULL);
 }
 
 NOKPROBE_SYMBOL(on_return);
 
-/* Is there room for the instance in a frame? Else it comes from the kretprobe's pool. */
+/* Whose entry handler was called sees its return, also below a handler of another kprobe. */
+static void on_awaited_return(struct fhook_ops *ops, unsigned long ip, unsigned long ret_ip,
+			      struct fhook_regs *fregs, void *data)
+{
+	struct kprobe *p = probe_hit(ops), *outer = kprobe_running();
+	unsigned long status = __this_cpu_read(kprobe_ctlblk.kprobe_status);
+
+	if (unlikely(!p))
+		return;
+	call_return_handler(container_of(p, struct kretprobe, kp), ret_ip, fregs, data);
+	__this_cpu_write(current_kprobe, outer);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, status);
+}
+
+NOKPROBE_SYMBOL(on_awaited_return);
+
+/*
+ * Is there a handler to call, and room for the instance in a frame? Else instances come from
+ * the kretprobe's pool.
+ */
 static bool has_exit(struct kprobe *p, bool is_return)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 
-	return is_return && sizeof(struct kretprobe_instance) + rp->data_size <= FHOOK_MAX_DATA;
+	return is_return && rp->handler &&
+	       sizeof(struct kretprobe_instance) + rp->data_size <= FHOOK_MAX_DATA;
 }
 
 static void set_callbacks(struct fhook_ops *ops, struct kprobe *p, bool is_return)
@@ -265,7 +276,7 @@ static void set_callbacks(struct fhook_ops *ops, struct kprobe *p, bool is_retur
 	if (!has_exit(p, is_return))
 		return;
 	ops->entry = rp->entry_handler ? on_call : NULL;
-	ops->exit = on_return;
+	ops->exit = rp->entry_handler ? on_awaited_return : on_return;
 	ops->data_size = sizeof(struct kretprobe_instance) + rp->data_size;
 }
 

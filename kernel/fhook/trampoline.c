@@ -168,7 +168,7 @@ static void emit_hook(struct fhook_asm *as, struct fhook_set *set,
 		fhook_arch_emit_args_again(as);
 	if (exit && !fhook_set_one_exit(set))
 		next = emit_missed(as, hook);
-	if (exit && exit->data)
+	if (exit && exit->data && hook->ops->entry)
 		fhook_arch_emit_data(as, exit->data);
 	fhook_arch_emit_count(as, hook->stat, false);
 

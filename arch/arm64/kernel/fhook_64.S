@@ -94,9 +94,12 @@
 	mrs	x10, nzcv
 	mrs	x11, daif
 	orr	x10, x10, x11
-	mrs	x11, CurrentEL
+alternative_if_not ARM64_HAS_VIRT_HOST_EXTN
+	mov	x11, #PSR_MODE_EL1h
+alternative_else
+	mov	x11, #PSR_MODE_EL2h
+alternative_endif
 	orr	x10, x10, x11
-	orr	x10, x10, #1			// SP_ELx, as in PSR_MODE_EL1h
 	stp	\pc, x10, REG(PC)
 	mov	x10, #0xffffffff		// no system call
 	stp	xzr, x10, [sp, #REGS + S_SYSCALLNO - 8]
@@ -108,12 +111,8 @@
 	str	HOOK_BASE_PMR(10), REG(PMR)
 .endm
 
-/* Restore all registers except x0 to x9, x30 and sp. */
-.macro restore_others
-	ldp	x10, x11, REG(X10)
-	ldp	x12, x13, REG(X12)
-	ldp	x14, x15, REG(X14)
-	ldp	x16, x17, REG(X16)
+/* Restore x19 to x29: at a return, x9 to x17 have no meaning. */
+.macro restore_callee_saved
 	ldr	x19, [sp, #REGS + S_X18 + 8]
 	ldp	x20, x21, REG(X20)
 	ldp	x22, x23, REG(X22)
@@ -363,7 +362,11 @@ SYM_CODE_START(fhook_regs_caller)
 	/* A callback may have changed all registers but sp, x29 and x30. */
 	piece regs_restore
 	restore_args
-	restore_others
+	ldp	x10, x11, REG(X10)
+	ldp	x12, x13, REG(X12)
+	ldp	x14, x15, REG(X14)
+	ldp	x16, x17, REG(X16)
+	restore_callee_saved
 	ldr	x30, REG(LR)
 	ldr	x9, REG(PC)
 	add	sp, sp, #FRAME
@@ -427,7 +430,7 @@ alternative_else_nop_endif
 	bl	fhook_regs_return_handler
 	balance_return
 	restore_args
-	restore_others
+	restore_callee_saved
 	ldr	x30, [sp, #CALLER + 8]
 	add	sp, sp, #FRAME
 	ret
