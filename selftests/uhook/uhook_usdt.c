@@ -5,8 +5,8 @@
  *	uhook_usdt	pass each of its probes 100 times, and print how often the semaphore of
  *			the second one was up: "up N"
  *
- * The test of the command fhook also uses a stripped copy of it, and names its function, the
- * function's parameters and a line, which a debug file has.
+ * The test of the command fhook also uses a stripped copy of it, and names its functions, their
+ * parameters and members of these, and a line, which a debug file has.
  */
 #include "uhook_test.h"
 
@@ -56,12 +56,38 @@ static long __attribute__((noinline, noclone)) pass(long n, const char *text, in
 	return usdt_semaphore != 0; /* the line */
 }
 
+enum state { STATE_NEW, STATE_SOLD = 7 };
+enum mark { MARK_NONE, MARK_RED, MARK_BLUE, MARK_BIG = 4 };
+
+struct item {
+	const char *name;
+	struct {
+		unsigned int cents;
+		unsigned int taxed : 1, kind : 5;
+	} price;
+	char code[8];
+	enum state state;
+	enum mark marks;
+	struct item *next;
+};
+
+static void __attribute__((noipa)) sell(struct item *item, enum state from)
+{
+	asm volatile("" : : "r" (item), "r" (from) : "memory");
+}
+
 int main(void)
 {
+	struct item next = { "next", { 5, 0, 2 }, "two", STATE_SOLD, MARK_NONE };
+	struct item item = { "item", { 0, 1, 21 }, "one", STATE_NEW, MARK_RED | MARK_BIG, &next };
 	long n, up = 0;
 
-	for (n = 0; n < PASSES; n++)
+	for (n = 0; n < PASSES; n++) {
 		up += pass(n, "a text", -3);
+		item.price.cents = n;
+		item.state = n == 98 ? 9 : STATE_NEW;
+		sell(&item, n == 97 ? STATE_SOLD : STATE_NEW);
+	}
 	printf("up %ld\n", up);
 	return 0;
 }

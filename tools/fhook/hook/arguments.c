@@ -13,16 +13,30 @@ static bool is_name_letter(char letter)
 	return isalnum((unsigned char)letter) || letter == '_';
 }
 
-/* The first name in an expression and its length, or NULL. */
+/* The length of a name. */
+static size_t name_length(const char *text)
+{
+	size_t length = 0;
+
+	while (is_name_letter(text[length]))
+		length++;
+	return length;
+}
+
+/* The first name in an expression, or NULL; and its length, with members as in a->b.c. */
 static const char *find_name(const char *text, size_t *length)
 {
-	const char *bracket = strrchr(text, '('), *at = bracket ? bracket + 1 : text;
+	const char *bracket = strrchr(text, '('), *at = bracket ? bracket + 1 : text, *end;
+	size_t mark;
 
-	if (isdigit((unsigned char)*at))
+	if (isdigit((unsigned char)*at) || !name_length(at))
 		return NULL;
-	for (*length = 0; is_name_letter(at[*length]); ++*length)
-		;
-	return *length ? at : NULL;
+	end = at + name_length(at);
+	while ((mark = *end == '.' ? 1 : !strncmp(end, "->", 2) ? 2 : 0) &&
+	       name_length(end + mark))
+		end += mark + name_length(end + mark);
+	*length = end - at;
+	return at;
 }
 
 bool arguments_named(const struct spec *spec)
@@ -53,17 +67,38 @@ static bool is_string(const char *type)
 	return !strcmp(type, ":string") || !strcmp(type, ":ustring");
 }
 
+/* Can the text around a name, which begins at NAME and ends at REST, be applied to its value? */
+static int check_use(const char *text, const char *name, const char *rest,
+		     const struct program_value *value, struct fault *fault)
+{
+	const bool alone = name == text;
+
+	if (*rest && !strchr(alone ? ":" : ")", *rest))
+		return fault_say(fault,
+				 "'%s' is not understood: write NAME, NAME:TYPE or +OFFSET(NAME):TYPE",
+				 text);
+	if (!alone && (value->is_memory || !strstr(value->type, "64")))
+		return fault_say(fault, "'%s' reads from an address, which %.*s is not", text,
+				 (int)(rest - name), name);
+	if (alone && *rest && *value->type == 'b')
+		return fault_say(fault, "%.*s is a bit-field: leave out its type",
+				 (int)(rest - name), name);
+	if (alone && !*rest && !*value->type)
+		return fault_say(fault,
+				 "%s is neither a number, a pointer nor text: write a member or a type, as in %s:x8[4]",
+				 text, text);
+	return 0;
+}
+
 /* Write an argument, of which the name at NAME, with LENGTH letters, has a value. */
 static int write_named(const char *text, const char *name, size_t length,
 		       const struct program_value *value, FILE *out, struct fault *fault)
 {
 	const char *rest = name + length;
 
-	if (*rest && !strchr(name == text ? ":" : ")", *rest))
-		return fault_say(fault,
-				 "'%s' is not understood: write NAME, NAME:TYPE or +OFFSET(NAME):TYPE",
-				 text);
-	if (name == text && is_string(rest))
+	if (check_use(text, name, rest, value, fault))
+		return -1;
+	if (name == text && is_string(rest) && !value->is_memory)
 		fprintf(out, "+0(%s)%s", value->text, rest);
 	else
 		fprintf(out, "%.*s%s%s", (int)(name - text), text, value->text, rest);
@@ -77,7 +112,7 @@ static int write_argument(struct program *program, const struct program_function
 			  struct fault *fault)
 {
 	const char *text = spec->values[nr], *label = spec->labels[nr], *name;
-	struct program_value value;
+	struct program_value value = { };
 	size_t length;
 	char *copy;
 	int result;

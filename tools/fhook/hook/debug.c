@@ -183,6 +183,12 @@ static int compare_functions(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+/* The entry that has a unit's functions and types: in split DWARF, it is in another file. */
+static Dwarf_Die *entries_of(Dwarf_Die *unit, Dwarf_Die *split)
+{
+	return dwarf_tag(unit) != DW_TAG_type_unit && split->cu ? split : unit;
+}
+
 static void index_functions(struct debug *debug)
 {
 	Dwarf_Addr bias;
@@ -194,7 +200,7 @@ static void index_functions(struct debug *debug)
 	debug->indexed = true;
 	while (dwarf && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, &split)) {
 		last = 0;
-		add_functions(debug, split.cu ? &split : &die, 0, &last);
+		add_functions(debug, entries_of(&die, &split), 0, &last);
 	}
 	if (debug->nr_functions)
 		qsort(debug->functions, debug->nr_functions, sizeof(*debug->functions),
@@ -211,5 +217,56 @@ int debug_function(struct debug *debug, u64 address, Dwarf_Die *die)
 	if (first == debug->nr_functions || debug->functions[first].address != address)
 		return -1;
 	*die = debug->functions[first].die;
+	return 0;
+}
+
+/* Is a type declared in no namespace, function or other type? */
+static bool is_outermost(Dwarf_Die *die)
+{
+	Dwarf_Die *scopes = NULL;
+	/* The entry itself and its unit. */
+	const bool outermost = dwarf_getscopes_die(die, &scopes) == 2;
+
+	free(scopes);
+	return outermost;
+}
+
+/* The definition of NAME among the entries of a unit. */
+static bool find_definition(Dwarf_Die *unit, int tag, const char *name, Dwarf_Die *found)
+{
+	const char *other;
+	int result;
+
+	for (result = dwarf_child(unit, found); !result; result = debug_sibling(found)) {
+		if (dwarf_tag(found) != tag || dwarf_hasattr(found, DW_AT_declaration))
+			continue;
+		other = dwarf_diename(found);
+		if (other && !strcmp(other, name))
+			return true;
+	}
+	return false;
+}
+
+int debug_structure(struct debug *debug, Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die);
+	const int tag = dwarf_tag(die);
+	Dwarf_Die split, unit_die, other, found = { };
+	Dwarf_CU *unit = NULL;
+	Dwarf_Addr bias;
+	Dwarf *dwarf = NULL;
+
+	if (name && is_outermost(die))
+		dwarf = dwfl_module_getdwarf(debug->module, &bias);
+	while (dwarf && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &unit_die, &split)) {
+		if (!find_definition(entries_of(&unit_die, &split), tag, name, &other))
+			continue;
+		if (found.addr && dwarf_bytesize(&found) != dwarf_bytesize(&other))
+			return -1;
+		found = other;
+	}
+	if (!found.addr)
+		return -1;
+	*die = found;
 	return 0;
 }

@@ -55,6 +55,12 @@ Dwarf *debug_dwarf(struct debug *debug, const char *path, struct fault *fault);
 int debug_function(struct debug *debug, u64 address, Dwarf_Die *die);
 
 /*
+ * Replace the declaration of a structure by its definition in another unit. Returns 0, or -1 if
+ * there is none, or the definitions differ in size.
+ */
+int debug_structure(struct debug *debug, Dwarf_Die *die);
+
+/*
  * Replace an entry by the next one of the same parent. Returns 0; otherwise there is none, or
  * the file is damaged: siblings are in order.
  */

@@ -3,6 +3,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
+#include "member.h"
 #include "parameters.h"
 #include "type.h"
 
@@ -185,15 +186,6 @@ static int say_names(const struct program_function *function, Dwarf_Die *die, co
 	return -1;
 }
 
-static void set_type(const struct type *type, struct program_value *value)
-{
-	if (type->class == TYPE_INTEGER)
-		snprintf(value->type, sizeof(value->type), "%c%u", type->is_signed ? 's' : 'u',
-			 type->size * 8);
-	else
-		snprintf(value->type, sizeof(value->type), "x64");
-}
-
 /* The value of a parameter of which PLACE describes those before it. */
 static int locate(const struct program *program, const struct program_function *function,
 		  Dwarf_Die *die, Dwarf_Die *parameter, const struct place_of_parameter *place,
@@ -203,7 +195,7 @@ static int locate(const struct program *program, const struct program_function *
 	struct type type;
 
 	type_of(parameter, &type);
-	set_type(&type, value);
+	type_name(&type, value->type);
 	if (type.class == TYPE_FLOAT || type.class == TYPE_OTHER)
 		return fault_say(fault, "%s of %s is neither an integer nor a pointer", name,
 				 function->name);
@@ -213,23 +205,39 @@ static int locate(const struct program *program, const struct program_function *
 	return by_location(program, function, parameter, value) ? 0 : -1;
 }
 
-int parameters_value(struct program *program, const struct program_function *function,
-		     const char *name, struct program_value *value, struct fault *fault)
+static int find_parameter(struct program *program, const struct program_function *function,
+			  const char *name, struct program_value *value, struct fault *fault)
 {
 	struct place_of_parameter place = { 0 };
-	Dwarf_Die die, parameter;
+	Dwarf_Die die, *parameter = &value->die;
 	bool first = true;
 	const char *found;
 
 	if (find_function(program, function, &die, fault))
 		return -1;
-	for (; !next_parameter(&die, &parameter, first); first = false) {
-		found = dwarf_diename(&parameter);
+	for (; !next_parameter(&die, parameter, first); first = false) {
+		found = dwarf_diename(parameter);
 		if (found && !strcmp(found, name))
-			return locate(program, function, &die, &parameter, &place, value, fault);
-		pass_by(&parameter, &place);
+			return locate(program, function, &die, parameter, &place, value, fault);
+		pass_by(parameter, &place);
 	}
 	return say_names(function, &die, name, fault);
+}
+
+int parameters_value(struct program *program, const struct program_function *function,
+		     const char *name, struct program_value *value, struct fault *fault)
+{
+	const char *path = name + strcspn(name, "-.");
+	char *parameter = strndup(name, path - name);
+	int result;
+
+	if (!parameter)
+		return fault_say(fault, "there is not enough memory");
+	result = find_parameter(program, function, parameter, value, fault);
+	free(parameter);
+	if (!result && *path)
+		result = member_value(&program->debug, path, value, fault);
+	return result;
 }
 
 void parameters_print(struct program *program, const struct program_function *function,

@@ -12,7 +12,10 @@
 #include <stdio.h>
 #include "program.h"
 
-/* The value of a parameter at the entry of a function. */
+/*
+ * The value at the entry of a function of a parameter, or of a member that it leads to, as in
+ * command->value.Simple->flags.
+ */
 int parameters_value(struct program *program, const struct program_function *function,
 		     const char *name, struct program_value *value, struct fault *fault);
 

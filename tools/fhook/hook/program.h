@@ -37,14 +37,21 @@ struct program_function {
 	const char *arguments;
 };
 
+/* The kernel takes no longer arguments. */
+#define PROGRAM_VALUE_TEXT	64
+
 /**
  * struct program_value - a value at a place, as definitions of events have it
  * @text: expression that fetches it
- * @type: type of the value
+ * @type: type of the value; empty if the user must give one
+ * @is_memory: it is an array or a structure, whose first bytes @text fetches
+ * @die: entry of the debug information that refers to the type; zeros if there is none
  */
 struct program_value {
-	char text[40];
+	char text[PROGRAM_VALUE_TEXT];
 	char type[16];
+	bool is_memory;
+	Dwarf_Die die;
 };
 
 /**

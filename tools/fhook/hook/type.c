@@ -20,8 +20,7 @@ static bool is_qualifier(int tag)
 	       tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type;
 }
 
-/* The type without names and qualifiers; false for void. */
-static bool resolve(Dwarf_Die *die, Dwarf_Die *type)
+bool type_resolve(Dwarf_Die *die, Dwarf_Die *type)
 {
 	unsigned int i;
 
@@ -70,7 +69,7 @@ bool type_of(Dwarf_Die *die, struct type *type)
 	int size;
 
 	*type = (struct type) { .class = TYPE_OTHER };
-	if (!resolve(die, &resolved))
+	if (!type_resolve(die, &resolved))
 		return false;
 	size = dwarf_bytesize(&resolved);
 	type->size = size > 0 ? size : 0;
@@ -85,12 +84,20 @@ bool type_of(Dwarf_Die *die, struct type *type)
 		classify_base(&resolved, type);
 		break;
 	case DW_TAG_enumeration_type:
-		if (resolve(&resolved, &base))
+		if (type_resolve(&resolved, &base))
 			classify_base(&base, type);
 		else if (type->size == 4)
 			type->class = TYPE_INTEGER;
 	}
 	return true;
+}
+
+void type_name(const struct type *type, char name[16])
+{
+	if (type->class == TYPE_INTEGER)
+		snprintf(name, 16, "%c%u", type->is_signed ? 's' : 'u', type->size * 8);
+	else
+		snprintf(name, 16, "x64");
 }
 
 static const char *prefix_of(int tag)

@@ -33,8 +33,14 @@ struct type {
 	bool is_signed;
 };
 
+/* What an entry refers to, without names and qualifiers; returns false for void. */
+bool type_resolve(Dwarf_Die *die, Dwarf_Die *type);
+
 /* The type of a variable, a parameter, or what a function returns; returns false for void. */
 bool type_of(Dwarf_Die *die, struct type *type);
+
+/* The kernel's name of the type of an integer or a pointer. */
+void type_name(const struct type *type, char name[16]);
 
 /* Print a declaration of a parameter, as in C. The name may be NULL. */
 void type_print(Dwarf_Die *die, const char *name, FILE *out);

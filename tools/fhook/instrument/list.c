@@ -145,7 +145,7 @@ static size_t first_name(const struct list *list, const char *name)
 			   strcmp(list->patterns[list->order[i]].text, name) < 0);
 }
 
-static void remember(struct list *list, const char *symbol)
+void list_remember(struct list *list, const char *symbol)
 {
 	char *name = strdup(symbol);
 
@@ -229,7 +229,7 @@ enum list_answer list_wants(struct list *list, const char *symbol)
 	char *brief = full ? brief_name(full) : NULL;
 	struct answer answer = { .answer = LIST_NO };
 
-	remember(list, brief ? brief : symbol);
+	list_remember(list, brief ? brief : symbol);
 	if (!sort(list)) {
 		ask(list, symbol, &answer);
 		ask(list, full, &answer);

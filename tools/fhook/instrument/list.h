@@ -31,7 +31,7 @@ struct list_pattern {
  * @order: indexes of the patterns: names in alphabetical order, then globs
  * @nr_ordered: number of elements of @order
  * @nr_exact: number of names among these
- * @names: names that were passed to list_wants(), for suggestions
+ * @names: names for suggestions, as those that were passed to list_wants()
  */
 struct list {
 	struct list_pattern *patterns;
@@ -61,6 +61,9 @@ enum list_answer list_wants(struct list *list, const char *symbol);
 
 /* The name of a C++ or Rust function, to be freed; NULL if it is none, or very long. */
 char *list_demangle(const char *symbol);
+
+/* Add a name for suggestions. */
+void list_remember(struct list *list, const char *symbol);
 
 /* The most similar known name, or NULL if none is similar. */
 const char *list_near(const struct list *list, const char *text);
