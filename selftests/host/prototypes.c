@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Print prototypes from a file of type data, in each form, as "fhook list" does from those of
- * the kernel
+ * the kernel; and names of values of parameters and members, as "fhook trace" finds them
  *
- * Usage: prototypes FILE [-b EXTENSION] NAME...
+ * Usage: prototypes FILE [-b EXTENSION] NAME|NAME:PARAMETER->MEMBER...
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <stdlib.h>
 #include <string.h>
-#include "hook/prototype.h"
+#include "hook/kernel_enums.h"
 
 static void print(const struct prototypes *prototypes, const char *name)
 {
@@ -21,6 +21,22 @@ static void print(const struct prototypes *prototypes, const char *name)
 	puts(json ? json : number ? "damaged" : "none");
 	free(text);
 	free(json);
+}
+
+static void print_names(const struct prototypes *prototypes, const char *text)
+{
+	const char *path = strchr(text, ':') + 1;
+	char *function = strndup(text, path - 1 - text);
+	struct enumeration names;
+	size_t i;
+
+	if (kernel_enums_find(prototypes, function, path, &names))
+		puts("too many");
+	for (i = 0; i < names.nr; i++)
+		printf("%s=%llu ", names.all[i].name, names.all[i].value);
+	printf("(%u bytes)\n", names.size);
+	enumeration_free(&names);
+	free(function);
 }
 
 int main(int argc, char **argv)
@@ -40,8 +56,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "prototypes: the type data cannot be read\n");
 		return 1;
 	}
-	for (; i < argc; i++)
-		print(&prototypes, argv[i]);
+	for (; i < argc; i++) {
+		if (strchr(argv[i], ':'))
+			print_names(&prototypes, argv[i]);
+		else
+			print(&prototypes, argv[i]);
+	}
 	prototypes_free(&prototypes);
 	if (btf != base)
 		btf__free(base);

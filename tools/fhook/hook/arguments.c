@@ -6,6 +6,7 @@
 #include <string.h>
 #include "arguments.h"
 #include "parameters.h"
+#include "type.h"
 #include "usdt.h"
 
 static bool is_name_letter(char letter)
@@ -107,9 +108,21 @@ static int write_named(const char *text, const char *name, size_t length,
 	return 0;
 }
 
+/* With a type that the user has given, and in brackets, a value has no name. */
+static void take_names(struct call_event *event, unsigned int nr, const char *text,
+		       size_t length, struct program_value *value)
+{
+	struct enumeration names = { };
+
+	if (value->die.addr && !text[length] &&
+	    type_enumeration(&value->die, value->type, &names))
+		enumeration_free(&names);
+	call_event_take(event, nr, &names);
+}
+
 static int write_argument(struct program *program, const struct program_function *place,
-			  const struct spec *spec, unsigned int nr, FILE *out,
-			  struct fault *fault)
+			  const struct spec *spec, unsigned int nr, struct call_event *event,
+			  FILE *out, struct fault *fault)
 {
 	const char *text = spec->values[nr], *label = spec->labels[nr], *name;
 	struct program_value value = { };
@@ -132,11 +145,15 @@ static int write_argument(struct program *program, const struct program_function
 		return fault_say(fault, "there is not enough memory");
 	result = value_of(program, place, copy, &value, fault);
 	free(copy);
-	return result ? -1 : write_named(text, name, length, &value, out, fault);
+	if (result || write_named(text, name, length, &value, out, fault))
+		return -1;
+	if (event)
+		take_names(event, nr, text, length, &value);
+	return 0;
 }
 
 char *arguments_at(struct program *program, const struct program_function *place,
-		   const struct spec *spec, struct fault *fault)
+		   const struct spec *spec, struct call_event *event, struct fault *fault)
 {
 	char *text = NULL;
 	unsigned int i;
@@ -145,7 +162,7 @@ char *arguments_at(struct program *program, const struct program_function *place
 	FILE *out = open_memstream(&text, &size);
 
 	for (i = 0; out && i < spec->nr && !result; i++)
-		result = write_argument(program, place, spec, i, out, fault);
+		result = write_argument(program, place, spec, i, event, out, fault);
 	if (!out || fclose(out)) {
 		fault_say(fault, "there is not enough memory");
 		result = -1;

@@ -9,14 +9,15 @@
 #ifndef FHOOK_HOOK_ARGUMENTS_H
 #define FHOOK_HOOK_ARGUMENTS_H
 
+#include "call_event.h"
 #include "program.h"
-#include "spec.h"
 
 /*
- * The arguments at a place as a part of a definition, to be freed; or NULL and a sentence.
+ * The arguments at a place as a part of a definition, to be freed; or NULL and a sentence. EVENT,
+ * which may be NULL, takes the names of their values.
  */
 char *arguments_at(struct program *program, const struct program_function *place,
-		   const struct spec *spec, struct fault *fault);
+		   const struct spec *spec, struct call_event *event, struct fault *fault);
 
 /* Has an argument a name that must be replaced? */
 bool arguments_named(const struct spec *spec);

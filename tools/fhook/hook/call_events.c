@@ -7,21 +7,24 @@
 #include "call_events.h"
 #include "exits.h"
 #include "kernel.h"
+#include "kernel_enums.h"
 #include "progress.h"
 
 /* An event is named after its pattern, which is what its lines show. */
-static void name_event(const struct call_events *events, const struct spec *spec, char name[64])
+static void name_event(const struct call_events *events, const struct spec *spec,
+		       char name[CALL_EVENT_NAME])
 {
 	char *at;
 
-	snprintf(name, 64, "%.48s", spec->pattern);
+	snprintf(name, CALL_EVENT_NAME, "%.48s", spec->pattern);
 	for (at = name; *at; at++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *at))
 			*at = '_';
 	if (name[0] >= '0' && name[0] <= '9')
 		name[0] = '_';
 	if (events->nr)
-		snprintf(name + strlen(name), 64 - strlen(name), "__%u", events->nr + 1);
+		snprintf(name + strlen(name), CALL_EVENT_NAME - strlen(name), "__%zu",
+			 events->nr + 1);
 }
 
 /* Events with a return value or a duration are made at the return. */
@@ -32,9 +35,10 @@ static const char *suffix_of(const struct call_events *events, const struct spec
 	return events->options->returns || spec_returns(spec) ? "%return" : "";
 }
 
-static int define_in_kernel(const struct call_events *events, const struct spec *spec,
-			    const char *name, struct fault *fault)
+static int define_in_kernel(const struct call_events *events, struct call_event *event,
+			    struct fault *fault)
 {
+	const struct spec *spec = &event->spec;
 	char *arguments = spec_arguments(spec), *suffix;
 	size_t functions;
 	int result;
@@ -43,9 +47,11 @@ static int define_in_kernel(const struct call_events *events, const struct spec 
 	free(arguments);
 	if (result < 0)
 		return fault_say(fault, "there is not enough memory");
-	result = kernel_define(&events->session, name, (char **)&spec->pattern, 1, suffix,
+	result = kernel_define(&events->session, event->name, (char **)&spec->pattern, 1, suffix,
 			       &functions, fault);
 	free(suffix);
+	if (!result)
+		kernel_enums_take(event);
 	return result;
 }
 
@@ -78,13 +84,14 @@ static char *place_of(const struct call_events *events, const struct spec *spec,
 	return program_place(function, fault);
 }
 
-static int define_place(const struct call_events *events, const struct spec *spec,
-			const char *name, struct program *program, size_t number,
-			struct fault *fault)
+static int define_place(const struct call_events *events, struct call_event *event,
+			struct program *program, size_t number, struct fault *fault)
 {
 	const struct options *options = events->options;
+	const struct spec *spec = &event->spec;
 	const struct program_function *function = program->functions + number;
-	char *arguments = arguments_at(program, function, spec, fault), *place, pid[24] = "";
+	char *arguments = arguments_at(program, function, spec, event, fault), *place;
+	char pid[24] = "";
 	int result = -1;
 
 	if (options->pid)
@@ -95,17 +102,18 @@ static int define_place(const struct call_events *events, const struct spec *spe
 					program_events(&events->session),
 					program_letter(&events->session,
 						       *suffix_of(events, spec)),
-					name, "%s:%s%s%s%s", program->path, place,
+					event->name, "%s:%s%s%s%s", program->path, place,
 					options->stack ? " stack=user" : "", pid, arguments);
 	free(place);
 	free(arguments);
 	return result;
 }
 
-static int define_in_program(const struct call_events *events, const struct spec *spec,
-			     const char *name, struct fault *fault)
+static int define_in_program(const struct call_events *events, struct call_event *event,
+			     struct fault *fault)
 {
 	const struct options *options = events->options;
+	const struct spec *spec = &event->spec;
 	struct left_out left_out = { 0 };
 	struct progress progress;
 	struct program program;
@@ -123,7 +131,7 @@ static int define_in_program(const struct call_events *events, const struct spec
 	progress_begin(&progress, program.path, program.nr);
 	for (i = 0; i < program.nr && !result; i++) {
 		result = progress_step(&progress, fault);
-		if (!result && define_place(events, spec, name, &program, i, fault))
+		if (!result && define_place(events, event, &program, i, fault))
 			program_leave_out(&left_out, fault);
 	}
 	progress_end(&progress);
@@ -147,46 +155,48 @@ static int set_filter(const struct call_events *events, const char *name, const 
 			 filter, reason ? reason + strlen("': ") : kernels.text);
 }
 
-static int set_up(const struct call_events *events, const struct spec *spec, const char *name,
+static int set_up(const struct call_events *events, const struct call_event *event,
 		  struct fault *fault)
 {
-	char *filter = spec_filter(spec);
+	char *filter = call_event_filter(event, fault);
 	int result = 0;
 
 	if (!filter)
-		return fault_say(fault, "there is not enough memory");
+		return -1;
 	if (*filter)
-		result = set_filter(events, name, filter, fault);
+		result = set_filter(events, event->name, filter, fault);
 	/* Unlike a trigger, this option respects the filter. */
 	if (!result && events->options->stack && !events->options->program)
 		result = session_control(&events->session, "options/stacktrace", "1", fault);
 	free(filter);
-	return result || session_set(&events->session, name, "enable", "1", fault) ? -1 : 0;
+	return result || session_set(&events->session, event->name, "enable", "1", fault) ? -1 : 0;
+}
+
+static int define(const struct call_events *events, struct call_event *event,
+		  struct fault *fault)
+{
+	if (event->spec.longer && events->session.mainline)
+		return session_refuse(&events->session, "> TIME", fault);
+	name_event(events, &event->spec, event->name);
+	return (events->options->program ? define_in_program(events, event, fault) :
+		define_in_kernel(events, event, fault)) || set_up(events, event, fault) ? -1 : 0;
 }
 
 static int add(struct call_events *events, const char *text, struct fault *fault)
 {
-	struct spec spec;
-	char name[64];
+	struct call_event *event;
 	int result;
 
 	if (*text == '!')
 		return fault_say(fault, "%s: trace and record cannot leave functions out", text);
-	if (spec_parse(&spec, text, fault))
+	if (grow(&events->all, &events->room, events->nr, sizeof(*events->all)))
+		return fault_say(fault, "there is not enough memory");
+	event = events->all + events->nr;
+	*event = (struct call_event) { };
+	if (spec_parse(&event->spec, text, fault))
 		return -1;
-	if (spec.longer && events->session.mainline) {
-		spec_free(&spec);
-		return session_refuse(&events->session, "> TIME", fault);
-	}
-	name_event(events, &spec, name);
-	if (events->options->program)
-		result = define_in_program(events, &spec, name, fault);
-	else
-		result = define_in_kernel(events, &spec, name, fault);
-	if (!result)
-		result = set_up(events, &spec, name, fault);
+	result = define(events, event, fault);
 	events->nr++;
-	spec_free(&spec);
 	return result;
 }
 
@@ -211,4 +221,36 @@ int call_events_add(struct call_events *events, struct fault *fault)
 		if (add(events, events->options->functions[i], fault))
 			return -1;
 	return 0;
+}
+
+const struct call_event *call_events_find(const struct call_events *events, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < events->nr; i++)
+		if (!strcmp(events->all[i].name, name))
+			return events->all + i;
+	return NULL;
+}
+
+bool call_events_have_names(const struct call_events *events)
+{
+	size_t i;
+
+	for (i = 0; i < events->nr; i++)
+		if (call_event_has_names(events->all + i))
+			return true;
+	return false;
+}
+
+void call_events_end(struct call_events *events)
+{
+	size_t i;
+
+	session_end(&events->session);
+	for (i = 0; i < events->nr; i++)
+		call_event_free(events->all + i);
+	free(events->all);
+	events->all = NULL;
+	events->nr = 0;
 }

@@ -8,29 +8,39 @@
 #ifndef FHOOK_HOOK_CALL_EVENTS_H
 #define FHOOK_HOOK_CALL_EVENTS_H
 
+#include "call_event.h"
 #include "options.h"
 #include "program.h"
 #include "session.h"
-#include "spec.h"
 
 /**
  * struct call_events - events of a run
  * @session: the run that they belong to
  * @options: options of the command
- * @nr: number of events
+ * @all: events
  */
 struct call_events {
 	struct session session;
 	const struct options *options;
-	unsigned int nr;
+	struct call_event *all;
+	size_t nr, room;
 };
 
-/* Begin the run, which records no calls of this process; session_end() ends it in any case. */
+/* Begin the run, which records no calls of this process; call_events_end() ends it in any case. */
 int call_events_begin(struct call_events *events, const struct options *options,
 		      struct fault *fault);
 
 /* Define and enable the events. */
 int call_events_add(struct call_events *events, struct fault *fault);
+
+/* The event of this name, or NULL. */
+const struct call_event *call_events_find(const struct call_events *events, const char *name);
+
+/* Has an argument of an event values with names? */
+bool call_events_have_names(const struct call_events *events);
+
+/* Remove the events. */
+void call_events_end(struct call_events *events);
 
 /*
  * The places of a span of a function of a program, to be freed; or NULL and a sentence, also if

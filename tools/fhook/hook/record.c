@@ -254,8 +254,8 @@ static int show(void *data, bool last, struct fault *fault)
 	while (!result && (result = move_all(recording, true, fault)) > 0)
 		result = 0;
 	if (result || drop_parts(recording, fault) ||
-	    trace_dat_write(&recording->file, session, recording->events.options->program,
-			    recording->pages, recording->nr, fault))
+	    trace_dat_write(&recording->file, &recording->events, recording->pages,
+			    recording->nr, fault))
 		return -1;
 	recording->complete = true;
 	count(recording, &read, &lost);
@@ -301,7 +301,7 @@ static void close_all(void *data)
 	free(recording->buffers);
 	free(recording->pages);
 	trace_dat_close(&recording->file, recording->complete);
-	session_end(&recording->events.session);
+	call_events_end(&recording->events);
 }
 
 int hook_record(int argc, char **argv, struct fault *fault)

@@ -137,6 +137,7 @@ static int print_all(struct report *report, struct tracecmd_input *input)
 		puts("\n]}");
 	trace_seq_destroy(&report->seq);
 	free(report->tasks);
+	report_free_names(report);
 	fflush(stdout);
 	live_dropped(report->missed);
 	if (report->unknown)

@@ -6,7 +6,17 @@
 #define FHOOK_HOOK_REPORT_H
 
 #include <event-parse.h>
-#include "lib/base.h"
+#include "enumeration.h"
+
+/**
+ * struct field_names - names of the values of a field
+ * @field: the field
+ * @names: names; none if the description of the event has none
+ */
+struct field_names {
+	const struct tep_format_field *field;
+	struct enumeration names;
+};
 
 /**
  * struct report - a recording that is being printed
@@ -16,6 +26,9 @@
  * @tasks: numbers of the tasks that were printed, sorted
  * @nr_tasks: number of tasks
  * @room_tasks: number of tasks that @tasks has room for
+ * @names: names of values, of the fields that were printed
+ * @nr_names: number of these fields
+ * @room_names: number of fields that @names has room for
  * @nr: number of printed events
  * @missed: number of missing events, as far as known
  * @unknown: number of events whose descriptions are missing
@@ -26,6 +39,8 @@ struct report {
 	bool json;
 	int *tasks;
 	size_t nr_tasks, room_tasks;
+	struct field_names *names;
+	size_t nr_names, room_names;
 	u64 nr, missed, unknown;
 };
 
@@ -76,6 +91,11 @@ struct frames report_user_stack(struct tep_event *event, struct tep_record *reco
 /* The place of a call, in the kernel's form. Returns false if the event is no call. */
 bool report_where(struct report *report, struct tep_event *event, struct tep_record *record,
 		  struct where *where);
+
+/* Names of the values of a field, which are kept; NULL without memory. */
+const struct enumeration *report_names(struct report *report, const struct tep_event *event,
+				       const struct tep_format_field *field);
+void report_free_names(struct report *report);
 
 /* Print an event in JSON. Returns 0, or -1 without memory. */
 int report_json(struct report *report, struct tep_event *event, struct tep_record *record);

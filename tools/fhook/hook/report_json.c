@@ -52,6 +52,29 @@ static void print_number(struct tep_format_field *field, u64 number)
 		    is_signed);
 }
 
+/* Print a number, or its name. Returns 0, or -1 without memory. */
+static int print_named(struct report *report, struct tep_event *event,
+		       struct tep_format_field *field, u64 number)
+{
+	const struct enumeration *names = report_names(report, event, field);
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	if (!names || !names->nr) {
+		print_number(field, number);
+		return names ? 0 : -1;
+	}
+	out = open_memstream(&text, &size);
+	if (!out)
+		return -1;
+	enumeration_print(names, number, out);
+	if (!fclose(out))
+		json_string(stdout, text);
+	free(text);
+	return 0;
+}
+
 /* A string may lack its zero. */
 static int print_string(const char *data, size_t size)
 {
@@ -64,18 +87,16 @@ static int print_string(const char *data, size_t size)
 	return 0;
 }
 
-static int print_value(struct report *report, struct tep_format_field *field,
-		       struct tep_record *record)
+static int print_value(struct report *report, struct tep_event *event,
+		       struct tep_format_field *field, struct tep_record *record)
 {
 	const unsigned int arrays = TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC;
 	const void *data;
 	size_t size;
 	u64 number;
 
-	if (!(field->flags & arrays) && report_field(field, record, &number)) {
-		print_number(field, number);
-		return 0;
-	}
+	if (!(field->flags & arrays) && report_field(field, record, &number))
+		return print_named(report, event, field, number);
 	if (!report_array(field, record, &data, &size)) {
 		fputs("null", stdout);
 		return 0;
@@ -148,7 +169,7 @@ static int print_arguments(struct report *report, struct tep_event *event,
 		fputc(',', stdout);
 		json_string(stdout, field->name);
 		fputc(':', stdout);
-		if (print_value(report, field, record))
+		if (print_value(report, event, field, record))
 			return -1;
 	}
 	frames = report_user_stack(event, record);

@@ -157,7 +157,7 @@ static char *places_of(struct source *source, size_t number, const struct spec *
 {
 	const struct program_function *function = source->program.functions + number;
 	const struct spec fields = spec ? slowest_fields(spec) : (struct spec){ };
-	char *users = arguments_at(&source->program, function, &fields, fault);
+	char *users = arguments_at(&source->program, function, &fields, NULL, fault);
 	char *places, *text = NULL, pid[24] = "", key[48] = "";
 
 	if (!users)

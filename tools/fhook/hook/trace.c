@@ -10,6 +10,7 @@
 #include "lib/kernel_files.h"
 #include "lib/work.h"
 #include "live.h"
+#include "trace_line.h"
 #include "words.h"
 
 static const struct word word = {
@@ -22,7 +23,7 @@ static const struct word word = {
 		"when they return. Of a USDT probe, usdt:PROVIDER:NAME, ARGUMENT is arg1 and so\n"
 		"on; at a line of the source, FILE:NUMBER, it is a register. CONDITION compares\n"
 		"arguments and common fields, as in: count > 4096 && comm == \"cat\". Strings are\n"
-		"compared with ==, != and ~ (a glob).",
+		"compared with ==, != and ~ (a glob), values of enum types with their names.",
 	.takes = "opdrsm",
 	.least = 1,
 };
@@ -30,15 +31,15 @@ static const struct word word = {
 /**
  * struct tracing - a run
  * @events: events of the run
+ * @lines: writer of the lines
  * @pipe: descriptor of trace_pipe, or -1
- * @out: receives the lines
- * @name: name of the file of @out, or NULL for the standard output
- * @error: error number if @out could not be written, otherwise 0
+ * @name: name of the output, or NULL for the standard output
+ * @error: error number if the output could not be written, otherwise 0
  */
 struct tracing {
 	struct call_events events;
+	struct trace_lines lines;
 	int pipe;
-	FILE *out;
 	const char *name;
 	int error;
 };
@@ -46,9 +47,10 @@ struct tracing {
 static int open_out(struct tracing *tracing, const char *name, struct fault *fault)
 {
 	tracing->name = name;
-	tracing->out = name ? fopen(name, "we") : stdout;
-	return tracing->out ? 0 : fault_say(fault, "%s cannot be written: %s", name,
-					    strerror(errno));
+	tracing->lines.events = &tracing->events;
+	tracing->lines.out = name ? fopen(name, "we") : stdout;
+	return tracing->lines.out ? 0 : fault_say(fault, "%s cannot be written: %s", name,
+						  strerror(errno));
 }
 
 static int open_pipe(struct tracing *tracing, struct fault *fault)
@@ -79,7 +81,7 @@ static int copy_some(void *data, struct fault *fault)
 		return fault_say(fault, "the trace cannot be read: %s", strerror(errno));
 	if (size <= 0)
 		return 0;
-	if (fwrite(text, 1, size, tracing->out) != (size_t)size || fflush(tracing->out))
+	if (trace_lines_write(&tracing->lines, text, size) || fflush(tracing->lines.out))
 		tracing->error = errno;
 	return !tracing->error;
 }
@@ -134,9 +136,10 @@ static void close_all(void *data)
 
 	if (tracing->pipe >= 0)
 		close(tracing->pipe);
-	if (tracing->name && tracing->out)
-		fclose(tracing->out);
-	session_end(&tracing->events.session);
+	if (tracing->name && tracing->lines.out)
+		fclose(tracing->lines.out);
+	trace_lines_free(&tracing->lines);
+	call_events_end(&tracing->events);
 }
 
 int hook_trace(int argc, char **argv, struct fault *fault)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "lib/kernel_files.h"
 #include "trace_dat.h"
+#include "trace_format.h"
 
 /* The magic number, the version, little-endian, and 8 bytes in a word. */
 static const char start[] = TRACE_DAT_MAGIC "6\0\0\x08";
@@ -180,76 +181,36 @@ static int put_own_formats(FILE *out, struct fault *fault)
 	return result;
 }
 
-/**
- * struct rule - a replacement in a format
- * @from: text that the kernel writes
- * @to: text that describes how the kernel prints the event
- */
-struct rule {
-	const char *from, *to;
-};
-
-/*
- * The kernel prints symbols for addresses that its formats call numbers, and prints the
- * two of a return in the other order.
- */
-static const struct rule kernel_rules[] = {
-	{ "\"(%lx <- %lx)", "\"(%pS <- %ps)" },
-	{ "REC->__probe_func, REC->__probe_ret_ip", "REC->__probe_ret_ip, REC->__probe_func" },
-	{ "\"(%lx)", "\"(%pS)" },
-};
-
-static const struct rule user_rules[] = {
-	{ "\"(%lx <- %lx)", "\"(0x%lx <- 0x%lx)" },
-	{ "REC->__probe_func, REC->__probe_ret_ip", "REC->__probe_ret_ip, REC->__probe_func" },
-	{ "\"(%lx)", "\"(0x%lx)" },
-};
-
-/* Returns the changed text, to be freed, in place of TEXT; NULL without memory. */
-static char *apply(const struct rule *rule, char *text)
-{
-	char *print = strstr(text, "print fmt: "), *at, *changed;
-
-	at = print ? strstr(print, rule->from) : NULL;
-	if (!at)
-		return text;
-	if (asprintf(&changed, "%.*s%s%s", (int)(at - text), text, rule->to,
-		     at + strlen(rule->from)) < 0)
-		changed = NULL;
-	free(text);
-	return changed;
-}
-
-static int put_format(FILE *out, const struct session *session, const char *event, bool user,
+static int put_format(FILE *out, const struct call_events *events, const char *name,
 		      struct fault *fault)
 {
-	const struct rule *rules = user ? user_rules : kernel_rules;
-	char *text = session_get(session, event, "format", fault);
-	unsigned int i;
+	char *text = session_get(&events->session, name, "format", fault), *changed;
 
 	if (!text)
 		return -1;
-	for (i = 0; i < ARRAY_SIZE(user_rules) && text; i++)
-		text = apply(rules + i, text);
-	if (!text)
-		return fault_say(fault, "there is not enough memory");
-	put_text(out, text);
+	changed = trace_format(text, events->options->program,
+			       call_events_find(events, name));
 	free(text);
+	if (!changed)
+		return fault_say(fault, "there is not enough memory");
+	put_text(out, changed);
+	free(changed);
 	return 0;
 }
 
-static int put_formats(FILE *out, const struct session *session, bool user, struct fault *fault)
+static int put_formats(FILE *out, const struct call_events *events, struct fault *fault)
 {
-	char **names = tracefs_system_events(kernel_files_path(), session->name);
+	const char *group = events->session.name;
+	char **names = tracefs_system_events(kernel_files_path(), group);
 	const unsigned int nr = count_names(names);
 	unsigned int i;
 	int result = 0;
 
 	put_number(out, 1, sizeof(u32));
-	fwrite(session->name, 1, strlen(session->name) + 1, out);
+	fwrite(group, 1, strlen(group) + 1, out);
 	put_number(out, nr, sizeof(u32));
 	for (i = 0; i < nr && !result; i++)
-		result = put_format(out, session, names[i], user, fault);
+		result = put_format(out, events, names[i], fault);
 	tracefs_list_free(names);
 	return result;
 }
@@ -271,7 +232,7 @@ static int put_options(FILE *out, const struct session *session, struct fault *f
 	return 0;
 }
 
-static int put_header(FILE *out, const struct session *session, bool user, struct fault *fault)
+static int put_header(FILE *out, const struct call_events *events, struct fault *fault)
 {
 	fwrite(start, 1, sizeof(start) - 1, out);
 	put_number(out, getpagesize(), sizeof(u32));
@@ -280,7 +241,7 @@ static int put_header(FILE *out, const struct session *session, bool user, struc
 		return -1;
 	fwrite("header_event", 1, sizeof("header_event"), out);
 	return put_tracefs(out, "events/header_event", sizeof(u64), fault) ||
-	       put_own_formats(out, fault) || put_formats(out, session, user, fault) ||
+	       put_own_formats(out, fault) || put_formats(out, events, fault) ||
 	       put_file(out, "/proc/kallsyms", sizeof(u32), fault) ||
 	       put_tracefs(out, "printk_formats", sizeof(u32), fault) ||
 	       put_tracefs(out, "saved_cmdlines", sizeof(u64), fault) ? -1 : 0;
@@ -327,16 +288,16 @@ static int move_pages(int out, int pages)
 	return 0;
 }
 
-static int put_all(FILE *out, const struct session *session, bool user, const int *pages,
+static int put_all(FILE *out, const struct call_events *events, const int *pages,
 		   unsigned int nr, struct fault *fault)
 {
 	unsigned int i;
 	u64 at;
 
-	if (put_header(out, session, user, fault))
+	if (put_header(out, events, fault))
 		return -1;
 	put_number(out, nr, sizeof(u32));
-	if (put_options(out, session, fault))
+	if (put_options(out, &events->session, fault))
 		return -1;
 	at = put_table(out, pages, nr);
 	errno = ENOSPC;
@@ -349,8 +310,8 @@ static int put_all(FILE *out, const struct session *session, bool user, const in
 	return 0;
 }
 
-int trace_dat_write(struct trace_dat *file, const struct session *session, bool user,
-		    const int *pages, unsigned int nr, struct fault *fault)
+int trace_dat_write(struct trace_dat *file, const struct call_events *events, const int *pages,
+		    unsigned int nr, struct fault *fault)
 {
 	const int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
@@ -367,7 +328,7 @@ int trace_dat_write(struct trace_dat *file, const struct session *session, bool 
 	if (fchmod(file->fd, 0600) || ftruncate(file->fd, 0) || ftruncate(file->room, 0))
 		result = fault_say(&reason, "%s", strerror(errno));
 	else
-		result = put_all(out, session, user, pages, nr, &reason);
+		result = put_all(out, events, pages, nr, &reason);
 	if (fclose(out) && !result)
 		result = fault_say(&reason, "%s", strerror(errno));
 	return result ? fault_say(fault, "%s cannot be written: %s", file->path, reason.text) : 0;

@@ -9,7 +9,7 @@
 #ifndef FHOOK_HOOK_TRACE_DAT_H
 #define FHOOK_HOOK_TRACE_DAT_H
 
-#include "session.h"
+#include "call_events.h"
 
 /* The name of a file if none is given. */
 #define TRACE_DAT_NAME	"trace.dat"
@@ -45,10 +45,10 @@ int trace_dat_scratch(const struct trace_dat *file, struct fault *fault);
 /*
  * Write the events of a run, which are still defined. PAGES has the descriptor of a file with
  * whole pages for each CPU. To need little room, the pages are removed from these files
- * while they are copied. USER: the events are on functions of programs.
+ * while they are copied.
  */
-int trace_dat_write(struct trace_dat *file, const struct session *session, bool user,
-		    const int *pages, unsigned int nr, struct fault *fault);
+int trace_dat_write(struct trace_dat *file, const struct call_events *events, const int *pages,
+		    unsigned int nr, struct fault *fault);
 
 /* Close the file. If it is not COMPLETE, remove it, unless it is as it was before. */
 void trace_dat_close(struct trace_dat *file, bool complete);

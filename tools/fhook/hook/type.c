@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Types of DWARF; the header describes them. */
 #include <dwarf.h>
+#include "debug.h"
 #include "type.h"
 
 #define CHAIN_MAX	32
@@ -98,6 +99,49 @@ void type_name(const struct type *type, char name[16])
 		snprintf(name, 16, "%c%u", type->is_signed ? 's' : 'u', type->size * 8);
 	else
 		snprintf(name, 16, "x64");
+}
+
+/* The value of an enumerator, whose form says whether it is signed. */
+static bool constant_of(Dwarf_Die *die, u64 *value)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Sword number;
+	Dwarf_Word word;
+
+	if (!dwarf_attr(die, DW_AT_const_value, &attribute))
+		return false;
+	if (dwarf_whatform(&attribute) == DW_FORM_sdata ||
+	    dwarf_whatform(&attribute) == DW_FORM_implicit_const) {
+		if (dwarf_formsdata(&attribute, &number))
+			return false;
+		*value = number;
+		return true;
+	}
+	if (dwarf_formudata(&attribute, &word))
+		return false;
+	*value = word;
+	return true;
+}
+
+int type_enumeration(Dwarf_Die *die, const char *name, struct enumeration *enumeration)
+{
+	Dwarf_Die type, enumerator;
+	int result;
+	u64 value;
+
+	enumeration_begin(enumeration, name);
+	if (!type_resolve(die, &type) || dwarf_tag(&type) != DW_TAG_enumeration_type)
+		return 0;
+	for (result = dwarf_child(&type, &enumerator); !result;
+	     result = debug_sibling(&enumerator)) {
+		const char *text = dwarf_diename(&enumerator);
+
+		if (dwarf_tag(&enumerator) == DW_TAG_enumerator && text &&
+		    constant_of(&enumerator, &value) &&
+		    enumeration_add(enumeration, text, value))
+			return -1;
+	}
+	return 0;
 }
 
 static const char *prefix_of(int tag)

@@ -10,7 +10,7 @@
 
 #include <elfutils/libdw.h>
 #include <stdio.h>
-#include "lib/base.h"
+#include "enumeration.h"
 
 /**
  * enum type_class - the kind of a type, for the calling convention
@@ -41,6 +41,13 @@ bool type_of(Dwarf_Die *die, struct type *type);
 
 /* The kernel's name of the type of an integer or a pointer. */
 void type_name(const struct type *type, char name[16]);
+
+/*
+ * The names of the values of a type, of which fields have this type of the kernel; none if it
+ * is no enumeration. Returns 0, or -1 without memory or for too many names. enumeration_free()
+ * may be called in any case.
+ */
+int type_enumeration(Dwarf_Die *die, const char *name, struct enumeration *enumeration);
 
 /* Print a declaration of a parameter, as in C. The name may be NULL. */
 void type_print(Dwarf_Die *die, const char *name, FILE *out);

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/* An event on calls; the header describes it. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "call_event.h"
+
+void call_event_take(struct call_event *event, unsigned int argument,
+		     struct enumeration *enumeration)
+{
+	struct enumeration *known = event->enumerations + argument;
+
+	if (!event->seen[argument]) {
+		event->seen[argument] = true;
+		*known = *enumeration;
+		return;
+	}
+	if (!enumeration_equal(known, enumeration))
+		enumeration_free(known);
+	enumeration_free(enumeration);
+}
+
+bool call_event_has_names(const struct call_event *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < event->spec.nr; i++)
+		if (event->enumerations[i].nr)
+			return true;
+	return false;
+}
+
+static size_t word_length(const char *text)
+{
+	size_t length = 0;
+
+	while (isalnum((unsigned char)text[length]) || text[length] == '_')
+		length++;
+	return length;
+}
+
+/* The names of the values of the argument whose label begins TEXT, or NULL. */
+static const struct enumeration *names_of(const struct call_event *event, const char *text,
+					  size_t length)
+{
+	unsigned int i;
+
+	for (i = 0; i < event->spec.nr; i++)
+		if (event->enumerations[i].nr && strlen(event->spec.labels[i]) == length &&
+		    !strncmp(event->spec.labels[i], text, length))
+			return event->enumerations + i;
+	return NULL;
+}
+
+/* Add the value of a name to a set of flags. */
+static int add_value(const struct enumeration *names, const char *text, size_t length,
+		     u64 *value, struct fault *fault)
+{
+	char *word = strndup(text, length);
+	const char *near;
+	u64 added;
+
+	if (!word)
+		return fault_say(fault, "there is not enough memory");
+	if (!enumeration_value(names, word, length, &added)) {
+		*value |= added;
+		free(word);
+		return 0;
+	}
+	near = enumeration_near(names, word);
+	fault_say(fault, near ? "no value is named %s; the nearest name is %s" :
+		  "no value is named %s: the first name is %s", word,
+		  near ? near : names->all[0].name);
+	free(word);
+	return -1;
+}
+
+/* Copy the value that an argument is compared with. Returns the text after it, or NULL. */
+static const char *copy_value(const struct enumeration *names, const char *text, FILE *out,
+			      struct fault *fault)
+{
+	u64 value = 0;
+	size_t length;
+
+	if (!isalpha((unsigned char)*text) && *text != '_')
+		return text;
+	for (;;) {
+		length = word_length(text);
+		if (add_value(names, text, length, &value, fault))
+			return NULL;
+		text += length;
+		if (text[0] != '|' || text[1] == '|' || !word_length(text + 1))
+			break;
+		text++;
+	}
+	if (names->is_signed && names->size == 4)
+		fprintf(out, "%d", (s32)value);
+	else
+		fprintf(out, names->is_signed ? "%lld" : "%llu", value);
+	return text;
+}
+
+/* Copy a label, and the operator and the value after it. Returns the text after them, or NULL. */
+static const char *copy_word(const struct call_event *event, const char *text, FILE *out,
+			     struct fault *fault)
+{
+	const size_t length = word_length(text);
+	const struct enumeration *names = names_of(event, text, length);
+	size_t operator = 0;
+
+	if (names) {
+		operator = strspn(text + length, " \t");
+		operator += strspn(text + length + operator, "=!<>&");
+		operator += strspn(text + length + operator, " \t");
+	}
+	fwrite(text, 1, length + operator, out);
+	text += length + operator;
+	return operator ? copy_value(names, text, out, fault) : text;
+}
+
+static int copy_filter(const struct call_event *event, const char *text, FILE *out,
+		       struct fault *fault)
+{
+	size_t length;
+
+	while (text && *text) {
+		if (word_length(text)) {
+			text = copy_word(event, text, out, fault);
+			continue;
+		}
+		length = 1;
+		if (*text == '"' || *text == '\'') {
+			length += strcspn(text + 1, *text == '"' ? "\"" : "'");
+			length += text[length] != '\0';
+		}
+		fwrite(text, 1, length, out);
+		text += length;
+	}
+	return text ? 0 : -1;
+}
+
+char *call_event_filter(const struct call_event *event, struct fault *fault)
+{
+	char *filter = spec_filter(&event->spec), *text = NULL;
+	FILE *out = filter ? open_memstream(&text, &(size_t) { 0 }) : NULL;
+	int result = 0;
+
+	if (out)
+		result = copy_filter(event, filter, out, fault);
+	free(filter);
+	if (!out || fclose(out))
+		result = fault_say(fault, "there is not enough memory");
+	if (!result)
+		return text;
+	free(text);
+	return NULL;
+}
+
+void call_event_free(struct call_event *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < event->spec.nr; i++)
+		enumeration_free(event->enumerations + i);
+	spec_free(&event->spec);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Enumerations; the header describes them. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "enumeration.h"
+#include "instrument/list.h"
+
+#define NAME_MOST	255
+
+void enumeration_begin(struct enumeration *enumeration, const char *type)
+{
+	const char *bits = strchr(type, '/');
+
+	*enumeration = (struct enumeration) { .size = 8, .is_signed = *type == 's' };
+	if (*type)
+		enumeration->size = strtoul(bits ? bits + 1 : type + 1, NULL, 10) / 8;
+}
+
+static bool is_identifier(const char *name)
+{
+	const char *at = name;
+
+	if (!isalpha((unsigned char)*at) && *at != '_')
+		return false;
+	while (isalnum((unsigned char)*at) || *at == '_')
+		at++;
+	return !*at && at - name <= NAME_MOST;
+}
+
+int enumeration_add(struct enumeration *enumeration, const char *name, u64 value)
+{
+	char *copy;
+
+	/* It becomes a part of descriptions of events, which nothing else may enter. */
+	if (!is_identifier(name))
+		return 0;
+	copy = enumeration->nr < ENUMERATORS_MAX ? strdup(name) : NULL;
+	if (!copy || grow(&enumeration->all, &enumeration->room, enumeration->nr,
+			  sizeof(*enumeration->all))) {
+		free(copy);
+		return -1;
+	}
+	enumeration->all[enumeration->nr++] = (struct enumerator) {
+		.name = copy, .value = enumeration_cut(enumeration, value),
+	};
+	return 0;
+}
+
+void enumeration_free(struct enumeration *enumeration)
+{
+	size_t i;
+
+	for (i = 0; i < enumeration->nr; i++)
+		free(enumeration->all[i].name);
+	free(enumeration->all);
+	*enumeration = (struct enumeration) { };
+}
+
+bool enumeration_equal(const struct enumeration *a, const struct enumeration *b)
+{
+	size_t i;
+
+	if (a->nr != b->nr || a->size != b->size || a->is_signed != b->is_signed)
+		return false;
+	for (i = 0; i < a->nr; i++)
+		if (a->all[i].value != b->all[i].value || strcmp(a->all[i].name, b->all[i].name))
+			return false;
+	return true;
+}
+
+bool enumeration_is_flags(const struct enumeration *enumeration)
+{
+	unsigned int flags = 0;
+	u64 seen = 0;
+	size_t i;
+
+	for (i = 0; i < enumeration->nr; i++) {
+		const u64 value = enumeration->all[i].value;
+
+		if (value & (value - 1) || value & seen)
+			return false;
+		seen |= value;
+		flags += value != 0;
+	}
+	return flags >= 3;
+}
+
+static const char *name_of(const struct enumeration *enumeration, u64 value)
+{
+	size_t i;
+
+	for (i = 0; i < enumeration->nr; i++)
+		if (enumeration->all[i].value == value)
+			return enumeration->all[i].name;
+	return NULL;
+}
+
+static void print_flags(const struct enumeration *enumeration, u64 value, FILE *out)
+{
+	const char *between = "";
+	size_t i;
+
+	for (i = 0; i < enumeration->nr; i++) {
+		if (!(enumeration->all[i].value & value))
+			continue;
+		fprintf(out, "%s%s", between, enumeration->all[i].name);
+		value &= ~enumeration->all[i].value;
+		between = "|";
+	}
+	if (value)
+		fprintf(out, "%s0x%llx", between, value);
+}
+
+void enumeration_print(const struct enumeration *enumeration, u64 value, FILE *out)
+{
+	const char *name;
+
+	value = enumeration_cut(enumeration, value);
+	name = name_of(enumeration, value);
+	if (name)
+		fputs(name, out);
+	else if (!enumeration_is_flags(enumeration))
+		fprintf(out, "0x%llx", value);
+	else if (value)
+		print_flags(enumeration, value, out);
+	else
+		fputc('0', out);
+}
+
+int enumeration_value(const struct enumeration *enumeration, const char *name, size_t length,
+		      u64 *value)
+{
+	size_t i;
+
+	for (i = 0; i < enumeration->nr; i++) {
+		if (strlen(enumeration->all[i].name) != length ||
+		    strncmp(enumeration->all[i].name, name, length))
+			continue;
+		*value = enumeration->all[i].value;
+		return 0;
+	}
+	return -1;
+}
+
+const char *enumeration_near(const struct enumeration *enumeration, const char *name)
+{
+	struct list list = { .names = NULL };
+	const char *near;
+	size_t i;
+
+	for (i = 0; i < enumeration->nr; i++)
+		list_remember(&list, enumeration->all[i].name);
+	near = list_near(&list, name);
+	for (i = 0; near && strcmp(enumeration->all[i].name, near); i++)
+		;
+	near = near ? enumeration->all[i].name : NULL;
+	list_free(&list);
+	return near;
+}
+
+u64 enumeration_cut(const struct enumeration *enumeration, u64 value)
+{
+	return enumeration->size < 8 ? value & ((1ull << enumeration->size * 8) - 1) : value;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Enumerations: the names of values that an argument or a member may have
+ */
+#ifndef FHOOK_HOOK_ENUMERATION_H
+#define FHOOK_HOOK_ENUMERATION_H
+
+#include <stdio.h>
+#include "lib/base.h"
+
+/* Values of a type with more enumerators are printed as numbers. */
+#define ENUMERATORS_MAX	1024
+
+/**
+ * struct enumerator - a name of a value
+ * @name: name, an identifier
+ * @value: value, of which the bytes that the field has count
+ */
+struct enumerator {
+	char *name;
+	u64 value;
+};
+
+/**
+ * struct enumeration - names of values
+ * @all: enumerators in their order
+ * @nr: number of enumerators; 0 if values have no names
+ * @size: size of the field that has such a value, in bytes
+ * @is_signed: the field is signed
+ */
+struct enumeration {
+	struct enumerator *all;
+	size_t nr, room;
+	unsigned int size;
+	bool is_signed;
+};
+
+/*
+ * Begin with the kernel's type of the field, as u32, or b3@0/8 of a bit-field.
+ */
+void enumeration_begin(struct enumeration *enumeration, const char *type);
+
+/* Add an enumerator. Names that are no identifiers are left out. Returns 0, or -1. */
+int enumeration_add(struct enumeration *enumeration, const char *name, u64 value);
+void enumeration_free(struct enumeration *enumeration);
+
+bool enumeration_equal(const struct enumeration *a, const struct enumeration *b);
+
+/*
+ * Are the values sets of flags? The enumerators are single bits then, each another one and at
+ * least three of them, besides zero: two may as well be successive numbers.
+ */
+bool enumeration_is_flags(const struct enumeration *enumeration);
+
+/*
+ * Print a value: its name, or the names of its flags with | between them. A part without name
+ * is a hexadecimal number.
+ */
+void enumeration_print(const struct enumeration *enumeration, u64 value, FILE *out);
+
+/* The value of a name with LENGTH letters; returns 0, or -1 if there is none. */
+int enumeration_value(const struct enumeration *enumeration, const char *name, size_t length,
+		      u64 *value);
+
+/* The most similar name, or NULL if none is similar. */
+const char *enumeration_near(const struct enumeration *enumeration, const char *name);
+
+/* The value as the field has it: without the bytes that it does not have. */
+u64 enumeration_cut(const struct enumeration *enumeration, u64 value);
+
+#endif /* FHOOK_HOOK_ENUMERATION_H */

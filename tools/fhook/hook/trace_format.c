@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Descriptions of events for recordings; the header describes them. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "trace_format.h"
+
+/**
+ * struct rule - a replacement in a format
+ * @from: text that the kernel writes
+ * @to: text that describes how the kernel prints the event
+ */
+struct rule {
+	const char *from, *to;
+};
+
+/*
+ * The kernel prints symbols for addresses that its formats call numbers, and prints the
+ * two of a return in the other order.
+ */
+static const struct rule kernel_rules[] = {
+	{ "\"(%lx <- %lx)", "\"(%pS <- %ps)" },
+	{ "REC->__probe_func, REC->__probe_ret_ip", "REC->__probe_ret_ip, REC->__probe_func" },
+	{ "\"(%lx)", "\"(%pS)" },
+};
+
+static const struct rule user_rules[] = {
+	{ "\"(%lx <- %lx)", "\"(0x%lx <- 0x%lx)" },
+	{ "REC->__probe_func, REC->__probe_ret_ip", "REC->__probe_ret_ip, REC->__probe_func" },
+	{ "\"(%lx)", "\"(0x%lx)" },
+};
+
+/* TEXT with LENGTH letters at AT replaced, which frees it; NULL without memory. */
+static char *splice(char *text, const char *at, size_t length, const char *to)
+{
+	char *changed;
+
+	if (asprintf(&changed, "%.*s%s%s", (int)(at - text), text, to, at + length) < 0)
+		changed = NULL;
+	free(text);
+	return changed;
+}
+
+/* The part of a description that says how the event is printed, or NULL. */
+static const char *print_part(const char *text)
+{
+	return text ? strstr(text, "print fmt: ") : NULL;
+}
+
+static char *apply(const struct rule *rule, char *text)
+{
+	const char *print = print_part(text), *at = print ? strstr(print, rule->from) : NULL;
+
+	return at ? splice(text, at, strlen(rule->from), rule->to) : text;
+}
+
+/* The place of MARK, the label, and END if that is not NULL or else no letter of a name. */
+static const char *find_label(const char *text, const char *mark, const char *label,
+			      const char *end)
+{
+	const size_t length = strlen(label);
+
+	while (text && (text = strstr(text, mark))) {
+		text += strlen(mark);
+		if (strncmp(text, label, length))
+			continue;
+		if (end ? !strncmp(text + length, end, strlen(end)) :
+			  !isalnum((unsigned char)text[length]) && text[length] != '_')
+			return text;
+	}
+	return NULL;
+}
+
+/* The value of field LABEL as its names. Zero, as a set of flags, is 0 if it has no name. */
+static char *symbolic(const char *label, const struct enumeration *names)
+{
+	const bool flags = enumeration_is_flags(names);
+	const char *zero = "0";
+	char *text = NULL;
+	size_t size, i;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (i = 0; i < names->nr; i++)
+		if (!names->all[i].value)
+			zero = names->all[i].name;
+	if (flags)
+		fprintf(out, "REC->%s ? __print_flags(REC->%s, \"|\"", label, label);
+	else
+		fprintf(out, "__print_symbolic(REC->%s", label);
+	for (i = 0; i < names->nr; i++)
+		if (!flags || names->all[i].value)
+			fprintf(out, ", {%llu, \"%s\"}", names->all[i].value, names->all[i].name);
+	fputc(')', out);
+	if (flags)
+		fprintf(out, " : \"%s\"", zero);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Replace "LABEL=%d", and the argument of it, which comes after the whole format. */
+static char *name_values(char *text, const char *label, const struct enumeration *names)
+{
+	const char *print = print_part(text);
+	const char *value = find_label(print, " ", label, "=%");
+	const char *argument = find_label(print, ", REC->", label, NULL);
+	char *to = value && argument ? symbolic(label, names) : NULL;
+	size_t kept;
+
+	if (!to)
+		return text;
+	kept = argument - strlen("REC->") - text;
+	text = splice(text, text + kept, strlen("REC->") + strlen(label), to);
+	free(to);
+	value = find_label(print_part(text), " ", label, "=%");
+	if (!value)
+		return text;
+	value += strlen(label) + strlen("=%");
+	return splice(text, value, strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789"), "s");
+}
+
+char *trace_format(const char *text, bool user, const struct call_event *event)
+{
+	const struct rule *rules = user ? user_rules : kernel_rules;
+	char *changed = strdup(text);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(user_rules) && changed; i++)
+		changed = apply(rules + i, changed);
+	for (i = 0; event && changed && i < event->spec.nr; i++)
+		if (event->enumerations[i].nr)
+			changed = name_values(changed, event->spec.labels[i],
+					      event->enumerations + i);
+	return changed;
+}

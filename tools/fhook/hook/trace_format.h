@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Descriptions of events for recordings
+ *
+ * Readers of a trace.dat print an event as its description says. The kernel prints some values
+ * in another way than it describes, and knows no names of values of enum types.
+ */
+#ifndef FHOOK_HOOK_TRACE_FORMAT_H
+#define FHOOK_HOOK_TRACE_FORMAT_H
+
+#include "call_event.h"
+
+/*
+ * The description of an event, from that of the kernel; to be freed, or NULL without memory.
+ * USER: the event is on functions of programs. EVENT has the names of values, and may be NULL.
+ */
+char *trace_format(const char *text, bool user, const struct call_event *event);
+
+#endif /* FHOOK_HOOK_TRACE_FORMAT_H */
