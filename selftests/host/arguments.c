@@ -4,10 +4,14 @@
  * the names of their values
  *
  * Usage: arguments PROGRAM 'FUNCTION(ARGUMENT, ...) [if CONDITION]'...
+ *	  arguments -k FILE BUILD-ID FUNCTION(...)...	of a kernel that has this debug file
+ *	  arguments -r FUNCTION(...)...			of this machine's kernel
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "hook/arguments.h"
+#include "hook/kernel_debug.h"
 
 static void print_names(const struct call_event *event)
 {
@@ -42,39 +46,65 @@ static int print_filter(const struct call_event *event, struct fault *fault)
 	return filter ? 0 : -1;
 }
 
-static int print(const char *path, struct call_event *event, struct fault *fault)
+static int print_place(struct program *program, const struct program_function *place,
+		       struct call_event *event, struct fault *fault)
+{
+	char *text = arguments_at(program, place, &event->spec, event, fault);
+
+	if (text)
+		puts(text);
+	free(text);
+	return text ? 0 : -1;
+}
+
+static int print_program(const char *path, struct call_event *event, struct fault *fault)
 {
 	struct program program;
-	char *text;
 	size_t i;
 	int result = 0;
 
 	if (program_select(&program, path, &event->spec.pattern, 1, fault))
 		return -1;
-	for (i = 0; i < program.nr && !result; i++) {
-		text = arguments_at(&program, program.functions + i, &event->spec, event, fault);
-		if (text)
-			puts(text);
-		else
-			result = -1;
-		free(text);
-	}
+	for (i = 0; i < program.nr && !result; i++)
+		result = print_place(&program, program.functions + i, event, fault);
 	program_free(&program);
-	print_names(event);
-	return result ? result : print_filter(event, fault);
+	return result;
+}
+
+static int print_kernel(const char *path, const char *id, struct call_event *event,
+			struct fault *fault)
+{
+	const struct program_function *function;
+	struct kernel_debug debug = { };
+	int result = path ? kernel_debug_open_file(&debug, path, id, fault) :
+		     kernel_debug_open(&debug, fault);
+
+	if (!result) {
+		function = kernel_debug_function(&debug, event->spec.pattern, fault);
+		result = function ? print_place(&debug.program, function, event, fault) : -1;
+	}
+	kernel_debug_close(&debug);
+	return result;
 }
 
 int main(int argc, char **argv)
 {
+	const bool file = argc > 4 && !strcmp(argv[1], "-k");
+	const bool running = argc > 2 && !strcmp(argv[1], "-r");
 	struct fault fault;
 	int result = 0, i;
 
-	for (i = 2; i < argc && !result; i++) {
+	for (i = file ? 4 : 2; i < argc && !result; i++) {
 		struct call_event event = { };
 
 		result = spec_parse(&event.spec, argv[i], &fault);
 		if (!result)
-			result = print(argv[1], &event, &fault);
+			result = file || running ?
+				 print_kernel(file ? argv[2] : NULL, argv[3], &event, &fault) :
+				 print_program(argv[1], &event, &fault);
+		print_names(&event);
+		if (!result)
+			result = print_filter(&event, &fault);
 		call_event_free(&event);
 	}
 	if (result)

@@ -7,7 +7,7 @@
 #include "call_events.h"
 #include "exits.h"
 #include "kernel.h"
-#include "kernel_enums.h"
+#include "kernel_arguments.h"
 #include "progress.h"
 
 /* An event is named after its pattern, which is what its lines show. */
@@ -39,19 +39,20 @@ static int define_in_kernel(const struct call_events *events, struct call_event 
 			    struct fault *fault)
 {
 	const struct spec *spec = &event->spec;
-	char *arguments = spec_arguments(spec), *suffix;
+	char *arguments = kernel_arguments((char **)&spec->pattern, 1, spec, event, fault);
+	char *suffix;
 	size_t functions;
 	int result;
 
-	result = arguments ? asprintf(&suffix, "%s%s", suffix_of(events, spec), arguments) : -1;
+	if (!arguments)
+		return -1;
+	result = asprintf(&suffix, "%s%s", suffix_of(events, spec), arguments);
 	free(arguments);
 	if (result < 0)
 		return fault_say(fault, "there is not enough memory");
 	result = kernel_define(&events->session, event->name, (char **)&spec->pattern, 1, suffix,
 			       &functions, fault);
 	free(suffix);
-	if (!result)
-		kernel_enums_take(event);
 	return result;
 }
 

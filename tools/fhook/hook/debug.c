@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Debug information of a program; the header describes it. */
-#include <dlfcn.h>
 #include <dwarf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,12 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 #include "debug.h"
-#include "lib/work.h"
+#include "debug_fetch.h"
 
 /* Namespaces in namespaces. */
 #define DEPTH_MAX	16
 /* Parts of a function, such as a cold one. */
 #define PARTS_MAX	16
+/* More are looked up in an index of all. */
+#define FEW_FUNCTIONS	100
 
 /* The path of a file that libdwfl has opened: it does not always know it itself. */
 static char *path_of(int fd)
@@ -46,35 +47,6 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-/* Called while a file is fetched, which may take long; ends it after a signal. */
-static int stop_fetching(struct debuginfod_client *client __unused, long done __unused,
-			 long all __unused)
-{
-	static bool said;
-
-	if (!said)
-		fputs("fhook: debug symbols are being fetched; Ctrl-C ends that.\n", stderr);
-	said = true;
-	return work_stopped();
-}
-
-/* libdw loads the library, if it is installed and DEBUGINFOD_URLS is set. */
-static void follow_fetching(Dwfl *dwfl)
-{
-	struct debuginfod_client *client = getenv("DEBUGINFOD_URLS") ?
-					   dwfl_get_debuginfod_client(dwfl) : NULL;
-	void *library = client ? dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
-	void (*set)(struct debuginfod_client *client,
-		    int (*progress)(struct debuginfod_client *client, long done, long all));
-
-	if (!library)
-		return;
-	set = dlsym(library, "debuginfod_set_progressfn");
-	if (set)
-		set(client, stop_fetching);
-	dlclose(library);
-}
-
 int debug_open(struct debug *debug, const char *path, struct fault *fault)
 {
 	void **data;
@@ -90,7 +62,7 @@ int debug_open(struct debug *debug, const char *path, struct fault *fault)
 		debug_close(debug);
 		return -1;
 	}
-	follow_fetching(debug->dwfl);
+	debug_fetch_follow(debug->dwfl);
 	dwfl_module_info(debug->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
 	*data = debug;
 	return 0;
@@ -183,6 +155,13 @@ static int compare_functions(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+static void sort_functions(struct debug *debug)
+{
+	if (debug->nr_functions)
+		qsort(debug->functions, debug->nr_functions, sizeof(*debug->functions),
+		      compare_functions);
+}
+
 /* The entry that has a unit's functions and types: in split DWARF, it is in another file. */
 static Dwarf_Die *entries_of(Dwarf_Die *unit, Dwarf_Die *split)
 {
@@ -202,22 +181,49 @@ static void index_functions(struct debug *debug)
 		last = 0;
 		add_functions(debug, entries_of(&die, &split), 0, &last);
 	}
-	if (debug->nr_functions)
-		qsort(debug->functions, debug->nr_functions, sizeof(*debug->functions),
-		      compare_functions);
+	sort_functions(debug);
 }
 
-int debug_function(struct debug *debug, u64 address, Dwarf_Die *die)
+static int look_up(const struct debug *debug, u64 address, Dwarf_Die *die)
 {
-	size_t first;
+	const size_t first = first_index(debug->nr_functions, i,
+					 debug->functions[i].address < address);
 
-	if (!debug->indexed)
-		index_functions(debug);
-	first = first_index(debug->nr_functions, i, debug->functions[i].address < address);
 	if (first == debug->nr_functions || debug->functions[first].address != address)
 		return -1;
 	*die = debug->functions[first].die;
 	return 0;
+}
+
+/* Look in the unit that has the address according to .debug_aranges, if there is one. */
+static int look_up_in_unit(struct debug *debug, u64 address, Dwarf_Die *die)
+{
+	struct debug unit = { };
+	Dwarf_Die entry, split = { };
+	Dwarf_Off last = 0;
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(debug->module, &bias);
+	int result;
+
+	if (!dwarf || !dwarf_addrdie(dwarf, address, &entry) ||
+	    dwarf_cu_info(entry.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL))
+		return -1;
+	add_functions(&unit, entries_of(&entry, &split), 0, &last);
+	sort_functions(&unit);
+	result = look_up(&unit, address, die);
+	free(unit.functions);
+	return result;
+}
+
+int debug_function(struct debug *debug, u64 address, Dwarf_Die *die)
+{
+	/* Units of a few functions are read faster than all. */
+	if (!debug->indexed && debug->looked_up++ < FEW_FUNCTIONS &&
+	    !look_up_in_unit(debug, address, die))
+		return 0;
+	if (!debug->indexed)
+		index_functions(debug);
+	return look_up(debug, address, die);
 }
 
 /* Is a type declared in no namespace, function or other type? */

@@ -29,8 +29,9 @@ struct debug_function {
  * @dwfl: session of libdwfl, or NULL
  * @module: the file in it
  * @separate: path of the separate debug file, or NULL
- * @functions: functions of the DWARF, sorted by address; filled when the first one is needed
+ * @functions: functions of the DWARF, sorted by address; filled when many are needed
  * @indexed: @functions is filled
+ * @looked_up: number of functions that were needed
  */
 struct debug {
 	Dwfl *dwfl;
@@ -39,6 +40,7 @@ struct debug {
 	struct debug_function *functions;
 	size_t nr_functions, room_functions;
 	bool indexed;
+	unsigned int looked_up;
 };
 
 /* Begin with a file; debug_close() may be called in any case. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "kernel_arguments.h"
 #include "lib/kernel_files.h"
 #include "live.h"
 #include "session.h"
@@ -42,15 +43,14 @@ static int split(const char *text, char **function, char **value, struct fault *
 static int define(const struct session *session, unsigned int number, const struct spec *spec,
 		  const char *value, struct fault *fault)
 {
-	char *arguments = spec_arguments(spec), name[24];
+	char *arguments = kernel_arguments((char **)&spec->pattern, 1, spec, NULL, fault);
+	char name[24];
 	int result = -1;
 
 	snprintf(name, sizeof(name), "fail%u", number);
-	if (!arguments)
-		fault_say(fault, "there is not enough memory");
-	else if (spec->longer)
+	if (arguments && spec->longer)
 		fault_say(fault, "a function that does not run takes no time: leave out > TIME");
-	else
+	else if (arguments)
 		result = session_define(session, fault, "fhook_events", 'h', name,
 					"%s override=%s%s%s%s", spec->pattern, value, arguments,
 					spec->filter ? " if " : "",

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "declaration.h"
 #include "exits.h"
 #include "kernel.h"
+#include "kernel_debug.h"
 #include "kernel_types.h"
 #include "lib/json.h"
 #include "options.h"
@@ -23,62 +25,99 @@ static const struct word word = {
 		"and the parameters, if there is debug information.\n"
 		"With --program, 'usdt:*' lists USDT probes with their arguments, and\n"
 		"FILE:NUMBER a line of the source.\n"
-		"Of the kernel, with --verbose or --json also the prototypes; with --verbose,\n"
-		"also why a function that is named cannot be hooked.",
+		"Of the kernel, with --verbose or --json also the prototypes, if it has type\n"
+		"information or its debug file is installed; with --verbose, also why a\n"
+		"function that is named cannot be hooked.",
 	.takes = "pvj",
 };
 
-/* "PROTOTYPE [MODULE]", or the line as it is if the function has no type data. */
-static void print_declaration(const struct prototypes *prototypes, u32 number, const char *name,
-			      const char *line)
-{
-	char *text = prototype_text(prototypes, number, name);
+/**
+ * struct kernel_prototypes - where prototypes come from
+ * @types: type data; empty if the kernel has none
+ * @debug: debug information, which is used then; empty if there is none
+ */
+struct kernel_prototypes {
+	struct kernel_types types;
+	struct kernel_debug debug;
+};
 
-	printf("%s%s\n", text ? text : name, line + strlen(name));
-	free(text);
+/* Without both, functions have their names alone. */
+static void open_prototypes(struct kernel_prototypes *prototypes)
+{
+	struct fault types, debug, why;
+
+	if (!kernel_types_open(&prototypes->types, &types) ||
+	    !kernel_debug_open(&prototypes->debug, &debug))
+		return;
+	fault_say(&why, "%s; %s", types.text, debug.text);
+	fault_print("fhook", &why);
 }
 
-/* Print "NAME" or "NAME [MODULE]". */
-static void print_kernel(const struct options *options, struct kernel_types *types,
+static char *by_types(struct kernel_types *types, const char *name, const char *module, bool json)
+{
+	const struct prototypes *prototypes = kernel_types_of(types, module);
+	const u32 number = prototypes ? prototype_number(prototypes, name) : 0;
+
+	if (!number)
+		return NULL;
+	return json ? prototype_json(prototypes, number) :
+		      prototype_text(prototypes, number, name);
+}
+
+static char *by_debug(struct kernel_debug *debug, const char *name, const char *module, bool json)
+{
+	const struct program_function *function;
+	struct fault ignored;
+
+	if (*module || !debug->program.path)
+		return NULL;
+	function = kernel_debug_function(debug, name, &ignored);
+	if (!function)
+		return NULL;
+	return json ? declaration_json(&debug->program, function) :
+		      declaration_text(&debug->program, function);
+}
+
+/* Print "NAME" or "NAME [MODULE]", with the prototype if it is known. */
+static void print_kernel(const struct options *options, struct kernel_prototypes *prototypes,
 			 const char *line)
 {
-	const struct prototypes *prototypes;
-	char name[KERNEL_NAME], module[128] = "", *text;
-	u32 number = 0;
+	char name[KERNEL_NAME], module[128] = "", *text = NULL;
 
-	prototypes = sscanf(line, "%511s [%127[^]]", name, module) < 1 ? NULL :
-		     kernel_types_of(types, module);
-	if (prototypes)
-		number = prototype_number(prototypes, name);
+	if (sscanf(line, "%511s [%127[^]]", name, module) >= 1) {
+		text = by_types(&prototypes->types, name, module, options->json);
+		if (!text)
+			text = by_debug(&prototypes->debug, name, module, options->json);
+	}
 	if (options->json) {
-		text = number ? prototype_json(prototypes, number) : NULL;
 		printf("{\"function\":");
 		json_string(stdout, line);
 		printf("%s}\n", text ? text : "");
-		free(text);
-	} else if (number) {
-		print_declaration(prototypes, number, name, line);
+	} else if (text) {
+		printf("%s%s\n", text, line + strlen(name));
 	} else {
 		puts(line);
 	}
+	free(text);
 }
 
 /* Print the functions of a list, which is split. Returns their number. */
-static size_t print_available(const struct options *options, char *text, struct fault *fault)
+static size_t print_available(const struct options *options, char *text)
 {
-	struct kernel_types types = { };
+	struct kernel_prototypes prototypes = { };
 	size_t found = 0;
 	char *line;
 
-	if ((options->verbose || options->json) && kernel_types_open(&types, fault))
-		fault_print("fhook", fault);
+	if (options->verbose || options->json)
+		open_prototypes(&prototypes);
 	while ((line = strsep(&text, "\n")) && !ferror(stdout)) {
 		if (!*line || !kernel_wants(options->functions, options->nr_functions, line))
 			continue;
-		print_kernel(options, &types, line);
+		print_kernel(options, &prototypes, line);
 		found++;
 	}
-	kernel_types_close(&types);
+	kernel_types_close(&prototypes.types);
+	kernel_debug_close(&prototypes.debug);
 	return found;
 }
 
@@ -94,7 +133,7 @@ static int list_kernel(const struct options *options, struct fault *fault)
 	if (!text)
 		return -1;
 	copy = strdup(text);
-	found = copy ? print_available(options, copy, fault) : 0;
+	found = copy ? print_available(options, copy) : 0;
 	if (options->verbose)
 		result = refused_print(options, text, &refused, fault);
 	free(copy);

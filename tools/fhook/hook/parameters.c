@@ -17,8 +17,8 @@ struct place_of_parameter {
 	const char *unsure;
 };
 
-static int find_function(struct program *program, const struct program_function *function,
-			 Dwarf_Die *die, struct fault *fault)
+int parameters_function(Dwarf_Die *die, struct program *program,
+			const struct program_function *function, struct fault *fault)
 {
 	if (!debug_dwarf(&program->debug, program->path, fault))
 		return -1;
@@ -28,8 +28,7 @@ static int find_function(struct program *program, const struct program_function 
 	return 0;
 }
 
-/* The first parameter of a function, or the one after @DIE; returns 0, or -1. */
-static int next_parameter(Dwarf_Die *function, Dwarf_Die *die, bool first)
+int parameters_next(Dwarf_Die *function, Dwarf_Die *die, bool first)
 {
 	int result = first ? dwarf_child(function, die) : debug_sibling(die);
 
@@ -70,24 +69,21 @@ static bool by_location(const struct program *program, const struct program_func
 	    dwarf_getlocation_addr(&attribute, function->address, &operations, &nr, 1) != 1 ||
 	    nr != 1 || operations->atom < DW_OP_reg0 || operations->atom > DW_OP_reg31)
 		return false;
-	return dwarf_register(program->image.header->e_machine, operations->atom - DW_OP_reg0,
+	return dwarf_register(program->machine, operations->atom - DW_OP_reg0,
 			      value);
 }
 
 /* clang removes unused parameters of local functions, and does not say so. */
-static bool may_lack_parameters(const struct program *program,
-				const struct program_function *function, Dwarf_Die *unit)
+static bool may_lack_parameters(const struct program_function *function, Dwarf_Die *unit)
 {
-	const struct elf_symbol *symbol = elf_symbol_of(&program->image, function->address);
 	Dwarf_Attribute attribute;
 	const char *producer = dwarf_formstring(dwarf_attr(unit, DW_AT_producer, &attribute));
 
-	return (!symbol || !symbol->global) && producer && strstr(producer, "clang");
+	return function->is_local && producer && strstr(producer, "clang");
 }
 
 /* Does a function follow the calling convention of C? Compilers change it for copies. */
-static bool is_conventional(const struct program *program,
-			    const struct program_function *function, Dwarf_Die *die)
+static bool is_conventional(const struct program_function *function, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word convention = DW_CC_normal;
@@ -95,8 +91,7 @@ static bool is_conventional(const struct program *program,
 
 	if (strstr(function->symbol, ".isra") || strstr(function->symbol, ".constprop") ||
 	    strstr(function->symbol, ".part") || strstr(function->symbol, ".cold") ||
-	    !dwarf_diecu(die, &unit, NULL, NULL) ||
-	    may_lack_parameters(program, function, &unit))
+	    !dwarf_diecu(die, &unit, NULL, NULL) || may_lack_parameters(function, &unit))
 		return false;
 	if (dwarf_attr_integrate(die, DW_AT_calling_convention, &attribute))
 		dwarf_formudata(&attribute, &convention);
@@ -123,10 +118,10 @@ static int by_convention(const struct program *program, const struct program_fun
 			 struct program_value *value, struct fault *fault)
 {
 	static const unsigned int x86[] = { 5, 4, 1, 2, 8, 9 };
-	const bool is_x86 = program->image.header->e_machine == EM_X86_64;
+	const bool is_x86 = program->machine == EM_X86_64;
 	struct type returned;
 
-	if (!is_conventional(program, function, die))
+	if (!is_conventional(function, die))
 		return fault_say(fault, "the register of %s at the entry of %s is not known",
 				 name, function->name);
 	/* A hidden pointer to the returned structure may come first. */
@@ -139,8 +134,10 @@ static int by_convention(const struct program *program, const struct program_fun
 	if (place->nr >= (is_x86 ? ARRAY_SIZE(x86) : 8))
 		return fault_say(fault, "%s of %s is not in a register, but on the stack", name,
 				 function->name);
-	dwarf_register(program->image.header->e_machine, is_x86 ? x86[place->nr] : place->nr,
-		       value);
+	if (program->is_kernel)
+		snprintf(value->text, sizeof(value->text), "$arg%u", place->nr + 1);
+	else
+		dwarf_register(program->machine, is_x86 ? x86[place->nr] : place->nr, value);
 	return 0;
 }
 
@@ -163,7 +160,7 @@ static void print_names(Dwarf_Die *die, FILE *out)
 	bool first = true;
 	const char *name;
 
-	for (; !next_parameter(die, &parameter, first); first = false) {
+	for (; !parameters_next(die, &parameter, first); first = false) {
 		name = dwarf_diename(&parameter);
 		fprintf(out, "%s%s", first ? "" : ", ", name ? name : "?");
 	}
@@ -201,6 +198,9 @@ static int locate(const struct program *program, const struct program_function *
 				 function->name);
 	if (!by_convention(program, function, die, name, place, value, fault))
 		return 0;
+	/* At entries of kernel functions, only arguments can be fetched. */
+	if (program->is_kernel)
+		return -1;
 	/* A parameter that is changed at once may have its new place at the entry already. */
 	return by_location(program, function, parameter, value) ? 0 : -1;
 }
@@ -213,9 +213,9 @@ static int find_parameter(struct program *program, const struct program_function
 	bool first = true;
 	const char *found;
 
-	if (find_function(program, function, &die, fault))
+	if (parameters_function(&die, program, function, fault))
 		return -1;
-	for (; !next_parameter(&die, parameter, first); first = false) {
+	for (; !parameters_next(&die, parameter, first); first = false) {
 		found = dwarf_diename(parameter);
 		if (found && !strcmp(found, name))
 			return locate(program, function, &die, parameter, &place, value, fault);
@@ -249,10 +249,10 @@ void parameters_print(struct program *program, const struct program_function *fu
 	bool first = true;
 	struct fault fault;
 
-	if (find_function(program, function, &die, &fault))
+	if (parameters_function(&die, program, function, &fault))
 		return;
 	fputc('(', out);
-	for (; !next_parameter(&die, &parameter, first); first = false) {
+	for (; !parameters_next(&die, &parameter, first); first = false) {
 		if (!first)
 			fputs(", ", out);
 		type_print(&parameter, dwarf_diename(&parameter), out);

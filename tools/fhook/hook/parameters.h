@@ -4,7 +4,8 @@
  *
  * The value of a parameter at the function's entry is in the register that its location names
  * or, where that is only valid later, in the one that the calling convention of C assigns to
- * it. Parameters for which neither is certain are refused.
+ * it. Parameters for which neither is certain are refused. Values of functions of the kernel are
+ * $arg1 and so on.
  */
 #ifndef FHOOK_HOOK_PARAMETERS_H
 #define FHOOK_HOOK_PARAMETERS_H
@@ -18,6 +19,13 @@
  */
 int parameters_value(struct program *program, const struct program_function *function,
 		     const char *name, struct program_value *value, struct fault *fault);
+
+/* The entry of a function in the debug information; returns 0, or -1 and a sentence. */
+int parameters_function(Dwarf_Die *die, struct program *program,
+			const struct program_function *function, struct fault *fault);
+
+/* The first parameter of a function, or the one after @die; returns 0, or -1. */
+int parameters_next(Dwarf_Die *function, Dwarf_Die *die, bool first);
 
 /*
  * Print "(TYPE NAME=VALUE, ...)", with "?" for a value that is refused; nothing if there is no

@@ -206,6 +206,7 @@ static int add(struct program *program, const struct elf_symbol *symbol, struct 
 {
 	const struct program_function function = {
 		.symbol = symbol->name, .address = symbol->address, .size = symbol->size,
+		.is_local = !symbol->global,
 	};
 	char *name = program_demangle(symbol->name);
 	const int result = name ? program_add(program, &function, name, fault) :
@@ -360,6 +361,7 @@ int program_select(struct program *program, const char *path, char **patterns,
 	if (elf_open(&program->image, path, fault))
 		return -1;
 	program->path = path;
+	program->machine = program->image.header->e_machine;
 	for (i = 0; i < nr_patterns && !result; i++) {
 		result = add_pattern(&selection, patterns[i], fault);
 		only_excludes &= *patterns[i] == '!';

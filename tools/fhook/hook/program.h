@@ -23,6 +23,7 @@ enum program_kind { PROGRAM_FUNCTION, PROGRAM_USDT, PROGRAM_LINE };
  * @address: address of its first instruction
  * @offset: offset of its first instruction in the file
  * @size: length of the function in bytes; 0 for other places
+ * @is_local: other files cannot call the function by its name
  * @semaphore: offset in the file of the counter of a USDT probe's users, or 0
  * @arguments: operands of a USDT probe, in the file
  */
@@ -33,6 +34,7 @@ struct program_function {
 	u64 address;
 	u64 offset;
 	u64 size;
+	bool is_local;
 	u64 semaphore;
 	const char *arguments;
 };
@@ -57,13 +59,17 @@ struct program_value {
 /**
  * struct program - the selected functions of a file
  * @path: the file; NULL if it is not open
- * @image: contents of the file
+ * @is_kernel: it is a debug file of the kernel, whose values are those of kernel functions
+ * @machine: machine type, as ELF has it
+ * @image: contents of the file; empty for the kernel
  * @debug: debug information, opened when it is needed
  * @separate: debug file, if that has the symbols
  * @functions: the functions, sorted by address
  */
 struct program {
 	const char *path;
+	bool is_kernel;
+	u16 machine;
 	struct elf_image image, separate;
 	struct debug debug;
 	struct program_function *functions;

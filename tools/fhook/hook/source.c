@@ -7,6 +7,7 @@
 #include "call_events.h"
 #include "hist.h"
 #include "kernel.h"
+#include "kernel_arguments.h"
 #include "lib/kernel_files.h"
 #include "progress.h"
 #include "source.h"
@@ -102,13 +103,16 @@ static int define_in_kernel(struct source *source, size_t number, char **pattern
 			    const struct spec *spec, struct fault *fault)
 {
 	const struct spec fields = spec ? slowest_fields(spec) : (struct spec){ };
-	char *users = spec_arguments(&fields), *rest, name[32], key[32];
+	char *users = kernel_arguments(patterns, nr, &fields, NULL, fault), *rest;
+	char name[32], key[32];
 	size_t functions;
 	int result;
 
+	if (!users)
+		return -1;
 	event_name(name, number);
-	result = users ? asprintf(&rest, "%s%s%s", source->spans ? "%span" : "",
-				  arguments(source->options, spec), users) : -1;
+	result = asprintf(&rest, "%s%s%s", source->spans ? "%span" : "",
+			  arguments(source->options, spec), users);
 	free(users);
 	if (result < 0)
 		return fault_say(fault, "there is not enough memory");

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Arguments of events on functions of the kernel
+ *
+ * Where the kernel knows its types, it replaces names of parameters itself, and the command only
+ * looks up the names of their values. Elsewhere, the command takes both from the debug file.
+ */
+#ifndef FHOOK_HOOK_KERNEL_ARGUMENTS_H
+#define FHOOK_HOOK_KERNEL_ARGUMENTS_H
+
+#include "call_event.h"
+
+/*
+ * The arguments of an event on the functions that match patterns as a part of a definition, to
+ * be freed; or NULL and a sentence. EVENT, which may be NULL, takes the names of their values.
+ */
+char *kernel_arguments(char **patterns, size_t nr, const struct spec *spec,
+		       struct call_event *event, struct fault *fault);
+
+#endif /* FHOOK_HOOK_KERNEL_ARGUMENTS_H */
