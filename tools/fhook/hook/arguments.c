@@ -120,6 +120,13 @@ static void take_names(struct call_event *event, unsigned int nr, const char *te
 	call_event_take(event, nr, &names);
 }
 
+/* Has uhook_events an option of this name? */
+static bool is_option(const char *label)
+{
+	return !strcmp(label, "user") || !strcmp(label, "pid") || !strcmp(label, "vectors") ||
+	       !strcmp(label, "stack");
+}
+
 static int write_argument(struct program *program, const struct program_function *place,
 			  const struct spec *spec, unsigned int nr, struct call_event *event,
 			  FILE *out, struct fault *fault)
@@ -136,8 +143,10 @@ static int write_argument(struct program *program, const struct program_function
 		fputs(text, out);
 		return 0;
 	}
-	if (!strcmp(label, "user") || !strcmp(label, "pid") || !strcmp(label, "vectors") ||
-	    !strcmp(label, "stack"))
+	/* Only parameters have types with members. */
+	if (place->kind != PROGRAM_FUNCTION)
+		length = name_length(name);
+	if (!program->is_kernel && is_option(label))
 		return fault_say(fault, "no field can be named %s: write a label, as in the_%s=%s",
 				 label, label, text);
 	copy = strndup(name, length);
