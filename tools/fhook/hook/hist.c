@@ -6,6 +6,9 @@
 #include <string.h>
 #include "hist.h"
 
+/* The kernel makes no larger histograms. */
+#define MOST_ENTRIES	131072
+
 /* A copy of the text between BEGIN and END without blanks at the ends. */
 static char *trimmed(const char *begin, const char *end)
 {
@@ -34,6 +37,15 @@ static char *key_of(const char *text, const char *end, const char *name, const c
 			return NULL;
 	}
 	return trimmed(begin, stop);
+}
+
+size_t hist_size(size_t entries, size_t least)
+{
+	size_t size = least;
+
+	while (size < entries && size < MOST_ENTRIES)
+		size *= 2;
+	return size;
 }
 
 /* Keys of the first trigger are too short to contain this. */

@@ -40,6 +40,9 @@ struct hist {
 	size_t nr_saves;
 };
 
+/* The size of a histogram for this number of entries, which is at least LEAST, a power of two. */
+size_t hist_size(size_t entries, size_t least);
+
 /*
  * The histogram of the first or of the second trigger in the text of a file "hist", or NULL if
  * there is none; the text is modified.

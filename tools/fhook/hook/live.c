@@ -9,9 +9,9 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include "kernel.h"
+#include "lib/clock.h"
 #include "lib/work.h"
 #include "live.h"
 
@@ -20,10 +20,7 @@
 
 static double now(void)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
+	return clock_ns(CLOCK_MONOTONIC) / (double)NS_PER_S;
 }
 
 static bool is_over(const struct options *options, double began)

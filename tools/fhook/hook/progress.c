@@ -3,22 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+#include "lib/clock.h"
 #include "lib/work.h"
 #include "progress.h"
 
 /* The progress of fewer functions is not shown. */
 #define LEAST_FUNCTIONS	100
 #define EVERY_MS	100
-
-static u64 now_ms(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000ull + time.tv_nsec / 1000000;
-}
 
 void progress_begin(struct progress *progress, const char *program, size_t all)
 {
@@ -44,7 +36,7 @@ static void print(struct progress *progress, u64 now)
 int progress_step(struct progress *progress, struct fault *fault)
 {
 	const bool many = progress->all >= LEAST_FUNCTIONS || progress->begun >= LEAST_FUNCTIONS;
-	const u64 now = many ? now_ms() : 0;
+	const u64 now = many ? clock_ns(CLOCK_MONOTONIC) / NS_PER_MS : 0;
 
 	if (many && now >= progress->next)
 		print(progress, now);

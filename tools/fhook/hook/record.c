@@ -61,25 +61,17 @@ struct recording {
 static int open_cpu(struct recording *recording, unsigned int number, struct fault *fault)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	char *path;
+	char file[48];
 	int fd;
 
-	if (asprintf(&path, "%s/instances/%s/per_cpu/cpu%u/trace_pipe_raw", kernel_files_path(),
-		     recording->events.session.name, number) < 0)
-		return fault_say(fault, "there is not enough memory");
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/trace_pipe_raw", number);
+	fd = session_open(&recording->events.session, file, fault);
 	/* Numbers of CPUs may have gaps. */
-	if (fd < 0 && errno == ENOENT) {
-		free(path);
-		return 0;
-	}
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
 	recording->buffers[number] = fd;
-	if (fd < 0 || epoll_ctl(recording->ready, EPOLL_CTL_ADD, fd, &event)) {
-		fault_say(fault, "%s cannot be read: %s", path, strerror(errno));
-		free(path);
-		return -1;
-	}
-	free(path);
+	if (epoll_ctl(recording->ready, EPOLL_CTL_ADD, fd, &event))
+		return fault_say(fault, "%s cannot be waited for: %s", file, strerror(errno));
 	recording->pages[number] = trace_dat_scratch(&recording->file, fault);
 	return recording->pages[number] < 0 ? -1 : 0;
 }
@@ -215,16 +207,16 @@ static int drop_parts(const struct recording *recording, struct fault *fault)
 /* Add up the kernel's counters of all CPUs. */
 static void count(const struct recording *recording, u64 *read, u64 *lost)
 {
-	char path[96], *text, *rest, *line;
+	char file[48], *text, *rest, *line;
 	unsigned long long number;
 	struct fault ignored;
 	unsigned int i;
 
 	*read = *lost = 0;
 	for (i = 0; i < recording->nr; i++) {
-		snprintf(path, sizeof(path), "instances/%s/per_cpu/cpu%u/stats",
-			 recording->events.session.name, i);
-		text = recording->buffers[i] >= 0 ? kernel_file_read(path, &ignored) : NULL;
+		snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", i);
+		text = recording->buffers[i] < 0 ? NULL :
+		       session_read(&recording->events.session, file, &ignored);
 		for (rest = text; rest && (line = strsep(&rest, "\n"));) {
 			if (sscanf(line, "read events: %llu", &number) == 1)
 				*read += number;

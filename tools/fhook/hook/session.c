@@ -21,6 +21,9 @@
 #define TRIES_OF_NAME	5
 #define MOST_TRIES	(100 * TRIES_OF_NAME)
 
+/* Room for the path of a file of an instance. */
+#define PATH_ROOM	96
+
 /* The definitions of all events, of fhook and of mainline. */
 #define DEFINITIONS	"dynamic_events"
 
@@ -299,11 +302,45 @@ char *session_get(const struct session *session, const char *event, const char *
 	return text;
 }
 
+/* The path of a file of the instance in tracefs. */
+static void file_path(const struct session *session, const char *file, char path[PATH_ROOM])
+{
+	snprintf(path, PATH_ROOM, "instances/%s/%s", session->name, file);
+}
+
+int session_open(const struct session *session, const char *file, struct fault *fault)
+{
+	char *instance = instance_path(session->name), *path;
+	int fd, error;
+
+	if (!instance || asprintf(&path, "%s/%s", instance, file) < 0) {
+		free(instance);
+		errno = ENOMEM;
+		return fault_say(fault, "there is not enough memory");
+	}
+	free(instance);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	error = errno;
+	if (fd < 0)
+		fault_say(fault, "%s cannot be read: %s", path, strerror(error));
+	free(path);
+	errno = error;
+	return fd;
+}
+
+char *session_read(const struct session *session, const char *file, struct fault *fault)
+{
+	char path[PATH_ROOM];
+
+	file_path(session, file, path);
+	return kernel_file_read(path, fault);
+}
+
 int session_control(const struct session *session, const char *file, const char *text,
 		    struct fault *fault)
 {
-	char path[96];
+	char path[PATH_ROOM];
 
-	snprintf(path, sizeof(path), "instances/%s/%s", session->name, file);
+	file_path(session, file, path);
 	return kernel_file_write(path, text, fault);
 }

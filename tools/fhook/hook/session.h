@@ -62,6 +62,15 @@ bool session_has(const struct session *session, const char *event, const char *f
 char *session_get(const struct session *session, const char *event, const char *file,
 		  struct fault *fault);
 
+/*
+ * Open a file of the instance for reading without waiting. Returns a descriptor; or -1, errno and
+ * a sentence.
+ */
+int session_open(const struct session *session, const char *file, struct fault *fault);
+
+/* The contents of a file of the instance, to be freed; or NULL and a sentence. */
+char *session_read(const struct session *session, const char *file, struct fault *fault);
+
 /* Write a file of the instance. */
 int session_control(const struct session *session, const char *file, const char *text,
 		    struct fault *fault);

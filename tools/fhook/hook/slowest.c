@@ -8,7 +8,6 @@
 
 /* A histogram has room for a power of two of entries. */
 #define LEAST_ENTRIES	128
-#define MOST_ENTRIES	131072
 
 /* Saved besides the arguments. */
 enum { SAVED_TIME, SAVED_PID, SAVED_COMM, NR_FIXED };
@@ -105,14 +104,13 @@ static int find_saves(struct saves *saves, const struct session *session, const 
 static char *trigger_of(const struct saves *saves, const char *key, size_t functions,
 			const char *condition)
 {
-	size_t size = LEAST_ENTRIES, length, i;
+	const size_t size = hist_size(functions, LEAST_ENTRIES);
+	size_t length, i;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &length);
 
 	if (!out)
 		return NULL;
-	while (size < functions && size < MOST_ENTRIES)
-		size *= 2;
 	fprintf(out, "hist:keys=%s:slowest=duration:size=%zu:clock=mono:onmax($slowest).save(", key,
 		size);
 	for (i = 0; i < saves->nr; i++)

@@ -2,7 +2,7 @@
 /* Printing the slowest call of each function */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include "lib/clock.h"
 #include "lib/json.h"
 #include "live.h"
 #include "slowest.h"
@@ -14,14 +14,6 @@ static int compare(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-static u64 clock_ns(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
-
 /* The time of day in nanoseconds at a time of CLOCK_MONOTONIC. */
 static u64 wall_ns(u64 monotonic)
 {
@@ -31,7 +23,7 @@ static u64 wall_ns(u64 monotonic)
 static void print_when(u64 monotonic)
 {
 	const u64 ns = wall_ns(monotonic);
-	const time_t seconds = ns / 1000000000;
+	const time_t seconds = ns / NS_PER_S;
 	struct tm local;
 	char text[16];
 

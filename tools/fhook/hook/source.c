@@ -17,9 +17,8 @@
 /* An event on functions of a program has their numbers: addresses differ between processes. */
 #define NUMBER	"number"
 
-/* A histogram has room for a power of two of entries. */
+/* The size of a histogram of a few functions. */
 #define LEAST_ENTRIES	2048
-#define MOST_ENTRIES	131072
 /* Guesses of how many entries one function needs: by task, and by power of two. */
 #define ENTRIES_BY	1024
 #define ENTRIES_LOG2	8
@@ -54,12 +53,10 @@ static int add_up(const struct source *source, const char *event, const char *fu
 		  size_t functions, const struct spec *spec, struct fault *fault)
 {
 	const char *by = by_key(source->options);
-	size_t wanted = functions, size = LEAST_ENTRIES;
+	size_t wanted = functions;
 	char trigger[256], keys[128], others[40];
 
 	wanted *= (by ? ENTRIES_BY : 1) * (source->spans ? ENTRIES_LOG2 : 1);
-	while (size < wanted && size < MOST_ENTRIES)
-		size *= 2;
 	if (!session_has(&source->session, event, "hist"))
 		return fault_say(fault, "counts need CONFIG_HIST_TRIGGERS: this kernel has none");
 	snprintf(keys, sizeof(keys), "%s%s%s%s%s%s", function_key, *function_key && by ? "," : "",
@@ -68,7 +65,7 @@ static int add_up(const struct source *source, const char *event, const char *fu
 		 source->spans ? "duration.log2" : "");
 	snprintf(others, sizeof(others), " if common_pid != %d", source->session.task);
 	snprintf(trigger, sizeof(trigger), "hist:keys=%s%s:size=%zu%s", keys,
-		 source->spans ? ":vals=duration" : "", size, others);
+		 source->spans ? ":vals=duration" : "", hist_size(wanted, LEAST_ENTRIES), others);
 	if (session_set(&source->session, event, "trigger", trigger, fault))
 		return -1;
 	return spec ? slowest_begin(&source->session, event, *function_key ? function_key :

@@ -11,8 +11,8 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+#include "lib/clock.h"
 #include "lib/kernel_files.h"
 #include "lib/work.h"
 #include "task_events.h"
@@ -269,11 +269,8 @@ int task_events_read(struct task_events *events, struct fault *fault)
 {
 	const int signals = work_stopped();
 	const struct task_ring *ring;
-	struct timespec now;
-	u64 until;
+	const u64 until = clock_ns(CLOCK_MONOTONIC);
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	until = now.tv_sec * 1000000000ull + now.tv_nsec;
 	while (work_stopped() == signals && (ring = oldest_before(events, until)))
 		if (read_record(events, ring, fault))
 			return -1;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* fhook trace: print calls of functions, with arguments */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "call_events.h"
-#include "lib/kernel_files.h"
 #include "lib/work.h"
 #include "live.h"
 #include "trace_line.h"
@@ -55,15 +52,7 @@ static int open_out(struct tracing *tracing, const char *name, struct fault *fau
 
 static int open_pipe(struct tracing *tracing, struct fault *fault)
 {
-	char *path;
-
-	if (asprintf(&path, "%s/instances/%s/trace_pipe", kernel_files_path(),
-		     tracing->events.session.name) < 0)
-		return fault_say(fault, "there is not enough memory");
-	tracing->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (tracing->pipe < 0)
-		fault_say(fault, "%s cannot be read: %s", path, strerror(errno));
-	free(path);
+	tracing->pipe = session_open(&tracing->events.session, "trace_pipe", fault);
 	return tracing->pipe < 0 ? -1 : 0;
 }
 

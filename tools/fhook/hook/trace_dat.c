@@ -217,10 +217,8 @@ static int put_formats(FILE *out, const struct call_events *events, struct fault
 
 static int put_options(FILE *out, const struct session *session, struct fault *fault)
 {
-	char path[96], *clocks;
+	char *clocks = session_read(session, "trace_clock", fault);
 
-	snprintf(path, sizeof(path), "instances/%s/trace_clock", session->name);
-	clocks = kernel_file_read(path, fault);
 	if (!clocks)
 		return -1;
 	fwrite("options  ", 1, sizeof("options  "), out);

@@ -15,10 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #include "cyg_place.h"
 #include "decode/software.h"
+#include "lib/clock.h"
 #include "lib/trace_file.h"
 
 #define EXPORT	__attribute__((visibility("default")))
@@ -257,14 +257,6 @@ static struct recorder *new_recorder(void)
 	return recorder;
 }
 
-static u64 now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ULL + time.tv_nsec;
-}
-
 /*
  * Was the holder left without releasing the recorder? A signal handler that interrupts the
  * holder is deeper in the stack, or on a stack of its own.
@@ -310,7 +302,7 @@ static void put_event(struct recorder *recorder, u64 address, u64 offset)
 	}
 	put_missing(recorder);
 	event.address = at + offset;
-	event.time = now();
+	event.time = clock_ns(CLOCK_MONOTONIC);
 	trace_file_put(recorder->file, &event, sizeof(event));
 }
 
