@@ -122,6 +122,22 @@ static char *name_values(char *text, const char *label, const struct enumeration
 	return splice(text, value, strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789"), "s");
 }
 
+/*
+ * The kernel prints signed fields of one and two bytes as they are; readers take the size from
+ * the format.
+ */
+static char *size_value(char *text, const char *label)
+{
+	const char *value = find_label(print_part(text), " ", label, "=%d");
+
+	if (!value)
+		return text;
+	value += strlen(label) + strlen("=%");
+	if (find_label(text, "field:s8 ", label, ";"))
+		return splice(text, value, 0, "hh");
+	return find_label(text, "field:s16 ", label, ";") ? splice(text, value, 0, "h") : text;
+}
+
 char *trace_format(const char *text, bool user, const struct call_event *event)
 {
 	const struct rule *rules = user ? user_rules : kernel_rules;
@@ -130,9 +146,12 @@ char *trace_format(const char *text, bool user, const struct call_event *event)
 
 	for (i = 0; i < ARRAY_SIZE(user_rules) && changed; i++)
 		changed = apply(rules + i, changed);
-	for (i = 0; event && changed && i < event->spec.nr; i++)
-		if (event->enumerations[i].nr)
-			changed = name_values(changed, event->spec.labels[i],
-					      event->enumerations + i);
+	for (i = 0; event && changed && i < event->spec.nr; i++) {
+		const char *label = event->spec.labels[i];
+
+		changed = event->enumerations[i].nr ?
+			  name_values(changed, label, event->enumerations + i) :
+			  size_value(changed, label);
+	}
 	return changed;
 }
