@@ -24,12 +24,11 @@
 #define HOOK_BASE_FPROBE_FLAGS	0
 
 #ifdef CONFIG_ARM64
-struct hook_base_fprobe_room {
-	struct __arch_ftrace_regs regs;
-};
+/* Users of this include ftrace's header. */
+#define hook_base_fprobe_room	__arch_ftrace_regs
 
 #define hook_base_fprobe_regs(fregs, address, room) ({			\
-	struct __arch_ftrace_regs *__to = &(room)->regs;		\
+	struct __arch_ftrace_regs *__to = (room);			\
 									\
 	memcpy(__to->regs, (fregs)->regs.regs, sizeof(__to->regs));	\
 	__to->fp = fhook_regs_get_fp(fregs);				\
