@@ -62,7 +62,7 @@ static struct uhook_cells *seen_cells_at(const struct uhook_data *data, unsigned
 {
 	unsigned long at = (nr * UHOOK_BODY_CELLS + i) * sizeof(struct uhook_cells);
 
-	return page_address(data->seen[1 + (at >> PAGE_SHIFT)]) + offset_in_page(at);
+	return page_address(READ_ONCE(data->seen[1 + (at >> PAGE_SHIFT)])) + offset_in_page(at);
 }
 
 /* Increase since the last reading. A decrease is impossible, and counts as 0. */
@@ -95,15 +95,16 @@ static void add_cells(struct uhook_counter *counter, const struct uhook_cells *c
 static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 		     const struct uhook_body *body, unsigned int nr)
 {
+	/* Exists if a lane exists. Pairs with the cmpxchg() in uhook_make_data_page(). */
+	struct page *seen = smp_load_acquire(&data->seen[0]);
 	const struct uhook_set *set = uhook_set_of(um, body);
 	const struct uhook_cells *cells;
 	unsigned int i;
 	u64 hits = 0;
 
 	lockdep_assert_held(&um->counts);
-	/* Exists if a lane exists. */
-	if (data->seen[0])
-		hits = come(sum_of(data, nr), (u64 *)page_address(data->seen[0]) + nr);
+	if (seen)
+		hits = come(sum_of(data, nr), (u64 *)page_address(seen) + nr);
 	atomic64_add(hits, &bodies_run);
 
 	for (i = 0; i < set->nr; i++) {

@@ -100,16 +100,6 @@ static unsigned long recorded[HOOKS], abandoned, counted, running;
 static bool over;
 
 /*
- * add_body() reads &uhook_data.seen without a mark while a page fault may set it, and come()
- * reads that page.
- */
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-	return "race_top:add_body\nrace_top:come\n";
-}
-
-/*
  * Functions of other files of the kernel.
  */
 unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
