@@ -33,6 +33,7 @@ struct uhook_cpu_hits {
  * @lost: records that were lost for lack of room, or that the kernel discarded
  * @missed: hits at which the handler was not called
  * @words: sums of the words of the handler
+ * @given_up: number of the last reading at which entries were given up, see rings.c
  * @lock: held while @ops is called for a record or cleared
  * @ops: the hook, for its callbacks; NULL once it has been unregistered
  * @kind: kind of the hook
@@ -52,6 +53,7 @@ struct uhook_counter {
 	atomic64_t		lost;
 	atomic64_t		missed;
 	atomic64_t		words[UHOOK_DATA_WORDS];
+	u64			given_up;
 	struct mutex		lock;	/* held while records are handed over */
 	struct uhook_ops	*ops;
 	const struct uhook_kind	*kind;

@@ -171,19 +171,37 @@ static bool is_given_up(const struct uhook_mm *um, struct uhook_data *data, u64 
 	return false;
 }
 
-/* The hook of a skipped entry is unknown: count it as lost for all recorders of the area. */
+/* Count entries as lost, once for each hook that records. */
+static void add_lost(const struct uhook_set *set, u64 nr_entries, u64 reading)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++) {
+		struct uhook_counter *counter = set->counters[i];
+
+		if (!(counter->kind->traits & UHOOK_RECORDS) || counter->given_up == reading)
+			continue;
+		counter->given_up = reading;
+		atomic64_add(nr_entries, &counter->lost);
+	}
+}
+
+/* The hook of a skipped entry is unknown: count it as lost for all hooks of the area. */
 static void add_given_up(const struct uhook_mm *um, struct uhook_area *area, u64 nr_entries)
 {
+	/* Protects the number, and uhook_counter::given_up. */
+	static DEFINE_MUTEX(lock);
+	static u64 reading;
 	/* Pairs with enter_slot(). */
-	unsigned int nr, i, used = smp_load_acquire(&area->used);
+	unsigned int nr, used = smp_load_acquire(&area->used);
 
+	guard(mutex)(&lock);
+	reading++;
 	for (nr = 0; nr < used; nr++) {
 		const struct uhook_set *set = uhook_set_of(um, uhook_body_nr(area, nr));
 
-		for (i = 0; set && i < set->nr; i++) {
-			if (set->counters[i]->kind->traits & UHOOK_RECORDS)
-				atomic64_add(nr_entries, &set->counters[i]->lost);
-		}
+		if (set)
+			add_lost(set, nr_entries, reading);
 	}
 }
 

@@ -512,9 +512,11 @@ static void check_hook(const char *name, unsigned long calls, unsigned int first
 	       handed, lost);
 	if (bodies != calls)
 		complain("%s: %lu counted of %lu", name, bodies, calls);
-	/* The hook of an entry that is given up is unknown: it is lost for all of them. */
-	if (first != COUNT && (handed + lost < calls || handed > calls ||
-			       (!abandoned && handed + lost > calls)))
+	/*
+	 * The hook of an entry that is given up is unknown: it is lost once for each. A few are
+	 * given up because their thread does not run for long.
+	 */
+	if (first != COUNT && (handed + lost < calls || handed + lost > calls + 8 * abandoned))
 		complain("%s: %lu recorded and %lu lost of %lu", name, handed, lost, calls);
 }
 
