@@ -9,15 +9,19 @@
  *   - a recorder takes the number in uhook_ring::head, unless that is
  *     UHOOK_RING_ENTRIES or more ahead of uhook_ring::tail: then there is no room,
  *     and it only increments a counter of its own;
- *   - it fills the entry of that number, modulo UHOOK_RING_ENTRIES, and finally
- *     writes the number plus one to uhook_ring_entry::seq;
+ *   - it looks up the entry of that number, modulo UHOOK_RING_ENTRIES. If it is not the
+ *     turn of the number, which is divided by UHOOK_RING_ENTRIES for that, it leaves
+ *     the entry alone and increments its counter;
+ *   - it fills the entry, and finally writes the number plus one to
+ *     uhook_ring_entry::seq;
  *   - the kernel reads the entries in order, up to the first one that is not
- *     complete, and then writes to uhook_ring::tail. It keeps its own copy of the
- *     value.
+ *     complete, increments uhook_ring_entry::turn of each, and then writes to
+ *     uhook_ring::tail. It keeps its own copy of the tail.
  *
  * A task that is interrupted between the first and the last step blocks the
  * entries after its own. The kernel skips such an entry when the ring is full or
- * the program ends, and counts it as lost.
+ * the program ends, and counts it as lost. The task may go on later, so it remains the
+ * turn of its number until it has completed the entry.
  *
  * Nothing here is trusted: a program that writes nonsense only corrupts its own
  * records.
@@ -52,7 +56,7 @@ struct uhook_ring {
  * @args: values of the selected registers at the site
  * @stack: words at the stack pointer, if requested; 0 for words outside of the
  *	page of the byte below it
- * @pad: padding, not written
+ * @turn: quotient of the numbers that may use the entry now, written by the kernel
  */
 struct uhook_ring_entry {
 	u64 seq;
@@ -63,7 +67,7 @@ struct uhook_ring_entry {
 	u64 sp;
 	u64 args[UHOOK_RECORD_ARGS];
 	u64 stack[UHOOK_RECORD_STACK];
-	u64 pad;
+	u64 turn;
 };
 
 /**

@@ -140,16 +140,35 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 		counter->ops->record(counter->ops, &record);
 }
 
-/* Read one entry and hand it over, if it is complete. */
+/* Let recorders have an entry that was given up, if it has been completed meanwhile. */
+static void take_back(struct uhook_ring_entry *entry, u64 number)
+{
+	u64 late = READ_ONCE(entry->turn) * UHOOK_RING_ENTRIES + number % UHOOK_RING_ENTRIES;
+
+	/* The program writes seq last. */
+	if (smp_load_acquire(&entry->seq) == late + 1)
+		WRITE_ONCE(entry->turn, number / UHOOK_RING_ENTRIES + 1);
+}
+
+/*
+ * Read one entry and hand it over, if it is complete. If it is not its turn, its recorder has
+ * counted a lost record.
+ */
 static bool read_entry(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
 {
 	struct uhook_ring_entry *entry = entry_of(data, data->tail), copy;
+	u64 turn = data->tail / UHOOK_RING_ENTRIES;
 
+	if (entry && READ_ONCE(entry->turn) != turn) {
+		take_back(entry, data->tail);
+		return true;
+	}
 	/* The program writes seq last. */
 	if (!entry || smp_load_acquire(&entry->seq) != data->tail + 1)
 		return false;
 
 	memcpy(&copy, entry, sizeof(copy));
+	WRITE_ONCE(entry->turn, turn + 1);
 	hand_over(um, area, data, &copy);
 
 	return true;

@@ -2,7 +2,9 @@
 /*
  * The bodies of a process in threads: their code, the kernel that makes it, and its readers
  *
- * Usage: race-bodies [-s SEED] [-r ROUNDS]
+ * Usage: race-bodies [-s SEED] [-r ROUNDS] [-l]
+ *
+ * With -l, one recorder is late, and nothing else is tried.
  *
  * Each round is a process. Its threads hit sites: the first hit makes the body, with the
  * kernel's own code, and all of them run it, as the program does: each body counts, records
@@ -98,6 +100,7 @@ static struct task_struct task;
 static struct mm_struct *mm;
 static unsigned long recorded[HOOKS], abandoned, counted, running;
 static bool over;
+static unsigned long late;
 
 /*
  * Functions of other files of the kernel.
@@ -198,7 +201,7 @@ static void take_record(struct uhook_ops *ops, const struct uhook_record *record
 		return;
 	}
 	next = &callers[who].next[hook][READ_ONCE(sites[i * 7 % SITES].area)];
-	if (i < *next)
+	if (i < *next && !late)
 		complain("call %lu of %lu again, or late", (long)i, (long)who);
 	if (record->site != TEXT + i * 7 % SITES * SITE_SIZE)
 		complain("call %lu was at %lx", (long)i, record->site);
@@ -301,36 +304,52 @@ static void count(unsigned long *cell)
 	__atomic_fetch_add(cell, 1, __ATOMIC_RELAXED);
 }
 
-/* A recorder, as uhook_ring.h describes it. */
-static void record_in_c(struct uhook_mm *um, struct uhook_area *area, u32 id, unsigned long *lost,
-			const u64 *args)
+/* The begin of a recorder, as uhook_ring.h describes it; NULL if the record is lost. */
+static struct uhook_ring_entry *take_entry(struct uhook_mm *um, struct uhook_area *area,
+					   u64 *head)
 {
 	struct uhook_ring *ring = kernel_address(um, area, UHOOK_RING_AT);
 	struct uhook_ring_entry *entry;
-	u64 head = READ_ONCE(ring->head);
 
+	*head = READ_ONCE(ring->head);
 	do {
-		const s64 ahead = head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+		const s64 ahead = *head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
 
-		if (ahead >= UHOOK_RING_ENTRIES) {
-			count(lost);
-			return;
-		}
-	} while (!__atomic_compare_exchange_n(&ring->head, &head, head + 1, false,
+		if (ahead >= UHOOK_RING_ENTRIES)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&ring->head, head, *head + 1, false,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	/* A task may be killed here. */
-	if (!(random() % ABANDONED)) {
-		count(&abandoned);
-		return;
-	}
 	entry = kernel_address(um, area, UHOOK_RING_AT + PAGE_SIZE +
-			       head % UHOOK_RING_ENTRIES * sizeof(*entry));
+			       *head % UHOOK_RING_ENTRIES * sizeof(*entry));
+	return READ_ONCE(entry->turn) == *head / UHOOK_RING_ENTRIES ? entry : NULL;
+}
+
+static void fill_entry(struct uhook_ring_entry *entry, u32 id, const u64 *args, size_t size)
+{
 	entry->time = 1;
 	entry->thread = 1;
 	entry->id = id;
 	entry->unused = 0;
 	entry->sp = 1;
-	memcpy(entry->args, args, sizeof(entry->args));
+	memcpy(entry->args, args, size);
+}
+
+static void record_in_c(struct uhook_mm *um, struct uhook_area *area, u32 id,
+			unsigned long *lost, const u64 *args)
+{
+	u64 head;
+	struct uhook_ring_entry *entry = take_entry(um, area, &head);
+
+	if (!entry) {
+		count(lost);
+		return;
+	}
+	/* A task may be killed here. */
+	if (!(random() % ABANDONED)) {
+		count(&abandoned);
+		return;
+	}
+	fill_entry(entry, id, args, sizeof(entry->args));
 	__atomic_store_n(&entry->seq, head + 1, __ATOMIC_RELEASE);
 }
 
@@ -428,12 +447,8 @@ static void *translate(void *unused)
 	return unused;
 }
 
-static void run_process(unsigned int round)
+static void begin_process(void)
 {
-	struct caller *mine = callers + round * CALLERS;
-	pthread_t translator;
-	unsigned int i;
-
 	mm = calloc(1, sizeof(*mm));
 	pthread_rwlock_init(&mm->mmap_lock, NULL);
 	mm->task_size = 0x7ffffffff000;
@@ -443,6 +458,23 @@ static void run_process(unsigned int round)
 	WRITE_ONCE(mm->mm_users.counter, 1);
 	task.mm = mm;
 	memset(sites, 0, sizeof(sites));
+}
+
+static void end_process(void)
+{
+	WRITE_ONCE(mm->mm_users.counter, 0);
+	race_exit(mm);
+	uhook_free_mm(mm);
+	free(mm);
+}
+
+static void run_process(unsigned int round)
+{
+	struct caller *mine = callers + round * CALLERS;
+	pthread_t translator;
+	unsigned int i;
+
+	begin_process();
 	running = CALLERS;
 	for (i = 0; i < CALLERS; i++)
 		pthread_create(&mine[i].thread, NULL, call_sites, mine + i);
@@ -454,10 +486,55 @@ static void run_process(unsigned int round)
 	for (i = 0; i < CALLERS; i++)
 		pthread_join(mine[i].thread, NULL);
 	pthread_join(translator, NULL);
-	WRITE_ONCE(mm->mm_users.counter, 0);
-	race_exit(mm);
-	uhook_free_mm(mm);
-	free(mm);
+	end_process();
+}
+
+/*
+ * A recorder is interrupted for long before it fills its entry, in a signal handler for
+ * example. The entry is given up, and is that of another hit when the recorder goes on; the
+ * kernel reads it while the recorder has stored some of its words.
+ */
+static void run_late(void)
+{
+	/* The site of call 43 has one recorder. */
+	const unsigned int nr = 43 * 7 % SITES;
+	const u64 args[] = { 0, 43, ~43UL, 43, 129, 0 };
+	struct uhook_mm *um;
+	struct uhook_ring_entry *entry;
+	struct uhook_area *area;
+	unsigned int i;
+	u64 head;
+
+	begin_process();
+	current = &task;
+	make_body(nr);
+	um = uhook_mm_of(mm);
+	area = uhook_area_at(um, sites[nr].body);
+	entry = take_entry(um, area, &head);
+	for (i = 0; i < UHOOK_RING_ENTRIES; i++) {
+		/* The last one finds no room, until the first entry is given up. */
+		if (i == UHOOK_RING_ENTRIES - 1) {
+			uhook_flush();
+			uhook_flush();
+		}
+		((site_call *)sites[nr].body)(1, 43, ~43UL, 1 ^ 43, 129, -1);
+	}
+	fill_entry(entry, entry->id, args, 2 * sizeof(*args));
+	uhook_flush();
+	if (recorded[FIRST] != UHOOK_RING_ENTRIES - 1)
+		complain("%lu records, although one was late", recorded[FIRST]);
+
+	/* Then it is in use again. */
+	__atomic_store_n(&entry->seq, head + 1, __ATOMIC_RELEASE);
+	for (i = 0; i < 2 * UHOOK_RING_ENTRIES; i++) {
+		((site_call *)sites[nr].body)(1, 43, ~43UL, 1 ^ 43, 129, -1);
+		if (!(i % 1000))
+			uhook_flush();
+	}
+	uhook_flush();
+	if (recorded[FIRST] != 3 * UHOOK_RING_ENTRIES - 2)
+		complain("%lu records after the late one", recorded[FIRST]);
+	end_process();
 }
 
 /* Two threads that read at any time. */
@@ -562,13 +639,17 @@ int main(int argc, char **argv)
 	pthread_t readers[2];
 	unsigned int i;
 
-	read_options(argc, argv, "r:", &rounds);
+	read_options(argc, argv, "r:l", &rounds, &late);
 	race_begin();
 	sigaction(SIGSEGV, &action, NULL);
 	map_at(TEXT, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	for (i = 0; i < SITES; i++)
 		memcpy((void *)(TEXT + i * SITE_SIZE), site_code, SITE_SIZE);
 	make_hooks();
+	if (late) {
+		run_late();
+		return verdict();
+	}
 	uhook_start_draining();
 	pthread_create(&readers[0], NULL, read_rings, NULL);
 	pthread_create(&readers[1], NULL, read_sums, NULL);

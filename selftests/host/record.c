@@ -63,12 +63,31 @@ static u64 *lost_of(struct record_model *model, const struct uhook_recorder *rec
 	return model->expected_counters + ((u64 *)recorder->lost - model->counters);
 }
 
+/* The kernel has not taken an entry back that it has given up. */
+static bool is_turn(struct record_model *model, u64 number)
+{
+	return entry_of(model->expected, number)->turn == number / UHOOK_RING_ENTRIES;
+}
+
+/* Set whether it is the turn of the next number, unless a recorder uses the same entry. */
+static void set_turn(struct record_model *model)
+{
+	const u64 number = ((struct uhook_ring *)model->expected)->head;
+	const u64 turn = number / UHOOK_RING_ENTRIES - !(random_next() % 16);
+
+	if (model->decided && !((number - model->number) % UHOOK_RING_ENTRIES))
+		return;
+	entry_of(model->expected, number)->turn = turn;
+	entry_of(model->ring, number)->turn = turn;
+}
+
 bool record_prepare(struct record_model *model, const struct uhook_recorder *recorder)
 {
 	static const u64 heads[] = { 0, 1, UHOOK_RING_ENTRIES - 1, 0xffffffff, 3UL << 61 };
 	struct uhook_ring *expected = (void *)model->expected;
 	const u64 random = random_next();
 	s64 ahead = random % UHOOK_RING_ENTRIES;
+	bool recorded;
 
 	expected->head = random_next() >> 2;
 	if (random >> 32 & 1)
@@ -94,8 +113,10 @@ bool record_prepare(struct record_model *model, const struct uhook_recorder *rec
 	*lost_of(model, recorder) = random >> 48 & 3 ? random_next() : -1;
 	memcpy(model->counters, model->expected_counters, COUNTERS_SIZE);
 	memcpy(model->ring, expected, sizeof(*expected));
-	hits[ahead < UHOOK_RING_ENTRIES]++;
-	return ahead < UHOOK_RING_ENTRIES;
+	set_turn(model);
+	recorded = ahead < UHOOK_RING_ENTRIES && is_turn(model, expected->head);
+	hits[recorded]++;
+	return recorded;
 }
 
 bool record_has_word(u64 sp, unsigned int word)
@@ -172,9 +193,11 @@ static void decide(struct record_model *model, const struct uhook_recorder *reco
 
 	model->decided = true;
 	model->recorded = (s64)(expected->head - expected->tail) < UHOOK_RING_ENTRIES;
-	if (model->recorded)
+	if (model->recorded) {
 		model->number = expected->head++;
-	else
+		model->recorded = is_turn(model, model->number);
+	}
+	if (!model->recorded)
 		++*lost_of(model, recorder);
 }
 
@@ -203,6 +226,7 @@ void record_meddle(struct record_model *model, const struct uhook_recorder *reco
 		break;
 	}
 	memcpy(model->ring, expected, sizeof(*expected));
+	set_turn(model);
 }
 
 void record_check(struct record_model *model, const struct uhook_recorder *recorder,
@@ -348,6 +372,7 @@ static unsigned long drain(struct uhook_ring *ring, u64 *tail)
 		check_entry(entry);
 		/* Otherwise reading an incomplete entry would go unnoticed. */
 		memset(&entry->time, 0xa5, sizeof(*entry) - sizeof(entry->seq));
+		entry->turn = *tail / UHOOK_RING_ENTRIES + 1;
 	}
 	__atomic_store_n(&ring->tail, *tail, __ATOMIC_RELEASE);
 	return *tail - from;
@@ -413,6 +438,8 @@ void record_threads(unsigned long code, unsigned long ring, unsigned long calls,
 	hammer.running = THREADS;
 	hammer.ring->head = first;
 	hammer.ring->tail = first;
+	for (i = 0; i < UHOOK_RING_ENTRIES; i++)
+		entry_of(hammer.ring, first + i)->turn = (first + i) / UHOOK_RING_ENTRIES;
 
 	for (i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, record_often, (void *)i);

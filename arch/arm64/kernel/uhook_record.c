@@ -9,9 +9,9 @@
  *
  * Memory ordering: the tail is loaded after the head (LDAR), and so is never older than
  * the head. With a stale head the ring looks too empty, but never full; then the head is
- * not replaced, and the code starts again. Stores into the entry depend on branches on
- * the tail and the head, so they cannot pass the loads, and the store that completes
- * the entry is a release (STLR).
+ * not replaced, and the code starts again. The turn of the entry is loaded after the tail
+ * (LDAR). Stores into the entry depend on branches on the tail and the head, so they
+ * cannot pass the loads, and the store that completes the entry is a release (STLR).
  *
  * This file holds no state, and is built into the tests on the host as well.
  */
@@ -52,7 +52,8 @@ static const u32 push[] = {
 /* x9 is the ring; x10 becomes the number, if there is room. */
 static const u32 look[] = {
 	0xc8dffd2a,			/* ldar	x10, [x9] */
-	0xf940012b | OFFSET(RING(tail)),	/* ldr	x11, [x9, #tail] */
+	0x9100012b | RING(tail) << 10,	/* add	x11, x9, #tail */
+	0xc8dffd6b,			/* ldar	x11, [x11] */
 	0xcb0a016b,			/* sub	x11, x11, x10 */
 	0x913ffd6b,			/* add	x11, x11, #ENTRIES - 1 */
 };
@@ -92,11 +93,17 @@ static const u32 take_exclusive[] = {
 
 #define CBNZ_X11	0xb500000b	/* cbnz	x11, */
 
-/* x9 becomes the entry. */
-static const u32 begin[] = {
+/* x9 becomes the entry; x11 becomes 0 if it is the number's turn. */
+static const u32 turn[] = {
+	0xd34cfd4b,			/* lsr	x11, x10, #12 */
 	0x92402d4a,			/* and	x10, x10, #ENTRIES - 1 */
 	0x8b0a1d29,			/* add	x9, x9, x10, lsl #7 */
 	0x91400129 | UHOOK_LANE_SIZE >> 12 << 10,	/* add	x9, x9, #LANE */
+	0xf940012a | OFFSET(ENTRY(turn)),	/* ldr	x10, [x9, #turn] */
+	0xcb0a016b,			/* sub	x11, x11, x10 */
+};
+
+static const u32 begin[] = {
 	0xd53be04a,			/* mrs	x10, cntvct_el0 */
 	0xd53bd04b,			/* mrs	x11, tpidr_el0 */
 	0xa9002d2a | PAIR(ENTRY(time)),	/* stp	x10, x11, [x9, #time] */
@@ -206,17 +213,18 @@ static u32 offset_field(size_t from, size_t to, unsigned int bits)
 }
 
 /*
- * Take a number. Return the offset of a B that is yet to be set to the end of the
- * recorder, for a full ring.
+ * Take a number, and look whether it is its turn. Return the offset of a B that is yet to be
+ * set to the end of the recorder, for a lost record.
  */
 static size_t add_take(struct writer *w, unsigned long lost, bool lse)
 {
 	const size_t again = w->words.len;
-	size_t branch, full;
+	size_t branch, full, lose;
 
 	add(w, look, ARRAY_SIZE(look));
 	branch = w->words.len;
 	add_one(w, 0);
+	lose = w->words.len;
 	add_address(w, lost);
 	if (lse)
 		add(w, lose_lse, ARRAY_SIZE(lose_lse));
@@ -231,6 +239,8 @@ static size_t add_take(struct writer *w, unsigned long lost, bool lse)
 	else
 		add(w, take_exclusive, ARRAY_SIZE(take_exclusive));
 	add_one(w, CBNZ_X11 | offset_field(w->words.len, again, 19));
+	add(w, turn, ARRAY_SIZE(turn));
+	add_one(w, CBNZ_X11 | offset_field(w->words.len, lose, 19));
 	return full;
 }
 

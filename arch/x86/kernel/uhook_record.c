@@ -47,6 +47,7 @@ static void put_long(struct uhook_writer *w, u32 value)
 }
 
 #define ENTER_RING	12	/* offset of the relative address of the ring */
+#define ENTER_LOSE	35	/* offset of the instruction that counts a lost record */
 #define ENTER_LOST	39	/* offset of the relative address of the lost counter */
 #define ENTER_RESTORE	44	/* offset of the relative address of the end, for a full ring */
 
@@ -71,11 +72,27 @@ static const u8 enter_code[] = {
 	0x52,						/* push %rdx */
 };
 
-/* Members that all entries have; RCX becomes the address of the entry. */
-static const u8 begin_code[] = {
+/* From the end of turn_code back to the counting of a lost record */
+#define TURN_LOSE	((u8)(ENTER_LOSE - (int)(sizeof(enter_code) + TURN_SIZE)))
+#define TURN_SIZE	32
+
+/* RCX becomes the address of the entry. If it is not the number's turn, the record is lost. */
+static const u8 turn_code[] = {
+	0x48, 0x89, 0xc2,				/* mov %rax,%rdx */
+	0x48, 0xc1, 0xea, 0x0c,				/* shr $12,%rdx */
 	0x25, 0xff, 0x0f, 0x00, 0x00,			/* and $ENTRIES-1,%eax */
 	0xc1, 0xe0, 0x07,				/* shl $7,%eax */
 	0x48, 0x8d, 0x8c, 0x01, 0x00, 0x10, 0, 0,	/* lea LANE(%rcx,%rax),%rcx */
+	0x48, 0x3b, 0x51, ENTRY(turn),			/* cmp turn(%rcx),%rdx */
+	0x74, 0x03,					/* je mine */
+	0x5a,						/* pop %rdx */
+	0xeb, TURN_LOSE,				/* jmp lose; mine: */
+};
+
+static_assert(sizeof(turn_code) == TURN_SIZE);
+
+/* Members that all entries have. */
+static const u8 begin_code[] = {
 	0x0f, 0x31,					/* rdtsc */
 	0x48, 0xc1, 0xe2, 0x20,				/* shl $32,%rdx */
 	0x48, 0x09, 0xd0,				/* or %rdx,%rax */
@@ -193,6 +210,7 @@ int uhook_record_code(u8 *code, size_t size, unsigned long at,
 		return -EINVAL;
 
 	uhook_put(&w, enter_code, sizeof(enter_code));
+	uhook_put(&w, turn_code, sizeof(turn_code));
 	uhook_put(&w, begin_code, sizeof(begin_code));
 	put_long(&w, recorder->id);
 	uhook_put(&w, sp_code, sizeof(sp_code));

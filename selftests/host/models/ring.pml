@@ -3,14 +3,15 @@
  * A model of the ring into which programs record hits: uhook_ring.h
  *
  * Recorders take numbers, fill entries and complete them, or are killed in between; the
- * kernel reads them in order, and gives up those that are never completed. Each record that
- * is read must be that of the hit that took its number, and each hit is read, lost or given
- * up once.
+ * kernel reads them in order, and gives up those that are not completed when the ring is
+ * full. Their recorders may go on later. Each record that is read must be that of the hit
+ * that took its number, and each hit is read, lost or given up once.
  *
  * BREAK=1 completes an entry before it is filled, as stores do without an order. With 2 the
  * kernel returns an entry to the program before it has copied it, with 3 it copies an entry
  * before it looks whether that is complete. With 4 a recorder takes its number without
- * comparing, with 5 it takes one too many.
+ * comparing, with 5 it takes one too many. With 6 an entry that was given up is free at
+ * once.
  */
 #ifndef BREAK
 #define BREAK		0
@@ -21,10 +22,9 @@
 #define HITS		2
 
 byte head, tail;
-byte seq[ENTRIES], first[ENTRIES], last[ENTRIES];
-/* The hits that took the numbers, and whether they were killed then. */
+byte seq[ENTRIES], first[ENTRIES], last[ENTRIES], turn[ENTRIES];
+/* The hits that took the numbers. */
 byte taker[RECORDERS * HITS + 1];
-bool killed[RECORDERS * HITS + 1];
 byte lost, read, given_up, ended;
 
 inline take(hit)
@@ -57,6 +57,12 @@ proctype recorder(byte who)
 		hit = who * HITS + i;
 		take(hit);
 		if
+		:: room && turn[number % ENTRIES] != number / ENTRIES ->
+			lost++;
+			room = false
+		:: else
+		fi;
+		if
 		:: !room
 		:: room ->
 			if
@@ -66,7 +72,7 @@ proctype recorder(byte who)
 			first[number % ENTRIES] = hit;
 			last[number % ENTRIES] = hit;
 			seq[number % ENTRIES] = number + 1
-		:: room -> killed[number] = true; break
+		:: room -> break
 		fi
 	}
 	/* Hits that do not happen any more. */
@@ -81,6 +87,14 @@ active proctype kernel()
 	run recorder(0);
 	run recorder(1);
 	do
+	:: next < head && turn[next % ENTRIES] != next / ENTRIES ->
+		if
+		:: seq[next % ENTRIES] == turn[next % ENTRIES] * ENTRIES + next % ENTRIES + 1 ->
+			turn[next % ENTRIES] = next / ENTRIES + 1
+		:: else
+		fi;
+		next++;
+		tail = next
 	:: BREAK == 3 && next < head ->
 		one = first[next % ENTRIES];
 		two = last[next % ENTRIES];
@@ -88,6 +102,7 @@ active proctype kernel()
 		:: seq[next % ENTRIES] == next + 1 ->
 			assert(one == taker[next] && two == taker[next]);
 			read++;
+			turn[next % ENTRIES]++;
 			next++;
 			tail = next
 		:: else
@@ -101,10 +116,13 @@ active proctype kernel()
 		two = last[next % ENTRIES];
 		assert(one == taker[next] && two == taker[next]);
 		read++;
+		turn[next % ENTRIES]++;
 		next++;
 		tail = next
-	:: killed[next] && (head - next == ENTRIES || ended == RECORDERS) ->
+	:: turn[next % ENTRIES] == next / ENTRIES && seq[next % ENTRIES] != next + 1 &&
+	   (head - next == ENTRIES || (ended == RECORDERS && next < head)) ->
 		given_up++;
+		turn[next % ENTRIES] = turn[next % ENTRIES] + (BREAK == 6);
 		next++;
 		tail = next
 	:: ended == RECORDERS && next == head -> break
