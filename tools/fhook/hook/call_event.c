@@ -91,12 +91,18 @@ static const char *copy_value(const struct enumeration *names, const char *text,
 		text += length;
 		if (text[0] != '|' || text[1] == '|' || !word_length(text + 1))
 			break;
+		if (!enumeration_is_flags(names)) {
+			fault_say(fault,
+				  "values before and after '%.20s' are no flags: write each comparison, with || between them",
+				  text);
+			return NULL;
+		}
 		text++;
 	}
-	if (names->is_signed && names->size == 4)
-		fprintf(out, "%d", (s32)value);
+	if (names->is_signed)
+		fprintf(out, "%lld", (s64)(value << (64 - names->bits)) >> (64 - names->bits));
 	else
-		fprintf(out, names->is_signed ? "%lld" : "%llu", value);
+		fprintf(out, "%llu", value);
 	return text;
 }
 

@@ -10,11 +10,9 @@
 
 void enumeration_begin(struct enumeration *enumeration, const char *type)
 {
-	const char *bits = strchr(type, '/');
-
-	*enumeration = (struct enumeration) { .size = 8, .is_signed = *type == 's' };
+	*enumeration = (struct enumeration) { .bits = 64, .is_signed = *type == 's' };
 	if (*type)
-		enumeration->size = strtoul(bits ? bits + 1 : type + 1, NULL, 10) / 8;
+		enumeration->bits = strtoul(type + 1, NULL, 10);
 }
 
 static bool is_identifier(const char *name)
@@ -61,7 +59,7 @@ bool enumeration_equal(const struct enumeration *a, const struct enumeration *b)
 {
 	size_t i;
 
-	if (a->nr != b->nr || a->size != b->size || a->is_signed != b->is_signed)
+	if (a->nr != b->nr || a->bits != b->bits || a->is_signed != b->is_signed)
 		return false;
 	for (i = 0; i < a->nr; i++)
 		if (a->all[i].value != b->all[i].value || strcmp(a->all[i].name, b->all[i].name))
@@ -161,5 +159,5 @@ const char *enumeration_near(const struct enumeration *enumeration, const char *
 
 u64 enumeration_cut(const struct enumeration *enumeration, u64 value)
 {
-	return enumeration->size < 8 ? value & ((1ull << enumeration->size * 8) - 1) : value;
+	return enumeration->bits < 64 ? value & ((1ull << enumeration->bits) - 1) : value;
 }

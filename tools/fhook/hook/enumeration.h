@@ -25,13 +25,13 @@ struct enumerator {
  * struct enumeration - names of values
  * @all: enumerators in their order
  * @nr: number of enumerators; 0 if values have no names
- * @size: size of the field that has such a value, in bytes
+ * @bits: size of the field that has such a value, in bits
  * @is_signed: the field is signed
  */
 struct enumeration {
 	struct enumerator *all;
 	size_t nr, room;
-	unsigned int size;
+	unsigned int bits;
 	bool is_signed;
 };
 

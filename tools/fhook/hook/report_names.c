@@ -80,7 +80,7 @@ const struct enumeration *report_names(struct report *report, const struct tep_e
 	names = report->names + report->nr_names++;
 	*names = (struct field_names) { .field = field };
 	enumeration_begin(&names->names, "");
-	names->names.size = field->size;
+	names->names.bits = field->size * 8;
 	if (find_names(event, field, &names->names))
 		enumeration_free(&names->names);
 	return &names->names;
