@@ -70,8 +70,9 @@ static int copy_some(void *data, struct fault *fault)
 		return fault_say(fault, "the trace cannot be read: %s", strerror(errno));
 	if (size <= 0)
 		return 0;
-	if (trace_lines_write(&tracing->lines, text, size) || fflush(tracing->lines.out))
-		tracing->error = errno;
+	if ((trace_lines_write(&tracing->lines, text, size) || fflush(tracing->lines.out)) &&
+	    !tracing->error)
+		tracing->error = errno ? errno : EIO;
 	return !tracing->error;
 }
 

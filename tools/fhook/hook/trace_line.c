@@ -49,6 +49,7 @@ static void write_line(const struct trace_lines *lines, const char *line)
 {
 	const struct call_event *event = NULL;
 	const char *at = find_event(lines, line, &event), *from = line;
+	const int error = errno;
 	unsigned int i;
 	char *end;
 	u64 value;
@@ -62,11 +63,14 @@ static void write_line(const struct trace_lines *lines, const char *line)
 		/* "(fault)" is no number. */
 		if (end == at || errno || (*end && *end != ' '))
 			continue;
+		errno = error;
 		fwrite(from, 1, at - from, lines->out);
 		enumeration_print(event->enumerations + i, value, lines->out);
 		from = end;
 		at = end;
 	}
+	/* Why a line before this one could not be written */
+	errno = error;
 	fputs(from, lines->out);
 	fputc('\n', lines->out);
 }
