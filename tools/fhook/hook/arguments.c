@@ -78,7 +78,7 @@ static int check_use(const char *text, const char *name, const char *rest,
 		return fault_say(fault,
 				 "'%s' is not understood: write NAME, NAME:TYPE or +OFFSET(NAME):TYPE",
 				 text);
-	if (!alone && (value->is_memory || !strstr(value->type, "64")))
+	if (!alone && (value->is_memory || *value->type == 'b' || !strstr(value->type, "64")))
 		return fault_say(fault, "'%s' reads from an address, which %.*s is not", text,
 				 (int)(rest - name), name);
 	if (alone && *rest && *value->type == 'b')
