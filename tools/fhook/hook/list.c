@@ -179,6 +179,8 @@ static void print_by(const struct options *options, const char *key, struct prog
 	if (out) {
 		print(program, place, out);
 		fclose(out);
+		if (text && !options->json)
+			text_clean(text);
 		print_field(options, key, text);
 	}
 	free(text);
