@@ -229,12 +229,40 @@ int debug_function(struct debug *debug, u64 address, Dwarf_Die *die)
 /* Is a type declared in no namespace, function or other type? */
 static bool is_outermost(Dwarf_Die *die)
 {
-	Dwarf_Die *scopes = NULL;
-	/* The entry itself and its unit. */
-	const bool outermost = dwarf_getscopes_die(die, &scopes) == 2;
+	Dwarf_Die unit, child;
+	int result;
 
-	free(scopes);
-	return outermost;
+	if (!dwarf_diecu(die, &unit, NULL, NULL))
+		return false;
+	for (result = dwarf_child(&unit, &child); !result; result = debug_sibling(&child))
+		if (child.addr == die->addr)
+			return true;
+	return false;
+}
+
+/* May a type be declared with one of these tags, and defined with the other? */
+static bool same_kind(int tag, int other)
+{
+	return tag == other ||
+	       (tag == DW_TAG_class_type && other == DW_TAG_structure_type) ||
+	       (tag == DW_TAG_structure_type && other == DW_TAG_class_type);
+}
+
+/* Do definitions with one name come from the same line? */
+static bool same_definition(Dwarf_Die *one, Dwarf_Die *two)
+{
+	int lines[] = { 0, 0 }, i;
+	const char *files[2];
+
+	files[0] = dwarf_decl_file(one);
+	files[1] = dwarf_decl_file(two);
+	dwarf_decl_line(one, &lines[0]);
+	dwarf_decl_line(two, &lines[1]);
+	for (i = 0; i < 2; i++)
+		if (files[i] && strrchr(files[i], '/'))
+			files[i] = strrchr(files[i], '/') + 1;
+	return dwarf_bytesize(one) == dwarf_bytesize(two) && lines[0] == lines[1] &&
+	       (files[0] && files[1] ? !strcmp(files[0], files[1]) : files[0] == files[1]);
 }
 
 /* The definition of NAME among the entries of a unit. */
@@ -244,7 +272,7 @@ static bool find_definition(Dwarf_Die *unit, int tag, const char *name, Dwarf_Di
 	int result;
 
 	for (result = dwarf_child(unit, found); !result; result = debug_sibling(found)) {
-		if (dwarf_tag(found) != tag || dwarf_hasattr(found, DW_AT_declaration))
+		if (!same_kind(dwarf_tag(found), tag) || dwarf_hasattr(found, DW_AT_declaration))
 			continue;
 		other = dwarf_diename(found);
 		if (other && !strcmp(other, name))
@@ -267,7 +295,7 @@ int debug_structure(struct debug *debug, Dwarf_Die *die)
 	while (dwarf && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &unit_die, &split)) {
 		if (!find_definition(entries_of(&unit_die, &split), tag, name, &other))
 			continue;
-		if (found.addr && dwarf_bytesize(&found) != dwarf_bytesize(&other))
+		if (found.addr && !same_definition(&found, &other))
 			return -1;
 		found = other;
 	}

@@ -30,12 +30,34 @@ struct place {
 	bool in_memory;
 };
 
+/* DWARF 2 has offsets of members as expressions. */
 static bool number_of(Dwarf_Die *die, unsigned int name, u64 *number)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word word;
+	Dwarf_Op *op;
+	size_t nr;
 
-	if (!dwarf_attr_integrate(die, name, &attribute) || dwarf_formudata(&attribute, &word))
+	if (!dwarf_attr_integrate(die, name, &attribute))
+		return false;
+	if (!dwarf_formudata(&attribute, &word))
+		*number = word;
+	else if (!dwarf_getlocation(&attribute, &op, &nr) && nr == 1 &&
+		 op->atom == DW_OP_plus_uconst)
+		*number = op->number;
+	else
+		return false;
+	return true;
+}
+
+/* An offset from the highest bit of a unit; it is negative if the bit-field ends after it. */
+static bool offset_from_top(Dwarf_Die *die, s64 *number)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Sword word;
+
+	if (!dwarf_attr_integrate(die, DW_AT_bit_offset, &attribute) ||
+	    dwarf_formsdata(&attribute, &word))
 		return false;
 	*number = word;
 	return true;
@@ -49,6 +71,7 @@ static bool offset_of(Dwarf_Die *die, u64 *bits, u64 *width)
 {
 	u64 bytes = 0, at = 0, unit = 0;
 	Dwarf_Die type;
+	s64 top, first;
 
 	if (dwarf_hasattr(die, DW_AT_data_member_location) &&
 	    !number_of(die, DW_AT_data_member_location, &bytes))
@@ -57,13 +80,15 @@ static bool offset_of(Dwarf_Die *die, u64 *bits, u64 *width)
 	number_of(die, DW_AT_bit_size, width);
 	if (number_of(die, DW_AT_data_bit_offset, &at)) {
 		*bits = at;
-	} else if (*width && number_of(die, DW_AT_bit_offset, &at)) {
-		/* This counts from the highest bit of the unit that has the bit-field. */
+	} else if (*width && offset_from_top(die, &top)) {
 		if (!number_of(die, DW_AT_byte_size, &unit) && type_resolve(die, &type))
 			number_of(&type, DW_AT_byte_size, &unit);
-		if (unit > 8 || at > unit * 8 || *width > unit * 8 - at)
+		if (unit > 8 || top < -64 || top > 64 || *width > 64 || bytes > OFFSET_MAX)
 			return false;
-		*bits = bytes * 8 + unit * 8 - at - *width;
+		first = (bytes + unit) * 8 - top - *width;
+		if (first < 0)
+			return false;
+		*bits = first;
 	} else {
 		*bits = bytes * 8;
 	}
@@ -119,22 +144,26 @@ struct search {
 	unsigned int left;
 };
 
-/* Find a member, also in structures without names and in base classes; adds to PLACE->bits. */
 static bool find(Dwarf_Die *structure, struct search *search, struct place *place,
-		 unsigned int depth)
+		 unsigned int depth);
+
+/*
+ * Find a member, also in structures without names, and then in base classes, whose members of
+ * the same name it hides; adds to PLACE->bits.
+ */
+static bool find_among(Dwarf_Die *structure, bool bases, struct search *search,
+		       struct place *place, unsigned int depth)
 {
 	Dwarf_Die die, inner;
 	const char *name;
 	u64 bits, width;
 	int result;
 
-	if (depth == DEPTH_MAX)
-		return false;
-	follow_signature(structure);
 	for (result = dwarf_child(structure, &die); !result && search->left;
 	     result = debug_sibling(&die)) {
 		search->left--;
-		if (!is_in_object(&die) || !offset_of(&die, &bits, &width))
+		if ((dwarf_tag(&die) == DW_TAG_inheritance) != bases || !is_in_object(&die) ||
+		    !offset_of(&die, &bits, &width))
 			continue;
 		name = dwarf_tag(&die) == DW_TAG_member ? dwarf_diename(&die) : NULL;
 		if (name && strlen(name) == search->length &&
@@ -155,6 +184,16 @@ static bool find(Dwarf_Die *structure, struct search *search, struct place *plac
 		place->bits -= bits;
 	}
 	return false;
+}
+
+static bool find(Dwarf_Die *structure, struct search *search, struct place *place,
+		 unsigned int depth)
+{
+	if (depth == DEPTH_MAX)
+		return false;
+	follow_signature(structure);
+	return find_among(structure, false, search, place, depth) ||
+	       find_among(structure, true, search, place, depth);
 }
 
 static int say_type(Dwarf_Die *die, const char *format, const char *path, struct fault *fault)
@@ -253,7 +292,7 @@ static const char *step(struct debug *debug, struct place *place, const char *pa
 		return NULL;
 	if (!complete(debug, &structure)) {
 		say_type(&place->die,
-			 "'%s' needs the members of %s, which the debug information lacks",
+			 "'%s' needs the members of %s, which the debug information lacks or defines differently",
 			 path, fault);
 		return NULL;
 	}
@@ -277,7 +316,8 @@ static bool is_text(Dwarf_Die *array)
 	for (result = dwarf_child(array, &die); !result; result = debug_sibling(&die))
 		dimensions += dwarf_tag(&die) == DW_TAG_subrange_type;
 	name = dwarf_diename(&element);
-	return dimensions == 1 && name && !strcmp(name, "char");
+	/* That of Rust has four bytes. */
+	return dimensions == 1 && name && !strcmp(name, "char") && dwarf_bytesize(&element) == 1;
 }
 
 /* A bit-field is read by the least bytes that have it. */
