@@ -21,7 +21,7 @@
  * A task that is interrupted between the first and the last step blocks the
  * entries after its own. The kernel skips such an entry when the ring is full or
  * the program ends, and counts it as lost. The task may go on later, so it remains the
- * turn of its number until it has completed the entry.
+ * turn of its number until it has completed the entry, or the ring was filled several times.
  *
  * Nothing here is trusted: a program that writes nonsense only corrupts its own
  * records.

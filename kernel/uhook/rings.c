@@ -42,6 +42,9 @@
 /* Maximum number of entries to read when a process or a hook ends. */
 #define READ_AT_END	16384U
 
+/* How many times the ring is filled before an entry that was given up is used again. */
+#define LATE_TURNS	16
+
 static_assert(sizeof(struct uhook_ring_entry) == 128);
 static_assert(PAGE_SIZE % sizeof(struct uhook_ring_entry) == 0);
 
@@ -140,14 +143,24 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 		counter->ops->record(counter->ops, &record);
 }
 
-/* Let recorders have an entry that was given up, if it has been completed meanwhile. */
+static bool is_turn(const struct uhook_ring_entry *entry, u64 number)
+{
+	return !entry || READ_ONCE(entry->turn) == number / UHOOK_RING_ENTRIES;
+}
+
+/*
+ * Let recorders have an entry that was given up, if it has been completed meanwhile, or if its
+ * recorder was probably killed, or left by a signal handler. The program may have written any
+ * turn, also a later one.
+ */
 static void take_back(struct uhook_ring_entry *entry, u64 number)
 {
-	u64 late = READ_ONCE(entry->turn) * UHOOK_RING_ENTRIES + number % UHOOK_RING_ENTRIES;
+	u64 turn = READ_ONCE(entry->turn), now = number / UHOOK_RING_ENTRIES;
+	u64 late = turn * UHOOK_RING_ENTRIES + number % UHOOK_RING_ENTRIES;
 
 	/* The program writes seq last. */
-	if (smp_load_acquire(&entry->seq) == late + 1)
-		WRITE_ONCE(entry->turn, number / UHOOK_RING_ENTRIES + 1);
+	if (now - turn >= LATE_TURNS || smp_load_acquire(&entry->seq) == late + 1)
+		WRITE_ONCE(entry->turn, now + 1);
 }
 
 /*
@@ -157,9 +170,8 @@ static void take_back(struct uhook_ring_entry *entry, u64 number)
 static bool read_entry(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
 {
 	struct uhook_ring_entry *entry = entry_of(data, data->tail), copy;
-	u64 turn = data->tail / UHOOK_RING_ENTRIES;
 
-	if (entry && READ_ONCE(entry->turn) != turn) {
+	if (!is_turn(entry, data->tail)) {
 		take_back(entry, data->tail);
 		return true;
 	}
@@ -168,7 +180,7 @@ static bool read_entry(struct uhook_mm *um, struct uhook_area *area, struct uhoo
 		return false;
 
 	memcpy(&copy, entry, sizeof(copy));
-	WRITE_ONCE(entry->turn, turn + 1);
+	WRITE_ONCE(entry->turn, data->tail / UHOOK_RING_ENTRIES + 1);
 	hand_over(um, area, data, &copy);
 
 	return true;
@@ -317,20 +329,20 @@ static void drain_all(struct uhook_mm *um)
 	drain_rings(um, READ_AT_END, false);
 }
 
-/* Count the entries that are left as lost. */
+/* Count the entries that are left as lost, as far as their recorders have not done so. */
 static void give_up_rest(const struct uhook_mm *um, struct uhook_area *area,
 			 struct uhook_data *data)
 {
 	struct uhook_ring *ring;
-	u64 ready;
+	u64 ready, lost = 0;
 
 	if (area->kind != UHOOK_LONG_BODIES)
 		return;
 	ring = uhook_data_at(data, UHOOK_RING_AT);
-	ready = ring ? ready_of(data, ring) : 0;
-	data->tail += ready;
-	if (ready)
-		add_given_up(um, area, ready);
+	for (ready = ring ? ready_of(data, ring) : 0; ready; ready--, data->tail++)
+		lost += is_turn(entry_of(data, data->tail), data->tail);
+	if (lost)
+		add_given_up(um, area, lost);
 }
 
 /**

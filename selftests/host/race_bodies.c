@@ -502,6 +502,7 @@ static void run_late(void)
 	struct uhook_mm *um;
 	struct uhook_ring_entry *entry;
 	struct uhook_area *area;
+	unsigned long before = 0;
 	unsigned int i;
 	u64 head;
 
@@ -534,6 +535,21 @@ static void run_late(void)
 	uhook_flush();
 	if (recorded[FIRST] != 3 * UHOOK_RING_ENTRIES - 2)
 		complain("%lu records after the late one", recorded[FIRST]);
+
+	/* So it is if its recorder never goes on. */
+	take_entry(um, area, &head);
+	for (i = 0; i < 21 * UHOOK_RING_ENTRIES; i++) {
+		if (i == 20 * UHOOK_RING_ENTRIES) {
+			uhook_flush();
+			before = recorded[FIRST];
+		}
+		((site_call *)sites[nr].body)(1, 43, ~43UL, 1 ^ 43, 129, -1);
+		if (!(i % 1000))
+			uhook_flush();
+	}
+	uhook_flush();
+	if (recorded[FIRST] - before != UHOOK_RING_ENTRIES)
+		complain("%lu records long after one was not made", recorded[FIRST] - before);
 	end_process();
 }
 
