@@ -135,8 +135,9 @@ static const struct uhook_text code_text = UHOOK_TEXT(page_at);
 
 static int install_code(struct mm_struct *mm, const struct uhook_area *area)
 {
+	/* As for the slots of uprobes, VM_IO refuses MADV_DOFORK. */
 	return uhook_map_text(mm, &code_text, area->vaddr, UHOOK_CODE_SIZE,
-			      uhook_has_bodies(area->kind) ? 0 : VM_DONTCOPY);
+			      uhook_has_bodies(area->kind) ? 0 : VM_DONTCOPY | VM_IO);
 }
 
 static int install_mappings(struct mm_struct *mm, const struct uhook_area *area)

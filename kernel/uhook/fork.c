@@ -58,9 +58,9 @@ static bool dup_areas(const struct uhook_mm *from)
 	for (i = 0; i < from->nr_areas; i++) {
 		enum uhook_area_kind kind = from->areas[i]->kind;
 
-		uhook_keep_in_children(from->mm, from->areas[i]->vaddr,
-				       UHOOK_CODE_SIZE + uhook_data_size(kind),
-				       uhook_has_bodies(kind));
+		if (uhook_has_bodies(kind))
+			uhook_keep_in_children(from->mm, from->areas[i]->vaddr,
+					       UHOOK_CODE_SIZE + uhook_data_size(kind));
 	}
 
 	return uhook_has_jumps(from);

@@ -129,27 +129,19 @@ unsigned long uhook_find_gap(struct mm_struct *mm, const struct uhook_gap *gap)
 }
 
 /**
- * uhook_keep_in_children - set whether a child inherits mappings
+ * uhook_keep_in_children - let a child inherit mappings
  * @mm: the parent's address space, with its mmap lock held for writing
  * @start: start of the mappings
  * @size: length of the mappings, in bytes
- * @keep: whether a child inherits them
  *
- * Overrides a different choice that the program may have made with madvise().
+ * Overrides MADV_DONTFORK, which the program may have used.
  */
-void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size,
-			    bool keep)
+void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size)
 {
 	VMA_ITERATOR(vmi, mm, start);
 	struct vm_area_struct *vma;
 
 	mmap_assert_write_locked(mm);
-	for_each_vma_range(vmi, vma, start + size) {
-		if (!(vma->vm_flags & VM_DONTCOPY) == keep)
-			continue;
-		if (keep)
-			vm_flags_clear(vma, VM_DONTCOPY);
-		else
-			vm_flags_set(vma, VM_DONTCOPY);
-	}
+	for_each_vma_range(vmi, vma, start + size)
+		vm_flags_clear(vma, VM_DONTCOPY);
 }

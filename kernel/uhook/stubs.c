@@ -342,7 +342,7 @@ int uhook_copy_stubs(const struct uhook_mm *from, struct uhook_mm *to)
 		if (!copy)
 			return -ENOMEM;
 		enter_block(to, copy);
-		uhook_keep_in_children(from->mm, block->vaddr, block_size(block), true);
+		uhook_keep_in_children(from->mm, block->vaddr, block_size(block));
 		memcpy(copy->sites, block->sites, block->nr * sizeof(*copy->sites));
 		if (copy_pages(block, copy))
 			return -ENOMEM;
