@@ -110,9 +110,10 @@ overlay_files()
 	while read -r f; do
 		[ -f "$top/$f" ] || continue
 		case $f in
-		selftests/mainline-*.list) ;;	# the project's, not the kernel's
 		selftests/*) echo "tools/testing/selftests/fhook/${f#selftests/} $f" ;;
-		"bases/$BASE/suites" | "bases/$BASE/skips" | "bases/$BASE"/*.config) ;;	# for scripts/build
+		# The project's, not the kernel's.
+		"bases/$BASE/suites" | "bases/$BASE/skips" | "bases/$BASE"/*.config | \
+		"bases/$BASE"/*.list) ;;
 		bases/*) echo "${f#"bases/$BASE/"} $f" ;;
 		*) echo "$f $f" ;;
 		esac
