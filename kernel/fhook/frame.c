@@ -26,6 +26,7 @@
 
 #include <linux/bug.h>
 #include <linux/ftrace.h>
+#include <linux/init.h>
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -161,10 +162,7 @@ struct return_search {
 };
 
 #if defined(CONFIG_RETHOOK)
-static bool is_probe_return(unsigned long addr)
-{
-	return is_rethook_trampoline(addr);
-}
+#define PROBE_RETURN	((unsigned long)arch_rethook_trampoline)
 
 static unsigned long probe_ret_addr(struct return_search *search,
 				    unsigned long key)
@@ -172,10 +170,7 @@ static unsigned long probe_ret_addr(struct return_search *search,
 	return rethook_find_ret_addr(current, key, &search->node);
 }
 #elif defined(CONFIG_KRETPROBES)
-static bool is_probe_return(unsigned long addr)
-{
-	return is_kretprobe_trampoline(addr);
-}
+#define PROBE_RETURN	((unsigned long)__kretprobe_trampoline)
 
 static unsigned long probe_ret_addr(struct return_search *search,
 				    unsigned long key)
@@ -183,10 +178,7 @@ static unsigned long probe_ret_addr(struct return_search *search,
 	return kretprobe_find_ret_addr(current, (void *)key, &search->node);
 }
 #else
-static bool is_probe_return(unsigned long addr)
-{
-	return false;
-}
+#define PROBE_RETURN	0
 
 static unsigned long probe_ret_addr(struct return_search *search,
 				    unsigned long key)
@@ -196,16 +188,31 @@ static unsigned long probe_ret_addr(struct return_search *search,
 #endif
 
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-static bool is_graph_return(unsigned long addr)
-{
-	return addr == (unsigned long)return_to_handler;
-}
+#define GRAPH_RETURN	((unsigned long)return_to_handler)
 #else
-static bool is_graph_return(unsigned long addr)
-{
-	return false;
-}
+#define GRAPH_RETURN	0
 #endif
+
+/*
+ * A bit for each return trampoline, chosen by low bits of its address. At nearly every
+ * return this one look tells that nobody else has replaced the address.
+ */
+static unsigned long return_bits __ro_after_init;
+
+static __always_inline unsigned int return_bit(unsigned long addr)
+{
+	return (addr / sizeof(u32)) % BITS_PER_LONG;
+}
+
+static int __init return_bits_init(void)
+{
+	return_bits = BIT(return_bit((unsigned long)fhook_return)) |
+		      BIT(return_bit((unsigned long)fhook_regs_return)) |
+		      BIT(return_bit(GRAPH_RETURN)) | BIT(return_bit(PROBE_RETURN));
+
+	return 0;
+}
+early_initcall(return_bits_init);
 
 /*
  * Look up @addr in the shadow stack of its tracer; @addr if it is no return
@@ -214,10 +221,10 @@ static bool is_graph_return(unsigned long addr)
 static unsigned long next_ret_addr(struct return_search *search,
 				   unsigned long addr, unsigned long key)
 {
-	if (is_graph_return(addr))
+	if (addr == GRAPH_RETURN)
 		return ftrace_graph_ret_addr(current, &search->graph, addr,
 					     (unsigned long *)key);
-	if (is_probe_return(addr))
+	if (addr == PROBE_RETURN)
 		return probe_ret_addr(search, key) ?: addr;
 
 	return fhook_ret_addr(current, &search->frame, addr, key);
@@ -245,9 +252,10 @@ static noinline unsigned long search_caller(struct return_search *search,
 
 NOKPROBE_SYMBOL(search_caller);
 
-static __always_inline bool is_return_hook(unsigned long addr)
+/* False for return trampolines, and for few other addresses: a search gives these back. */
+static __always_inline bool is_caller(unsigned long addr)
 {
-	return is_return(addr) || is_graph_return(addr) || is_probe_return(addr);
+	return !((return_bits >> return_bit(addr)) & 1);
 }
 
 static noinline unsigned long search_below(struct fhook_frame *frame, unsigned long addr)
@@ -263,7 +271,7 @@ NOKPROBE_SYMBOL(search_below);
 static __always_inline unsigned long frame_caller(struct fhook_frame *frame,
 						  unsigned long addr)
 {
-	if (likely(!is_return_hook(addr)))
+	if (likely(is_caller(addr)))
 		return addr;
 
 	return search_below(frame, addr);
@@ -285,7 +293,7 @@ unsigned long fhook_find_caller(unsigned long addr, unsigned long key,
 {
 	struct return_search search = { .node = node };
 
-	if (likely(!is_return_hook(addr)))
+	if (likely(is_caller(addr)))
 		return addr;
 
 	return search_caller(&search, addr, key);

@@ -50,9 +50,13 @@
 #define __percpu
 #define __user
 #define __counted_by(n)
+#define __init
+#define __ro_after_init
+#define early_initcall(f)	static void __attribute__((constructor)) run_##f(void) { f(); }
 #define noinline		__attribute__((noinline))
 #define likely(x)		(x)
 #define unlikely(x)		(x)
+#define BITS_PER_LONG		__LONG_WIDTH__
 #define BIT(n)			(1UL << (n))
 #define SZ_4K			4096
 #define INT3_INSN_OPCODE	0xcc
