@@ -93,12 +93,14 @@ static __always_inline void begin(struct kprobe *p)
 }
 
 /* The slot has been executed. */
-static void call_post_handler(struct kprobe *p, struct fhook_regs *fregs)
+static noinline void call_post_handler(struct kprobe *p, struct fhook_regs *fregs)
 {
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
 	instruction_pointer_set(&fregs->regs, fregs->ip);
 	p->post_handler(p, &fregs->regs, 0);
 }
+
+NOKPROBE_SYMBOL(call_post_handler);
 
 /* Handlers see only pt_regs: meanwhile, fregs->ip has the address at which to continue. */
 static __always_inline void call_handlers(struct kprobe *p, struct fhook_regs *fregs)

@@ -13,6 +13,8 @@
 #include <linux/fhook.h>
 #include <linux/smp.h>
 
+extern int fhook_cpus_changing;
+
 /*
  * Does RCU wait for this CPU? Otherwise the probe, and what its handler finds by RCU, may be
  * freed meanwhile.
@@ -24,7 +26,7 @@ static __always_inline bool fhook_rcu_waits(void)
 		return false;
 #endif
 
-	return likely(cpu_online(raw_smp_processor_id()));
+	return likely(!READ_ONCE(fhook_cpus_changing)) || cpu_online(raw_smp_processor_id());
 }
 
 /*
