@@ -71,42 +71,40 @@ static int print_program(const char *path, struct call_event *event, struct faul
 	return result;
 }
 
-static int print_kernel(const char *path, const char *id, struct call_event *event,
-			struct fault *fault)
+static int print_kernel(struct kernel_debug *debug, struct call_event *event, struct fault *fault)
 {
-	const struct program_function *function;
-	struct kernel_debug debug = { };
-	int result = path ? kernel_debug_open_file(&debug, path, id, fault) :
-		     kernel_debug_open(&debug, fault);
+	const struct program_function *function = kernel_debug_function(debug, event->spec.pattern,
+									fault);
 
-	if (!result) {
-		function = kernel_debug_function(&debug, event->spec.pattern, fault);
-		result = function ? print_place(&debug.program, function, event, fault) : -1;
-	}
-	kernel_debug_close(&debug);
-	return result;
+	return function ? print_place(&debug->program, function, event, fault) : -1;
 }
 
 int main(int argc, char **argv)
 {
 	const bool file = argc > 4 && !strcmp(argv[1], "-k");
 	const bool running = argc > 2 && !strcmp(argv[1], "-r");
+	struct kernel_debug debug = { };
 	struct fault fault;
 	int result = 0, i;
 
+	if (file)
+		result = kernel_debug_open_file(&debug, argv[2], argv[3], &fault);
+	else if (running)
+		result = kernel_debug_open(&debug, &fault);
 	for (i = file ? 4 : 2; i < argc && !result; i++) {
 		struct call_event event = { };
 
 		result = spec_parse(&event.spec, argv[i], &fault);
 		if (!result)
 			result = file || running ?
-				 print_kernel(file ? argv[2] : NULL, argv[3], &event, &fault) :
+				 print_kernel(&debug, &event, &fault) :
 				 print_program(argv[1], &event, &fault);
 		print_names(&event);
 		if (!result)
 			result = print_filter(&event, &fault);
 		call_event_free(&event);
 	}
+	kernel_debug_close(&debug);
 	if (result)
 		fault_print("arguments", &fault);
 	return result ? 1 : 0;

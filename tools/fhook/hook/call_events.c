@@ -7,7 +7,6 @@
 #include "call_events.h"
 #include "exits.h"
 #include "kernel.h"
-#include "kernel_arguments.h"
 #include "progress.h"
 
 /* An event is named after its pattern, which is what its lines show. */
@@ -35,11 +34,12 @@ static const char *suffix_of(const struct call_events *events, const struct spec
 	return events->options->returns || spec_returns(spec) ? "%return" : "";
 }
 
-static int define_in_kernel(const struct call_events *events, struct call_event *event,
+static int define_in_kernel(struct call_events *events, struct call_event *event,
 			    struct fault *fault)
 {
 	const struct spec *spec = &event->spec;
-	char *arguments = kernel_arguments((char **)&spec->pattern, 1, spec, event, fault);
+	char *arguments = kernel_arguments(&events->info, (char **)&spec->pattern, 1, spec, event,
+					   fault);
 	char *suffix;
 	size_t functions;
 	int result;
@@ -173,7 +173,7 @@ static int set_up(const struct call_events *events, const struct call_event *eve
 	return result || session_set(&events->session, event->name, "enable", "1", fault) ? -1 : 0;
 }
 
-static int define(const struct call_events *events, struct call_event *event,
+static int define(struct call_events *events, struct call_event *event,
 		  struct fault *fault)
 {
 	if (event->spec.longer && events->session.mainline)
@@ -249,6 +249,7 @@ void call_events_end(struct call_events *events)
 	size_t i;
 
 	session_end(&events->session);
+	kernel_info_close(&events->info);
 	for (i = 0; i < events->nr; i++)
 		call_event_free(events->all + i);
 	free(events->all);

@@ -9,6 +9,7 @@
 #define FHOOK_HOOK_CALL_EVENTS_H
 
 #include "call_event.h"
+#include "kernel_arguments.h"
 #include "options.h"
 #include "program.h"
 #include "session.h"
@@ -17,11 +18,13 @@
  * struct call_events - events of a run
  * @session: the run that they belong to
  * @options: options of the command
+ * @info: types of the kernel's functions
  * @all: events
  */
 struct call_events {
 	struct session session;
 	const struct options *options;
+	struct kernel_info info;
 	struct call_event *all;
 	size_t nr, room;
 };

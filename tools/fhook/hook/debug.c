@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Debug information of a program; the header describes it. */
 #include <dwarf.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 #include "debug.h"
 #include "debug_fetch.h"
+#include "lib/elf_image.h"
 
 /* Namespaces in namespaces. */
 #define DEPTH_MAX	16
@@ -27,13 +29,36 @@ static char *path_of(int fd)
 	return length > 0 ? strndup(path, length) : NULL;
 }
 
+/* A file that was fetched before, if none may be fetched now. Returns a descriptor, or -1. */
+static int find_fetched(Dwfl_Module *module, char **found)
+{
+	const unsigned char *bytes;
+	char id[BUILD_ID_TEXT];
+	GElf_Addr address;
+	const int length = dwfl_module_build_id(module, &bytes, &address);
+	int fd;
+
+	if (length <= 0 || getenv("DEBUGINFOD_URLS"))
+		return -1;
+	build_id_of(bytes, length, id);
+	*found = debug_fetch(id);
+	fd = *found ? open(*found, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0) {
+		free(*found);
+		*found = NULL;
+	}
+	return fd;
+}
+
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word checksum, char **found)
 {
-	const int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, checksum,
-						    found);
 	struct debug *debug = *data;
+	int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, checksum,
+					      found);
 
+	if (fd < 0)
+		fd = find_fetched(module, found);
 	if (fd >= 0) {
 		free(debug->separate);
 		debug->separate = path_of(fd);

@@ -12,7 +12,8 @@
 #include "lib/base.h"
 
 /* The end of sentences about files without debug information. */
-#define DEBUG_HELP	"install its debug symbols, or set DEBUGINFOD_URLS"
+#define DEBUG_HELP	\
+	"install its debug symbols, or set DEBUGINFOD_URLS, from which fhook trace fetches them"
 
 /**
  * struct debug_function - a function that the DWARF describes

@@ -4,6 +4,7 @@
 #include <elfutils/libdwfl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "debug_fetch.h"
 #include "lib/work.h"
@@ -72,10 +73,42 @@ static char *fetch(void *library, const char *id)
 	return fd >= 0 ? path : NULL;
 }
 
+/* A file in the library's cache. */
+static char *find_fetched(const char *id)
+{
+	const char *cache = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
+	const char *user = getenv("XDG_CACHE_HOME");
+	struct stat status;
+	char *path = NULL;
+	int length = -1;
+
+	if (cache)
+		length = asprintf(&path, "%s/%s/debuginfo", cache, id);
+	else if (user)
+		length = asprintf(&path, "%s/debuginfod_client/%s/debuginfo", user, id);
+	else if (home)
+		length = asprintf(&path, "%s/.cache/debuginfod_client/%s/debuginfo", home, id);
+	/* An empty one says that servers did not have the file. */
+	if (length >= 0 && !access(path, R_OK) && !stat(path, &status) && status.st_size)
+		return path;
+	if (length >= 0)
+		free(path);
+	return NULL;
+}
+
 char *debug_fetch(const char *id)
 {
-	void *library = getenv("DEBUGINFOD_URLS") ? dlopen(LIBRARY, RTLD_LAZY) : NULL;
+	void *library;
 
+	if (!getenv("DEBUGINFOD_URLS"))
+		return find_fetched(id);
 	/* The library stays loaded: it has threads of its own. */
+	library = dlopen(LIBRARY, RTLD_LAZY);
 	return library ? fetch(library, id) : NULL;
+}
+
+void debug_fetch_stop(void)
+{
+	/* libdwfl asks it as well. */
+	unsetenv("DEBUGINFOD_URLS");
 }

@@ -23,6 +23,16 @@ static const struct word word = {
 	.least = 1,
 };
 
+/**
+ * struct failing - a run
+ * @session: the run's events
+ * @info: types of the kernel's functions
+ */
+struct failing {
+	struct session session;
+	struct kernel_info info;
+};
+
 /* Split "FUNCTION(...)=VALUE if ..." into a function with its condition, and the value. */
 static int split(const char *text, char **function, char **value, struct fault *fault)
 {
@@ -40,10 +50,11 @@ static int split(const char *text, char **function, char **value, struct fault *
 	return *value && *function ? 0 : fault_say(fault, "there is not enough memory");
 }
 
-static int define(const struct session *session, unsigned int number, const struct spec *spec,
+static int define(struct failing *failing, unsigned int number, const struct spec *spec,
 		  const char *value, struct fault *fault)
 {
-	char *arguments = kernel_arguments((char **)&spec->pattern, 1, spec, NULL, fault);
+	char *arguments = kernel_arguments(&failing->info, (char **)&spec->pattern, 1, spec, NULL,
+					   fault);
 	char name[24];
 	int result = -1;
 
@@ -51,16 +62,16 @@ static int define(const struct session *session, unsigned int number, const stru
 	if (arguments && spec->longer)
 		fault_say(fault, "a function that does not run takes no time: leave out > TIME");
 	else if (arguments)
-		result = session_define(session, fault, "fhook_events", 'h', name,
+		result = session_define(&failing->session, fault, "fhook_events", 'h', name,
 					"%s override=%s%s%s%s", spec->pattern, value, arguments,
 					spec->filter ? " if " : "",
 					spec->filter ? spec->filter : "") ||
-			 session_set(session, name, "enable", "1", fault) ? -1 : 0;
+			 session_set(&failing->session, name, "enable", "1", fault) ? -1 : 0;
 	free(arguments);
 	return result;
 }
 
-static int add(const struct session *session, unsigned int number, const char *text,
+static int add(struct failing *failing, unsigned int number, const char *text,
 	       struct fault *fault)
 {
 	char *function = NULL, *value = NULL;
@@ -68,7 +79,7 @@ static int add(const struct session *session, unsigned int number, const char *t
 	int result = split(text, &function, &value, fault);
 
 	if (!result && !spec_parse(&spec, function, fault)) {
-		result = define(session, number, &spec, value, fault);
+		result = define(failing, number, &spec, value, fault);
 		spec_free(&spec);
 	} else {
 		result = -1;
@@ -81,7 +92,7 @@ static int add(const struct session *session, unsigned int number, const char *t
 /* Print the lines of this run: "FUNCTION returns VALUE by GROUP/EVENT, N calls, if ...". */
 static int show(void *data, bool last, struct fault *fault)
 {
-	const struct session *session = data;
+	const struct session *session = &((struct failing *)data)->session;
 	char *text, *rest, *line, mark[40];
 
 	if (!last)
@@ -97,7 +108,7 @@ static int show(void *data, bool last, struct fault *fault)
 
 static int open_all(void *data, struct options *options, struct fault *fault)
 {
-	struct session *session = data;
+	struct failing *failing = data;
 	size_t i;
 
 	if (!kernel_file_exists("fhook_events"))
@@ -105,25 +116,28 @@ static int open_all(void *data, struct options *options, struct fault *fault)
 				 "fhook fail needs CONFIG_FHOOK_EVENTS, which this kernel lacks");
 	if (!kernel_file_exists("fhook/overrides"))
 		return fault_say(fault, "this kernel has no CONFIG_FUNCTION_ERROR_INJECTION");
-	if (session_begin(session, false, "fhook_events", fault))
+	if (session_begin(&failing->session, false, "fhook_events", fault))
 		return -1;
 	for (i = 0; i < options->nr_functions; i++)
-		if (add(session, i, options->functions[i], fault))
+		if (add(failing, i, options->functions[i], fault))
 			return -1;
 	return 0;
 }
 
-static void close_session(void *session)
+static void close_all(void *data)
 {
-	session_end(session);
+	struct failing *failing = data;
+
+	session_end(&failing->session);
+	kernel_info_close(&failing->info);
 }
 
 int hook_fail(int argc, char **argv, struct fault *fault)
 {
-	struct session session = { .lock = -1 };
+	struct failing failing = { .session.lock = -1 };
 	const struct live live = {
-		.word = &word, .open = open_all, .show = show, .close = close_session,
-		.data = &session,
+		.word = &word, .open = open_all, .show = show, .close = close_all,
+		.data = &failing,
 	};
 
 	return live_run(&live, argc, argv, fault);

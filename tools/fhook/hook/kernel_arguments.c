@@ -4,21 +4,30 @@
 #include <string.h>
 #include "arguments.h"
 #include "kernel_arguments.h"
-#include "kernel_debug.h"
 #include "kernel_enums.h"
 #include "lib/kernel_files.h"
 
 static const char needed[] = "need CONFIG_PROBE_EVENTS_BTF_ARGS, which this kernel lacks";
 
 /* Does the kernel replace names itself? It needs CONFIG_PROBE_EVENTS_BTF_ARGS. */
-static bool takes_names(void)
+static bool takes_names(struct kernel_info *info)
 {
 	struct fault ignored;
-	char *readme = kernel_file_read("README", &ignored);
-	const bool takes = readme && strstr(readme, "<argname>");
+	char *readme;
 
-	free(readme);
-	return takes;
+	if (!info->asked) {
+		readme = kernel_file_read("README", &ignored);
+		info->takes_names = readme && strstr(readme, "<argname>");
+		info->asked = true;
+		free(readme);
+	}
+	return info->takes_names;
+}
+
+void kernel_info_close(struct kernel_info *info)
+{
+	kernel_types_close(&info->types);
+	kernel_debug_close(&info->debug);
 }
 
 static char *arguments_of(struct kernel_debug *debug, const char *name, const struct spec *spec,
@@ -29,16 +38,15 @@ static char *arguments_of(struct kernel_debug *debug, const char *name, const st
 	return function ? arguments_at(&debug->program, function, spec, event, fault) : NULL;
 }
 
-char *kernel_arguments(char **patterns, size_t nr, const struct spec *spec,
-		       struct call_event *event, struct fault *fault)
+char *kernel_arguments(struct kernel_info *info, char **patterns, size_t nr,
+		       const struct spec *spec, struct call_event *event, struct fault *fault)
 {
-	struct kernel_debug debug;
-	struct fault why;
 	char *arguments = NULL;
+	struct fault why;
 
-	if (!arguments_named(spec) || takes_names()) {
+	if (!arguments_named(spec) || takes_names(info)) {
 		if (event)
-			kernel_enums_take(event);
+			kernel_enums_take(&info->types, event);
 		arguments = spec_arguments(spec);
 		if (!arguments)
 			fault_say(fault, "there is not enough memory");
@@ -50,10 +58,9 @@ char *kernel_arguments(char **patterns, size_t nr, const struct spec *spec,
 			  *patterns, needed);
 		return NULL;
 	}
-	if (kernel_debug_open(&debug, &why))
+	if (kernel_debug_open(&info->debug, &why))
 		fault_say(fault, "names of parameters %s; %s", needed, why.text);
 	else
-		arguments = arguments_of(&debug, *patterns, spec, event, fault);
-	kernel_debug_close(&debug);
+		arguments = arguments_of(&info->debug, *patterns, spec, event, fault);
 	return arguments;
 }

@@ -139,12 +139,11 @@ static int try_installed(struct kernel_debug *debug, const char *id, struct faul
 	return -1;
 }
 
-int kernel_debug_open(struct kernel_debug *debug, struct fault *fault)
+static int find_and_open(struct kernel_debug *debug, struct fault *fault)
 {
 	char id[BUILD_ID_TEXT], *path;
 	int result;
 
-	*debug = (struct kernel_debug) { };
 	build_id_of_notes(NOTES, id);
 	if (strlen(id) < 3)
 		return fault_say(fault,
@@ -160,6 +159,21 @@ int kernel_debug_open(struct kernel_debug *debug, struct fault *fault)
 			  "the kernel's debug file, with build id %s, is not found: " DEBUG_HELP,
 			  id);
 	return result;
+}
+
+int kernel_debug_open(struct kernel_debug *debug, struct fault *fault)
+{
+	struct fault why;
+
+	if (!debug->opened && find_and_open(debug, &why)) {
+		kernel_debug_close(debug);
+		debug->why = why;
+	}
+	debug->opened = true;
+	if (debug->program.path)
+		return 0;
+	*fault = debug->why;
+	return -1;
 }
 
 const struct program_function *kernel_debug_function(const struct kernel_debug *debug,

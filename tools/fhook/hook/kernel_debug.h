@@ -13,13 +13,20 @@
 
 /**
  * struct kernel_debug - debug information of the kernel
- * @program: the file, with its functions sorted by name
+ * @opened: whether opening it was tried
+ * @why: reason why there is none
+ * @program: the file, with its functions sorted by name; its path is NULL if there is none
  */
 struct kernel_debug {
+	bool opened;
+	struct fault why;
 	struct program program;
 };
 
-/* Returns 0, or -1 and a sentence; kernel_debug_close() may be called in any case. */
+/*
+ * Open the file, once; DEBUG is empty before the first call. Returns 0, or -1 and a sentence;
+ * kernel_debug_close() may be called in any case.
+ */
 int kernel_debug_open(struct kernel_debug *debug, struct fault *fault);
 
 /* The same for this file, which must have this build id, in hex digits. */

@@ -3,7 +3,6 @@
 #include <bpf/btf.h>
 #include <string.h>
 #include "kernel_enums.h"
-#include "kernel_types.h"
 
 /* Damaged type data may be endless: types that name others, and members without names. */
 #define CHAIN_MAX	32
@@ -158,14 +157,12 @@ static void take(struct call_event *event, struct kernel_types *types)
 	}
 }
 
-void kernel_enums_take(struct call_event *event)
+void kernel_enums_take(struct kernel_types *types, struct call_event *event)
 {
-	struct kernel_types types;
 	struct fault ignored;
 
 	if (strpbrk(event->spec.pattern, "*?[") || !may_have_names(&event->spec))
 		return;
-	if (!kernel_types_open(&types, &ignored))
-		take(event, &types);
-	kernel_types_close(&types);
+	if (!kernel_types_open(types, &ignored))
+		take(event, types);
 }

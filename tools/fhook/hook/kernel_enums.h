@@ -4,13 +4,13 @@
 #define FHOOK_HOOK_KERNEL_ENUMS_H
 
 #include "call_event.h"
-#include "prototype.h"
+#include "kernel_types.h"
 
 /*
  * Take the names for the arguments of an event on one function; none if the kernel has no type
  * data, or the function is named by a glob.
  */
-void kernel_enums_take(struct call_event *event);
+void kernel_enums_take(struct kernel_types *types, struct call_event *event);
 
 /*
  * The names of the values of "PARAMETER->MEMBER.MEMBER" of the function NAME; none if this has

@@ -9,11 +9,10 @@
 
 #define KERNEL_TYPES	"/sys/kernel/btf/vmlinux"
 
-int kernel_types_open(struct kernel_types *types, struct fault *fault)
+static int read_types(struct kernel_types *types, struct fault *fault)
 {
 	struct btf *btf;
 
-	memset(types, 0, sizeof(*types));
 	libbpf_set_print(NULL);
 	btf = btf__load_vmlinux_btf();
 	if (!btf && access(KERNEL_TYPES, F_OK))
@@ -25,6 +24,17 @@ int kernel_types_open(struct kernel_types *types, struct fault *fault)
 	if (prototypes_index(&types->kernel, btf))
 		return fault_say(fault, "there is not enough memory");
 	return 0;
+}
+
+int kernel_types_open(struct kernel_types *types, struct fault *fault)
+{
+	if (!types->opened && read_types(types, &types->why))
+		prototypes_free(&types->kernel);
+	types->opened = true;
+	if (types->kernel.btf)
+		return 0;
+	*fault = types->why;
+	return -1;
 }
 
 void kernel_types_close(struct kernel_types *types)

@@ -7,16 +7,23 @@
 
 /**
  * struct kernel_types - type data
+ * @opened: whether reading it was tried
+ * @why: reason why there is none
  * @kernel: functions of the kernel
  * @module: functions of the module that was asked for last
  * @name: name of this module
  */
 struct kernel_types {
+	bool opened;
+	struct fault why;
 	struct prototypes kernel, module;
 	char name[128];
 };
 
-/* Returns 0, or -1 and a sentence; kernel_types_close() may be called in any case. */
+/*
+ * Read the type data, once; TYPES is empty before the first call. Returns 0, or -1 and a
+ * sentence; kernel_types_close() may be called in any case.
+ */
 int kernel_types_open(struct kernel_types *types, struct fault *fault);
 void kernel_types_close(struct kernel_types *types);
 

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "debug_fetch.h"
 #include "declaration.h"
 #include "exits.h"
 #include "kernel.h"
-#include "kernel_debug.h"
-#include "kernel_types.h"
+#include "kernel_arguments.h"
 #include "lib/json.h"
 #include "options.h"
 #include "parameters.h"
@@ -31,23 +31,12 @@ static const struct word word = {
 	.takes = "pvj",
 };
 
-/**
- * struct kernel_prototypes - where prototypes come from
- * @types: type data; empty if the kernel has none
- * @debug: debug information, which is used then; empty if there is none
- */
-struct kernel_prototypes {
-	struct kernel_types types;
-	struct kernel_debug debug;
-};
-
-/* Without both, functions have their names alone. */
-static void open_prototypes(struct kernel_prototypes *prototypes)
+/* Without type data and debug information, functions have their names alone. */
+static void open_prototypes(struct kernel_info *info)
 {
 	struct fault types, debug, why;
 
-	if (!kernel_types_open(&prototypes->types, &types) ||
-	    !kernel_debug_open(&prototypes->debug, &debug))
+	if (!kernel_types_open(&info->types, &types) || !kernel_debug_open(&info->debug, &debug))
 		return;
 	fault_say(&why, "%s; %s", types.text, debug.text);
 	fault_print("fhook", &why);
@@ -79,15 +68,14 @@ static char *by_debug(struct kernel_debug *debug, const char *name, const char *
 }
 
 /* Print "NAME" or "NAME [MODULE]", with the prototype if it is known. */
-static void print_kernel(const struct options *options, struct kernel_prototypes *prototypes,
-			 const char *line)
+static void print_kernel(const struct options *options, struct kernel_info *info, const char *line)
 {
 	char name[KERNEL_NAME], module[128] = "", *text = NULL;
 
 	if (sscanf(line, "%511s [%127[^]]", name, module) >= 1) {
-		text = by_types(&prototypes->types, name, module, options->json);
+		text = by_types(&info->types, name, module, options->json);
 		if (!text)
-			text = by_debug(&prototypes->debug, name, module, options->json);
+			text = by_debug(&info->debug, name, module, options->json);
 	}
 	if (options->json) {
 		printf("{\"function\":");
@@ -104,20 +92,19 @@ static void print_kernel(const struct options *options, struct kernel_prototypes
 /* Print the functions of a list, which is split. Returns their number. */
 static size_t print_available(const struct options *options, char *text)
 {
-	struct kernel_prototypes prototypes = { };
+	struct kernel_info info = { };
 	size_t found = 0;
 	char *line;
 
 	if (options->verbose || options->json)
-		open_prototypes(&prototypes);
+		open_prototypes(&info);
 	while ((line = strsep(&text, "\n")) && !ferror(stdout)) {
 		if (!*line || !kernel_wants(options->functions, options->nr_functions, line))
 			continue;
-		print_kernel(options, &prototypes, line);
+		print_kernel(options, &info, line);
 		found++;
 	}
-	kernel_types_close(&prototypes.types);
-	kernel_debug_close(&prototypes.debug);
+	kernel_info_close(&info);
 	return found;
 }
 
@@ -236,6 +223,8 @@ int hook_list(int argc, char **argv, struct fault *fault)
 	int result;
 
 	options_parse(&options, &word, argc, argv);
+	/* A shell that completes names must not wait for servers. */
+	debug_fetch_stop();
 	result = options.program ? list_program(&options, fault) : list_kernel(&options, fault);
 	options_free(&options);
 	return result;

@@ -7,7 +7,6 @@
 #include "call_events.h"
 #include "hist.h"
 #include "kernel.h"
-#include "kernel_arguments.h"
 #include "lib/kernel_files.h"
 #include "progress.h"
 #include "source.h"
@@ -100,8 +99,8 @@ static int define_in_kernel(struct source *source, size_t number, char **pattern
 			    const struct spec *spec, struct fault *fault)
 {
 	const struct spec fields = spec ? slowest_fields(spec) : (struct spec){ };
-	char *users = kernel_arguments(patterns, nr, &fields, NULL, fault), *rest;
-	char name[32], key[32];
+	char *users = kernel_arguments(&source->info, patterns, nr, &fields, NULL, fault);
+	char name[32], key[32], *rest;
 	size_t functions;
 	int result;
 
@@ -428,6 +427,7 @@ void source_close(void *data)
 	struct source *source = data;
 
 	session_end(&source->session);
+	kernel_info_close(&source->info);
 	program_free(&source->program);
 	free(source->own);
 	groups_free(&source->groups);

@@ -9,6 +9,7 @@
 #define FHOOK_HOOK_SOURCE_H
 
 #include "groups.h"
+#include "kernel_arguments.h"
 #include "options.h"
 #include "program.h"
 #include "session.h"
@@ -21,6 +22,7 @@
  * @options: options of the command; the functions, the program, the other key
  * @spans: also measure how long calls take
  * @groups: the functions by their arguments, if calls are measured
+ * @info: types of the kernel's functions
  * @program: functions of the program, if one was given
  * @own: which of them have an event of their own
  * @nr_shared: number of functions whose event is shared
@@ -31,6 +33,7 @@ struct source {
 	const struct options *options;
 	bool spans;
 	struct groups groups;
+	struct kernel_info info;
 	struct program program;
 	bool *own;
 	size_t nr_shared;
