@@ -26,6 +26,18 @@ struct debug_function {
 };
 
 /**
+ * struct debug_type - a type that was looked for by its name
+ * @name: name, with the namespaces and types around it
+ * @tag: kind of the type
+ * @die: its definition; zeros if there is none, or if there are different ones
+ */
+struct debug_type {
+	char *name;
+	int tag;
+	Dwarf_Die die;
+};
+
+/**
  * struct debug - debug information of a file
  * @dwfl: session of libdwfl, or NULL
  * @module: the file in it
@@ -33,6 +45,7 @@ struct debug_function {
  * @functions: functions of the DWARF, sorted by address; filled when many are needed
  * @indexed: @functions is filled
  * @looked_up: number of functions that were needed
+ * @types: types that were looked for
  */
 struct debug {
 	Dwfl *dwfl;
@@ -42,6 +55,8 @@ struct debug {
 	size_t nr_functions, room_functions;
 	bool indexed;
 	unsigned int looked_up;
+	struct debug_type *types;
+	size_t nr_types, room_types;
 };
 
 /* Begin with a file; debug_close() may be called in any case. */
@@ -58,10 +73,24 @@ Dwarf *debug_dwarf(struct debug *debug, const char *path, struct fault *fault);
 int debug_function(struct debug *debug, u64 address, Dwarf_Die *die);
 
 /*
- * Replace the declaration of a structure by its definition in another unit. Returns 0, or -1 if
- * there is none, or the definitions differ in size.
+ * Replace the declaration of a type by its definition in another unit. Returns 0, or -1 if there
+ * is none, or the definitions differ.
  */
-int debug_structure(struct debug *debug, Dwarf_Die *die);
+int debug_definition(struct debug *debug, Dwarf_Die *die);
+
+/*
+ * The name of a type with those of the namespaces and types around it, as space::part; to be
+ * freed. NULL if one of them has no name, and if it is in a function.
+ */
+char *debug_type_name(Dwarf_Die *die);
+
+/* Are two entries of one name defined in the same line of the source, with the same size? */
+bool debug_same_source(Dwarf_Die *one, Dwarf_Die *two);
+
+void debug_free_types(struct debug *debug);
+
+/* The entry that has a unit's functions and types: in split DWARF, it is in another file. */
+Dwarf_Die *debug_entries(Dwarf_Die *unit, Dwarf_Die *split);
 
 /*
  * Replace an entry by the next one of the same parent. Returns 0; otherwise there is none, or

@@ -127,7 +127,7 @@ static void follow_signature(Dwarf_Die *die)
 static bool complete(struct debug *debug, Dwarf_Die *die)
 {
 	follow_signature(die);
-	return !dwarf_hasattr(die, DW_AT_declaration) || !debug_structure(debug, die);
+	return !dwarf_hasattr(die, DW_AT_declaration) || !debug_definition(debug, die);
 }
 
 /**
@@ -278,6 +278,17 @@ static int say_missing(const struct search *search, Dwarf_Die *structure, struct
 	return -1;
 }
 
+static void say_incomplete(Dwarf_Die *structure, const char *path, struct fault *fault)
+{
+	char *name = debug_type_name(structure);
+
+	fault_say(fault,
+		  "'%s' needs the members of %s, which the debug information lacks or defines differently",
+		  path, name ? name : "a structure without a name, or of a function");
+	text_clean(fault->text);
+	free(name);
+}
+
 /* Go to the member that PATH begins with; returns the text after it, or NULL. */
 static const char *step(struct debug *debug, struct place *place, const char *path,
 			struct fault *fault)
@@ -291,9 +302,7 @@ static const char *step(struct debug *debug, struct place *place, const char *pa
 	if (enter(place, pointer, path, &structure, fault))
 		return NULL;
 	if (!complete(debug, &structure)) {
-		say_type(&place->die,
-			 "'%s' needs the members of %s, which the debug information lacks or defines differently",
-			 path, fault);
+		say_incomplete(&structure, path, fault);
 		return NULL;
 	}
 	result = find(&structure, &search, place, 0) ? 0 :
