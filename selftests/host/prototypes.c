@@ -34,7 +34,7 @@ static void print_names(const struct prototypes *prototypes, const char *text)
 		puts("too many");
 	for (i = 0; i < names.nr; i++)
 		printf("%s=%llu ", names.all[i].name, names.all[i].value);
-	printf("(%u bytes)\n", names.bits / 8);
+	printf("(%u bits)\n", names.bits);
 	enumeration_free(&names);
 	free(function);
 }

@@ -10,7 +10,9 @@
 
 void enumeration_begin(struct enumeration *enumeration, const char *type)
 {
-	*enumeration = (struct enumeration) { .bits = 64, .is_signed = *type == 's' };
+	*enumeration = (struct enumeration) {
+		.bits = 64, .is_signed = *type == 's', .is_part = *type == 'b',
+	};
 	if (*type)
 		enumeration->bits = strtoul(type + 1, NULL, 10);
 }

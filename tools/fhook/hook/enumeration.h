@@ -25,18 +25,19 @@ struct enumerator {
  * struct enumeration - names of values
  * @all: enumerators in their order
  * @nr: number of enumerators; 0 if values have no names
- * @bits: size of the field that has such a value, in bits
+ * @bits: size of the field or bit-field that has such a value, in bits
  * @is_signed: the field is signed
+ * @is_part: the value is a bit-field; other bits of the field may be set
  */
 struct enumeration {
 	struct enumerator *all;
 	size_t nr, room;
 	unsigned int bits;
-	bool is_signed;
+	bool is_signed, is_part;
 };
 
 /*
- * Begin with the kernel's type of the field, as u32, or b3@0/8 of a bit-field.
+ * Begin with the kernel's type of the field, as u32, or b3@0/8 or b3 of a bit-field.
  */
 void enumeration_begin(struct enumeration *enumeration, const char *type);
 

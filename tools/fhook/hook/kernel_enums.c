@@ -29,10 +29,13 @@ static bool has_name(const struct btf *btf, u32 offset, const char *name, size_t
 	return found && strlen(found) == length && !strncmp(found, name, length);
 }
 
-/* The type of a member, also of one of a structure without name; NULL if there is none. */
+/*
+ * The type of a member, also of one of a structure without name; NULL if there is none. WIDTH
+ * receives that of a bit-field, or 0.
+ */
 static const struct btf_type *find_member(const struct btf *btf, const struct btf_type *type,
 					  const char *name, size_t length, unsigned int depth,
-					  unsigned int *left)
+					  unsigned int *left, u32 *width)
 {
 	const struct btf_type *found = NULL, *inner;
 	unsigned int i;
@@ -44,10 +47,12 @@ static const struct btf_type *find_member(const struct btf *btf, const struct bt
 
 		--*left;
 		inner = resolve(btf, member->type);
-		if (has_name(btf, member->name_off, name, length))
+		if (has_name(btf, member->name_off, name, length)) {
+			*width = btf_member_bitfield_size(type, i);
 			return inner;
+		}
 		if (!member->name_off)
-			found = find_member(btf, inner, name, length, depth + 1, left);
+			found = find_member(btf, inner, name, length, depth + 1, left, width);
 	}
 	return found;
 }
@@ -66,9 +71,9 @@ static const struct btf_type *find_parameter(const struct btf *btf, const struct
 	return NULL;
 }
 
-/* The type at the end of a path, or NULL. */
+/* The type at the end of a path, or NULL; and the width of a bit-field, or 0. */
 static const struct btf_type *follow(const struct btf *btf, const struct btf_type *function,
-				     const char *path)
+				     const char *path, u32 *width)
 {
 	size_t length = strcspn(path, "-.");
 	const struct btf_type *type = find_parameter(btf, function, path, length);
@@ -79,7 +84,7 @@ static const struct btf_type *follow(const struct btf *btf, const struct btf_typ
 			type = btf_is_ptr(type) && path[1] ? resolve(btf, type->type) : NULL;
 		path += *path == '-' && path[1] ? 2 : 1;
 		length = strcspn(path, "-.");
-		type = find_member(btf, type, path, length, 0, &left);
+		type = find_member(btf, type, path, length, 0, &left, width);
 	}
 	return type;
 }
@@ -109,14 +114,17 @@ int kernel_enums_find(const struct prototypes *prototypes, const char *name, con
 {
 	const u32 number = prototype_number(prototypes, name);
 	const struct btf_type *type = number ? btf__type_by_id(prototypes->btf, number) : NULL;
+	char bits[16];
+	u32 width = 0;
 
 	*enumeration = (struct enumeration) { };
 	if (type && btf_is_func_proto(type))
-		type = follow(prototypes->btf, type, path);
+		type = follow(prototypes->btf, type, path, &width);
 	if (!type || (!btf_is_enum(type) && !btf_is_enum64(type)))
 		return 0;
+	snprintf(bits, sizeof(bits), "b%u", width);
 	/* The kernel records them as these types, whatever their size and sign. */
-	enumeration_begin(enumeration, btf_is_enum(type) ? "s32" : "s64");
+	enumeration_begin(enumeration, width ? bits : btf_is_enum(type) ? "s32" : "s64");
 	return add_all(prototypes->btf, type, enumeration);
 }
 

@@ -10,10 +10,29 @@
 #include <string.h>
 #include "report.h"
 
+/* FIELD, or FIELD & MASK for a bit-field */
 static bool is_field(const struct tep_print_arg *arg, const struct tep_format_field *field)
 {
+	if (arg && arg->type == TEP_PRINT_OP && arg->op.op && !strcmp(arg->op.op, "&"))
+		arg = arg->op.left;
 	return arg && arg->type == TEP_PRINT_FIELD && arg->field.name &&
 	       !strcmp(arg->field.name, field->name);
+}
+
+/* Begin with the width of a value: that of the field, or of a bit-field in it. */
+static void begin(const struct tep_print_arg *arg, const struct tep_format_field *field,
+		  struct enumeration *names)
+{
+	const struct tep_print_arg *mask = arg->type == TEP_PRINT_OP ? arg->op.right : NULL;
+	u64 bits;
+
+	enumeration_begin(names, "");
+	names->bits = field->size * 8;
+	if (!mask || mask->type != TEP_PRINT_ATOM || !mask->atom.atom)
+		return;
+	bits = strtoull(mask->atom.atom, NULL, 0);
+	if (bits && !(bits & (bits + 1)))
+		names->bits = __builtin_popcountll(bits);
 }
 
 /* Take a list of values and names. Returns 0, or -1 if it has something else. */
@@ -58,10 +77,14 @@ static int find_names(const struct tep_event *event, const struct tep_format_fie
 	const struct tep_print_arg *arg;
 
 	for (arg = event->print_fmt.args; arg; arg = arg->next) {
-		if (arg->type == TEP_PRINT_SYMBOL && is_field(arg->symbol.field, field))
+		if (arg->type == TEP_PRINT_SYMBOL && is_field(arg->symbol.field, field)) {
+			begin(arg->symbol.field, field, names);
 			return take(arg->symbol.symbols, names);
-		if (arg->type == TEP_PRINT_OP && is_field(arg->op.left, field))
+		}
+		if (arg->type == TEP_PRINT_OP && is_field(arg->op.left, field)) {
+			begin(arg->op.left, field, names);
 			return take_flags(arg, field, names);
+		}
 	}
 	return 0;
 }
@@ -79,8 +102,6 @@ const struct enumeration *report_names(struct report *report, const struct tep_e
 		return NULL;
 	names = report->names + report->nr_names++;
 	*names = (struct field_names) { .field = field };
-	enumeration_begin(&names->names, "");
-	names->names.bits = field->size * 8;
 	if (find_names(event, field, &names->names))
 		enumeration_free(&names->names);
 	return &names->names;

@@ -76,7 +76,7 @@ static char *symbolic(const char *label, const struct enumeration *names)
 {
 	const bool flags = enumeration_is_flags(names);
 	const char *zero = "0";
-	char *text = NULL;
+	char *text = NULL, mask[32] = "";
 	size_t size, i;
 	FILE *out = open_memstream(&text, &size);
 
@@ -85,10 +85,13 @@ static char *symbolic(const char *label, const struct enumeration *names)
 	for (i = 0; i < names->nr; i++)
 		if (!names->all[i].value)
 			zero = names->all[i].name;
+	if (names->is_part)
+		snprintf(mask, sizeof(mask), " & 0x%llx", enumeration_cut(names, ~0ull));
 	if (flags)
-		fprintf(out, "REC->%s ? __print_flags(REC->%s, \"|\"", label, label);
+		fprintf(out, *mask ? "(REC->%s%s) ? __print_flags(REC->%s%s, \"|\"" :
+			"REC->%s%s ? __print_flags(REC->%s%s, \"|\"", label, mask, label, mask);
 	else
-		fprintf(out, "__print_symbolic(REC->%s", label);
+		fprintf(out, "__print_symbolic(REC->%s%s", label, mask);
 	for (i = 0; i < names->nr; i++)
 		if (!flags || names->all[i].value)
 			fprintf(out, ", {%llu, \"%s\"}", names->all[i].value, names->all[i].name);
