@@ -17,11 +17,14 @@
 
 /**
  * struct debug_function - a function that the DWARF describes
- * @address: address of its first instruction, or of that of a part
+ * @address: address of its first instruction, or of that of a part; ~0 if its code was
+ *	discarded
+ * @symbol: its symbol, or its name; empty if it has none
  * @die: the entry that describes it
  */
 struct debug_function {
 	u64 address;
+	const char *symbol;
 	Dwarf_Die die;
 };
 
@@ -69,8 +72,11 @@ const char *debug_symbols(struct debug *debug);
 /* The DWARF, or NULL and a sentence that names PATH. */
 Dwarf *debug_dwarf(struct debug *debug, const char *path, struct fault *fault);
 
-/* The entry of the function that begins at an address; returns 0, or -1 if there is none. */
-int debug_function(struct debug *debug, u64 address, Dwarf_Die *die);
+/*
+ * The entry of the function that begins at an address and has this symbol, or of another name of
+ * the same code if there is none. Returns 0, or -1 if there is neither.
+ */
+int debug_function(struct debug *debug, u64 address, const char *symbol, Dwarf_Die *die);
 
 /*
  * Replace the declaration of a type by its definition in another unit. Returns 0, or -1 if there

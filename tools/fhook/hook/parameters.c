@@ -22,7 +22,7 @@ int parameters_function(Dwarf_Die *die, struct program *program,
 {
 	if (!debug_dwarf(&program->debug, program->path, fault))
 		return -1;
-	if (debug_function(&program->debug, function->address, die))
+	if (debug_function(&program->debug, function->address, function->symbol, die))
 		return fault_say(fault, "the debug information of %s does not have %s",
 				 program->path, function->name);
 	return 0;
