@@ -99,7 +99,8 @@ static int compare_functions(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	return strcmp(x->symbol, y->symbol) ?: x->die.addr < y->die.addr ? -1 : x->die.addr > y->die.addr;
+	return strcmp(x->symbol, y->symbol) ?:
+	       x->die.addr < y->die.addr ? -1 : x->die.addr > y->die.addr;
 }
 
 static void sort_functions(struct debug *debug)

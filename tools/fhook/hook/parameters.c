@@ -54,23 +54,55 @@ static bool dwarf_register(u16 machine, unsigned int number, struct program_valu
 }
 
 /*
- * The register that the parameter's location names for the first instruction. Only lists tell
- * it; a location for the whole function may be valid only after the parameter was moved there.
+ * The register that the parameter's location names for the first instruction, or -1. Only lists
+ * tell it; a location for the whole function may be valid only after the parameter was moved
+ * there. Without views, the list does not have the first place of a parameter that is changed
+ * before the first instruction; then it is not SURE.
  */
-static bool by_location(const struct program *program, const struct program_function *function,
-			Dwarf_Die *die, struct program_value *value)
+static int by_location(const struct program_function *function, Dwarf_Die *die, bool *sure)
 {
+	Dwarf_Addr base, start, end;
 	Dwarf_Attribute attribute;
 	Dwarf_Op *operations;
 	Dwarf_Block block;
+	ptrdiff_t at = 0;
 	size_t nr;
 
-	if (!dwarf_attr(die, DW_AT_location, &attribute) || !dwarf_formblock(&attribute, &block) ||
-	    dwarf_getlocation_addr(&attribute, function->address, &operations, &nr, 1) != 1 ||
-	    nr != 1 || operations->atom < DW_OP_reg0 || operations->atom > DW_OP_reg31)
-		return false;
-	return dwarf_register(program->machine, operations->atom - DW_OP_reg0,
-			      value);
+	*sure = dwarf_hasattr(die, DW_AT_GNU_locviews);
+	if (!dwarf_attr(die, DW_AT_location, &attribute) || !dwarf_formblock(&attribute, &block))
+		return -1;
+	do {
+		at = dwarf_getlocations(&attribute, at, &base, &start, &end, &operations, &nr);
+	} while (at > 0 && start != function->address);
+	if (at <= 0 || nr != 1 || operations->atom < DW_OP_reg0 || operations->atom > DW_OP_reg31)
+		return -1;
+	return operations->atom - DW_OP_reg0;
+}
+
+/* A part of an entry that has a single operation. */
+static bool is_operation(Dwarf_Die *die, unsigned int name, u8 atom, Dwarf_Op **operation)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Block block;
+	size_t nr;
+
+	return dwarf_attr_integrate(die, name, &attribute) &&
+	       !dwarf_formblock(&attribute, &block) &&
+	       !dwarf_getlocation(&attribute, operation, &nr) && nr == 1 &&
+	       (*operation)->atom == atom;
+}
+
+/*
+ * Is a parameter in the frame of the caller? Functions of Microsoft's convention, which gcc does
+ * not mark, move parameters from registers there.
+ */
+static bool is_in_callers_frame(Dwarf_Die *function, Dwarf_Die *die)
+{
+	Dwarf_Op *base, *place;
+
+	return is_operation(function, DW_AT_frame_base, DW_OP_call_frame_cfa, &base) &&
+	       is_operation(die, DW_AT_location, DW_OP_fbreg, &place) &&
+	       (s64)place->number >= 0;
 }
 
 /* clang removes unused parameters of local functions, and does not say so. */
@@ -112,10 +144,10 @@ static bool is_conventional(const struct program_function *function, Dwarf_Die *
 	}
 }
 
-/* The register that the calling convention assigns to a parameter. */
+/* The register that the calling convention assigns to a parameter, or -1 and a sentence. */
 static int by_convention(const struct program *program, const struct program_function *function,
 			 Dwarf_Die *die, const char *name, const struct place_of_parameter *place,
-			 struct program_value *value, struct fault *fault)
+			 struct fault *fault)
 {
 	static const unsigned int x86[] = { 5, 4, 1, 2, 8, 9 };
 	const bool is_x86 = program->machine == EM_X86_64;
@@ -134,11 +166,7 @@ static int by_convention(const struct program *program, const struct program_fun
 	if (place->nr >= (is_x86 ? ARRAY_SIZE(x86) : 8))
 		return fault_say(fault, "%s of %s is not in a register, but on the stack", name,
 				 function->name);
-	if (program->is_kernel)
-		snprintf(value->text, sizeof(value->text), "$arg%u", place->nr + 1);
-	else
-		dwarf_register(program->machine, is_x86 ? x86[place->nr] : place->nr, value);
-	return 0;
+	return is_x86 ? x86[place->nr] : place->nr;
 }
 
 /* Count what a parameter takes from the registers of those after it. */
@@ -189,20 +217,35 @@ static int locate(const struct program *program, const struct program_function *
 		  struct program_value *value, struct fault *fault)
 {
 	const char *name = dwarf_diename(parameter);
+	int convention, location;
 	struct type type;
+	bool sure;
 
 	type_of(parameter, &type);
 	type_name(&type, value->type);
 	if (type.class == TYPE_FLOAT || type.class == TYPE_OTHER)
 		return fault_say(fault, "%s of %s is neither an integer nor a pointer", name,
 				 function->name);
-	if (!by_convention(program, function, die, name, place, value, fault))
-		return 0;
+	convention = by_convention(program, function, die, name, place, fault);
+	location = by_location(function, parameter, &sure);
 	/* At entries of kernel functions, only arguments can be fetched. */
-	if (program->is_kernel)
+	if (convention < 0 && (location < 0 || program->is_kernel))
 		return -1;
-	/* A parameter that is changed at once may have its new place at the entry already. */
-	return by_location(program, function, parameter, value) ? 0 : -1;
+	if (convention >= 0 && location < 0 && is_in_callers_frame(die, parameter))
+		return fault_say(fault,
+				 "%s does not follow the platform's calling convention: name the register of %s",
+				 function->name, name);
+	if (convention >= 0 && location >= 0 && location != convention &&
+	    (!sure || program->is_kernel))
+		return fault_say(fault,
+				 "%s of %s is in another register than the calling convention says: name the register",
+				 name, function->name);
+	if (program->is_kernel)
+		snprintf(value->text, sizeof(value->text), "$arg%u", place->nr + 1);
+	else if (!dwarf_register(program->machine, location >= 0 ? location : convention, value))
+		return fault_say(fault, "%s of %s is not in a general-purpose register", name,
+				 function->name);
+	return 0;
 }
 
 static int find_parameter(struct program *program, const struct program_function *function,

@@ -2,10 +2,10 @@
 /*
  * Parameters of a program's functions, by its DWARF
  *
- * The value of a parameter at the function's entry is in the register that its location names
- * or, where that is only valid later, in the one that the calling convention of C assigns to
- * it. Parameters for which neither is certain are refused. Values of functions of the kernel are
- * $arg1 and so on.
+ * The value of a parameter at the function's entry is in the register that its list of locations
+ * names for the first instruction; without a list, in the one that the calling convention of C
+ * assigns to it. Parameters for which neither is certain are refused. Values of functions of the
+ * kernel are $arg1 and so on.
  */
 #ifndef FHOOK_HOOK_PARAMETERS_H
 #define FHOOK_HOOK_PARAMETERS_H
