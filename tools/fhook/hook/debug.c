@@ -131,3 +131,68 @@ Dwarf_Die *debug_entries(Dwarf_Die *unit, Dwarf_Die *split)
 {
 	return dwarf_tag(unit) != DW_TAG_type_unit && split->cu ? split : unit;
 }
+
+/* The unit with an address whose other part, which is in a split DWARF file, is not found. */
+static bool find_skeleton(struct debug *debug, u64 address, Dwarf_Die *skeleton)
+{
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(debug->module, &bias);
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die split;
+	u8 type;
+
+	while (dwarf && !dwarf_get_units(dwarf, unit, &unit, NULL, &type, skeleton, &split))
+		if (type == DW_UT_skeleton && !split.cu && dwarf_haspc(skeleton, address) == 1)
+			return true;
+	return false;
+}
+
+static const char *string_of(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_formstring(dwarf_attr(die, name, &attribute));
+}
+
+/* Is a file in a directory, or in that of the program? */
+static bool exists(const char *directory, const char *name, const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	char path[2 * PATH_MAX];
+
+	if (*name == '/')
+		return !access(name, F_OK);
+	snprintf(path, sizeof(path), "%s/%s", directory ? directory : ".", name);
+	if (!access(path, F_OK))
+		return true;
+	snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash + 1 - program) : 0, program,
+		 name);
+	return !access(path, F_OK);
+}
+
+int debug_say_missing(struct debug *debug, const char *path, const char *function, u64 address,
+		      struct fault *fault)
+{
+	const char *name, *directory;
+	char package[PATH_MAX];
+	Dwarf_Die unit;
+
+	if (!find_skeleton(debug, address, &unit))
+		return fault_say(fault, "the debug information of %s does not have %s", path,
+				 function);
+	name = string_of(&unit, DW_AT_dwo_name) ?: string_of(&unit, DW_AT_GNU_dwo_name);
+	name = name ? name : "a file without a name";
+	directory = string_of(&unit, DW_AT_comp_dir);
+	snprintf(package, sizeof(package), "%s.dwp", path);
+	if (exists(directory, name, path))
+		return fault_say(fault,
+				 "the debug information of %s is in %s, which libdw %s cannot read: build without -fdebug-types-section",
+				 function, name, dwfl_version(NULL));
+	if (!access(package, F_OK))
+		return fault_say(fault,
+				 "the debug information of %s is in %s, which libdw %s cannot read: keep %s",
+				 function, package, dwfl_version(NULL), name);
+	return fault_say(fault,
+			 "the debug information of %s is in %s, which is missing: it was made in %s",
+			 function, name, directory ? directory : "an unknown directory");
+}

@@ -79,6 +79,13 @@ Dwarf *debug_dwarf(struct debug *debug, const char *path, struct fault *fault);
 int debug_function(struct debug *debug, u64 address, const char *symbol, Dwarf_Die *die);
 
 /*
+ * Say why a function is not found: its entry is in a split DWARF file that is missing, or that
+ * libdw does not read, or there is none. PATH is the program. Returns -1.
+ */
+int debug_say_missing(struct debug *debug, const char *path, const char *function, u64 address,
+		      struct fault *fault);
+
+/*
  * Replace the declaration of a type by its definition in another unit. Returns 0, or -1 if there
  * is none, or the definitions differ.
  */

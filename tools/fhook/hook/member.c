@@ -113,20 +113,9 @@ static bool is_in_object(Dwarf_Die *die)
 		!dwarf_hasattr(die, DW_AT_external));
 }
 
-/* A type may be in a unit of its own, which its signature names. */
-static void follow_signature(Dwarf_Die *die)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Die type;
-
-	if (dwarf_attr(die, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, &type))
-		*die = type;
-}
-
 /* Find the members of a structure, which may be declared here, and defined elsewhere. */
 static bool complete(struct debug *debug, Dwarf_Die *die)
 {
-	follow_signature(die);
 	return !dwarf_hasattr(die, DW_AT_declaration) || !debug_definition(debug, die);
 }
 
@@ -191,7 +180,6 @@ static bool find(Dwarf_Die *structure, struct search *search, struct place *plac
 {
 	if (depth == DEPTH_MAX)
 		return false;
-	follow_signature(structure);
 	return find_among(structure, false, search, place, depth) ||
 	       find_among(structure, true, search, place, depth);
 }
@@ -353,6 +341,12 @@ static int set_value(struct place *place, struct program_value *value, struct fa
 	Dwarf_Die resolved;
 	struct type type;
 
+	if (!type_resolve(&place->die, &resolved) || dwarf_hasattr(&resolved, DW_AT_signature)) {
+		fault_say(fault, "the debug information lacks the type of %s",
+			  dwarf_diename(&place->die));
+		text_clean(fault->text);
+		return -1;
+	}
 	if (read_place(place, value->text, fault))
 		return -1;
 	if (place->width)
@@ -364,8 +358,7 @@ static int set_value(struct place *place, struct program_value *value, struct fa
 	}
 	value->is_memory = true;
 	value->type[0] = '\0';
-	if (type_resolve(&place->die, &resolved) && dwarf_tag(&resolved) == DW_TAG_array_type &&
-	    is_text(&resolved))
+	if (dwarf_tag(&resolved) == DW_TAG_array_type && is_text(&resolved))
 		snprintf(value->type, sizeof(value->type), "string");
 	return 0;
 }

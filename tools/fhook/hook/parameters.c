@@ -22,10 +22,10 @@ int parameters_function(Dwarf_Die *die, struct program *program,
 {
 	if (!debug_dwarf(&program->debug, program->path, fault))
 		return -1;
-	if (debug_function(&program->debug, function->address, function->symbol, die))
-		return fault_say(fault, "the debug information of %s does not have %s",
-				 program->path, function->name);
-	return 0;
+	if (!debug_function(&program->debug, function->address, function->symbol, die))
+		return 0;
+	return debug_say_missing(&program->debug, program->path, function->name,
+				 function->address, fault);
 }
 
 int parameters_next(Dwarf_Die *function, Dwarf_Die *die, bool first)

@@ -10,9 +10,15 @@
 static bool referred(Dwarf_Die *die, Dwarf_Die *type)
 {
 	Dwarf_Attribute attribute;
+	Dwarf_Die unit;
 
-	return dwarf_attr_integrate(die, DW_AT_type, &attribute) &&
-	       dwarf_formref_die(&attribute, type);
+	if (!dwarf_attr_integrate(die, DW_AT_type, &attribute) ||
+	    !dwarf_formref_die(&attribute, type))
+		return false;
+	/* It may be in a unit of its own, which its signature names. */
+	if (dwarf_attr(type, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, &unit))
+		*type = unit;
+	return true;
 }
 
 static bool is_qualifier(int tag)
