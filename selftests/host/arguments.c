@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Print arguments of functions of a program as "fhook trace" writes them into definitions, and
- * the names of their values
+ * the names of their values; and declarations as "fhook list -v" prints them
  *
  * Usage: arguments PROGRAM 'FUNCTION(ARGUMENT, ...) [if CONDITION]'...
  *	  arguments -k FILE BUILD-ID FUNCTION(...)...	of a kernel that has this debug file
+ *	  arguments -d FILE BUILD-ID FUNCTION...	declarations
  *	  arguments -r FUNCTION(...)...			of this machine's kernel
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "hook/arguments.h"
+#include "hook/declaration.h"
 #include "hook/kernel_debug.h"
 
 static void print_names(const struct call_event *event)
@@ -79,9 +81,23 @@ static int print_kernel(struct kernel_debug *debug, struct call_event *event, st
 	return function ? print_place(&debug->program, function, event, fault) : -1;
 }
 
+static int print_declaration(struct kernel_debug *debug, const char *name, struct fault *fault)
+{
+	const struct program_function *function = kernel_debug_function(debug, name, fault);
+	char *text = function ? declaration_text(&debug->program, function) : NULL;
+	char *json = function ? declaration_json(&debug->program, function) : NULL;
+
+	if (text && json)
+		printf("%s\n%s\n", text, json);
+	free(text);
+	free(json);
+	return function ? 0 : -1;
+}
+
 int main(int argc, char **argv)
 {
-	const bool file = argc > 4 && !strcmp(argv[1], "-k");
+	const bool declarations = argc > 4 && !strcmp(argv[1], "-d");
+	const bool file = declarations || (argc > 4 && !strcmp(argv[1], "-k"));
 	const bool running = argc > 2 && !strcmp(argv[1], "-r");
 	struct kernel_debug debug = { };
 	struct fault fault;
@@ -94,6 +110,10 @@ int main(int argc, char **argv)
 	for (i = file ? 4 : 2; i < argc && !result; i++) {
 		struct call_event event = { };
 
+		if (declarations) {
+			result = print_declaration(&debug, argv[i], &fault);
+			continue;
+		}
 		result = spec_parse(&event.spec, argv[i], &fault);
 		if (!result)
 			result = file || running ?

@@ -22,33 +22,17 @@ static bool is_variable(Dwarf_Die *function)
 
 static void print_text(Dwarf_Die *function, const char *name, FILE *out)
 {
-	Dwarf_Die parameter;
-	bool first = true;
+	char *text = type_declare_function(function, name);
 
-	type_print(function, name, out);
-	fputc('(', out);
-	for (; !parameters_next(function, &parameter, first); first = false) {
-		fputs(first ? "" : ", ", out);
-		type_print(&parameter, dwarf_diename(&parameter), out);
-	}
-	if (is_variable(function))
-		fputs(first ? "..." : ", ...", out);
-	else if (first)
-		fputs("void", out);
-	fputc(')', out);
+	fputs(text ? text : name, out);
+	free(text);
 }
 
 /* Print the type that an entry refers to as a JSON string. */
 static void print_type(Dwarf_Die *die, FILE *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *type = open_memstream(&text, &size);
+	char *text = type_declare(die, NULL);
 
-	if (type) {
-		type_print(die, NULL, type);
-		fclose(type);
-	}
 	json_string(out, text ? text : "");
 	free(text);
 }

@@ -186,14 +186,8 @@ static bool find(Dwarf_Die *structure, struct search *search, struct place *plac
 
 static int say_type(Dwarf_Die *die, const char *format, const char *path, struct fault *fault)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	char *text = type_declare(die, NULL);
 
-	if (out) {
-		type_print(die, NULL, out);
-		fclose(out);
-	}
 	if (text)
 		text_clean(text);
 	fault_say(fault, format, path, text ? text : "another one");

@@ -291,6 +291,7 @@ void parameters_print(struct program *program, const struct program_function *fu
 	Dwarf_Die die, parameter;
 	bool first = true;
 	struct fault fault;
+	char *text;
 
 	if (parameters_function(&die, program, function, &fault))
 		return;
@@ -298,9 +299,11 @@ void parameters_print(struct program *program, const struct program_function *fu
 	for (; !parameters_next(&die, &parameter, first); first = false) {
 		if (!first)
 			fputs(", ", out);
-		type_print(&parameter, dwarf_diename(&parameter), out);
-		fprintf(out, "=%s", locate(program, function, &die, &parameter, &place, &value,
-					   &fault) ? "?" : value.text);
+		text = type_declare(&parameter, dwarf_diename(&parameter));
+		fprintf(out, "%s=%s", text ? text : "?",
+			locate(program, function, &die, &parameter, &place, &value, &fault) ?
+			"?" : value.text);
+		free(text);
 		pass_by(&parameter, &place);
 	}
 	fputs(first ? "void)" : ")", out);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Prototypes of functions; the header describes them. */
 #include <bpf/btf.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "declarator.h"
 #include "lib/json.h"
 #include "prototype.h"
 
@@ -84,19 +84,6 @@ u32 prototype_number(const struct prototypes *prototypes, const char *name)
 	return number;
 }
 
-/* Replace *TEXT, which is freed, by a new text. NULL means that there was an error before. */
-static void __printf(2, 3) replace(char **text, const char *format, ...)
-{
-	char *old = *text;
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (old && vasprintf(text, format, arguments) < 0)
-		*text = NULL;
-	va_end(arguments);
-	free(old);
-}
-
 static const struct btf_type *next_type(struct declaring *declaring, u32 id)
 {
 	if (!declaring->left)
@@ -122,24 +109,30 @@ static char *declare_parameter(struct declaring *declaring, const struct btf_par
 	return name ? declare(declaring, parameter->type, name) : NULL;
 }
 
-static void add_parameters(struct declaring *declaring, const struct btf_type *type, char **text)
+/* The parameters of a function, to be freed; or NULL. */
+static char *declare_parameters(struct declaring *declaring, const struct btf_type *type)
 {
-	const struct btf_param *parameters = btf_params(type);
 	unsigned int i, nr = btf_vlen(type);
-	char *parameter;
+	char *text = NULL, *parameter;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	bool failed = !out;
 
-	replace(text, "%s(%s", *text, nr ? "" : "void");
-	for (i = 0; i < nr && *text; i++) {
-		parameter = declare_parameter(declaring, parameters + i);
-		if (parameter) {
-			replace(text, "%s%s%s", *text, i ? ", " : "", parameter);
-		} else {
-			free(*text);
-			*text = NULL;
-		}
+	if (out && !nr)
+		fputs("void", out);
+	for (i = 0; i < nr && !failed; i++) {
+		parameter = declare_parameter(declaring, btf_params(type) + i);
+		failed = !parameter;
+		if (parameter)
+			fprintf(out, "%s%s", i ? ", " : "", parameter);
 		free(parameter);
 	}
-	replace(text, "%s)", *text);
+	if (out && fclose(out))
+		failed = true;
+	if (!failed)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* "struct " and the like, or NULL if the type is none that has a name. */
@@ -165,64 +158,49 @@ static const char *keyword(const struct btf_type *type)
 	}
 }
 
-/**
- * struct qualifiers - qualifiers of the next type
- * @is_const: const
- * @is_volatile: volatile
- * @is_restrict: restrict
- */
-struct qualifiers {
-	bool is_const, is_volatile, is_restrict;
-};
-
-static void add_qualifiers(struct qualifiers *qualifiers, char **text)
+static void add_tag(struct declaring *declaring, const struct btf_type *type,
+		    struct declarator *declarator)
 {
-	replace(text, "%s%s%s%s", qualifiers->is_const ? "const " : "",
-		qualifiers->is_volatile ? "volatile " : "",
-		qualifiers->is_restrict ? "restrict " : "", *text);
-	*qualifiers = (struct qualifiers){ };
-	/* Nothing follows a pointer without name. */
-	if (*text && **text && (*text)[strlen(*text) - 1] == ' ')
-		(*text)[strlen(*text) - 1] = '\0';
+	const char *name = name_at(declaring->btf, type->name_off);
+	char attribute[LONGEST_NAME + 3];
+
+	snprintf(attribute, sizeof(attribute), "__%s", name ? name : "");
+	/* Other attributes than tags have the flag. */
+	if (!btf_kflag(type))
+		declarator_attribute(declarator, attribute);
 }
 
 /*
- * Add a type without name to the declaration of which *TEXT is the inner part. Returns the
- * number of the type that it refers to, or -1.
+ * Add a type without name to a declarator. Returns the number of the type that it refers to, or
+ * -1.
  */
 static s64 add_type(struct declaring *declaring, const struct btf_type *type,
-		    struct qualifiers *qualifiers, char **text)
+		    struct declarator *declarator)
 {
-	const char *name;
+	char size[16];
 
 	switch (btf_kind(type)) {
 	case BTF_KIND_CONST:
-		qualifiers->is_const = true;
+		declarator->is_const = true;
 		return type->type;
 	case BTF_KIND_VOLATILE:
-		qualifiers->is_volatile = true;
+		declarator->is_volatile = true;
 		return type->type;
 	case BTF_KIND_RESTRICT:
-		qualifiers->is_restrict = true;
+		declarator->is_restrict = true;
 		return type->type;
 	case BTF_KIND_TYPE_TAG:
-		name = name_at(declaring->btf, type->name_off);
-		/* Other attributes than tags have the flag. */
-		if (!btf_kflag(type))
-			replace(text, "__%s %s", name ? name : "", *text);
+		add_tag(declaring, type, declarator);
 		return type->type;
 	case BTF_KIND_PTR:
-		add_qualifiers(qualifiers, text);
-		replace(text, "*%s", *text);
+		declarator_pointer(declarator, "*");
 		return type->type;
 	case BTF_KIND_ARRAY:
-		replace(text, **text == '*' ? "(%s)[%u]" : "%s[%u]", *text,
-			btf_array(type)->nelems);
+		snprintf(size, sizeof(size), "%u", btf_array(type)->nelems);
+		declarator_array(declarator, size);
 		return btf_array(type)->type;
 	case BTF_KIND_FUNC_PROTO:
-		if (**text == '*')
-			replace(text, "(%s)", *text);
-		add_parameters(declaring, type, text);
+		declarator_function(declarator, declare_parameters(declaring, type));
 		return type->type;
 	default:
 		return -1;
@@ -233,24 +211,20 @@ static s64 add_type(struct declaring *declaring, const struct btf_type *type,
 static char *declare(struct declaring *declaring, u32 id, const char *name)
 {
 	const struct btf_type *type = next_type(declaring, id);
-	struct qualifiers qualifiers = { };
-	char *text = strdup(name);
+	struct declarator declarator;
 	s64 next = 0;
 
-	while (text && type && !keyword(type)) {
-		next = add_type(declaring, type, &qualifiers, &text);
+	declarator_begin(&declarator, name);
+	while (declarator.text && type && !keyword(type)) {
+		next = add_type(declaring, type, &declarator);
 		type = next < 0 ? NULL : next_type(declaring, next);
 	}
 	name = !type ? NULL : btf_is_void(type) ? "void" :
 	       type->name_off ? name_at(declaring->btf, type->name_off) : "{...}";
-	if (!name) {
-		free(text);
-		return NULL;
-	}
-	replace(&text, "%s%s%s%s", keyword(type), name, text && *text && *text != '[' ? " " : "",
-		text);
-	add_qualifiers(&qualifiers, &text);
-	return text;
+	if (name)
+		return declarator_end(&declarator, keyword(type), name);
+	declarator_fail(&declarator);
+	return NULL;
 }
 
 char *prototype_text(const struct prototypes *prototypes, u32 number, const char *name)

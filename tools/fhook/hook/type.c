@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Types of DWARF; the header describes them. */
 #include <dwarf.h>
+#include <stdlib.h>
 #include "debug.h"
+#include "declarator.h"
 #include "type.h"
 
 #define CHAIN_MAX	32
+/* Types of a declaration. */
+#define TYPES_MAX	256
 
 /* The type that an entry refers to; false for void, and in damaged files. */
 static bool referred(Dwarf_Die *die, Dwarf_Die *type)
@@ -150,7 +154,7 @@ int type_enumeration(Dwarf_Die *die, const char *name, struct enumeration *enume
 	return 0;
 }
 
-static const char *prefix_of(int tag)
+static const char *keyword(int tag)
 {
 	switch (tag) {
 	case DW_TAG_structure_type:
@@ -159,85 +163,148 @@ static const char *prefix_of(int tag)
 		return "union ";
 	case DW_TAG_enumeration_type:
 		return "enum ";
-	case DW_TAG_subroutine_type:
-		return "function";
-	case DW_TAG_array_type:
-		return "array";
 	default:
 		return "";
 	}
 }
 
-static const char *qualifier_of(int tag)
+/* The number of elements in a dimension; empty if it is not constant. */
+static void print_size(Dwarf_Die *range, char size[24])
 {
-	switch (tag) {
+	Dwarf_Attribute attribute;
+	Dwarf_Word count;
+	Dwarf_Sword last;
+
+	size[0] = '\0';
+	if (!dwarf_formudata(dwarf_attr(range, DW_AT_count, &attribute), &count))
+		snprintf(size, 24, "%llu", (u64)count);
+	else if (!dwarf_formsdata(dwarf_attr(range, DW_AT_upper_bound, &attribute), &last))
+		snprintf(size, 24, "%llu", (u64)last + 1);
+}
+
+/* Dimensions are in the order of the brackets. */
+static void add_dimensions(Dwarf_Die *array, struct declarator *declarator)
+{
+	Dwarf_Die range;
+	char size[24];
+	int result;
+
+	for (result = dwarf_child(array, &range); !result && declarator->text;
+	     result = debug_sibling(&range)) {
+		if (dwarf_tag(&range) != DW_TAG_subrange_type)
+			continue;
+		print_size(&range, size);
+		declarator_array(declarator, size);
+	}
+}
+
+static char *declare(Dwarf_Die *die, struct declarator *declarator, unsigned int *left);
+
+/* The parameters of a function or of a type of functions, to be freed; or NULL. */
+static char *declare_parameters(Dwarf_Die *function, unsigned int *left)
+{
+	char *text = NULL, *parameter;
+	struct declarator declarator;
+	const char *between = "", *name;
+	Dwarf_Die die;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int result;
+
+	for (result = out ? dwarf_child(function, &die) : -1; !result && *left;
+	     result = debug_sibling(&die)) {
+		if (dwarf_tag(&die) == DW_TAG_unspecified_parameters) {
+			fprintf(out, "%s...", between);
+		} else if (dwarf_tag(&die) == DW_TAG_formal_parameter) {
+			name = dwarf_diename(&die);
+			declarator_begin(&declarator, name ? name : "");
+			parameter = declare(&die, &declarator, left);
+			fprintf(out, "%s%s", between, parameter ? parameter : "...");
+			free(parameter);
+		} else {
+			continue;
+		}
+		between = ", ";
+	}
+	if (out && !*between)
+		fputs("void", out);
+	if (!out || !fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Add a type without name to a declarator; returns false if it has one. */
+static bool add_type(Dwarf_Die *type, struct declarator *declarator, unsigned int *left)
+{
+	switch (dwarf_tag(type)) {
 	case DW_TAG_const_type:
-		return "const";
+		declarator->is_const = true;
+		return true;
 	case DW_TAG_volatile_type:
-		return "volatile";
+		declarator->is_volatile = true;
+		return true;
 	case DW_TAG_restrict_type:
-		return "restrict";
+		declarator->is_restrict = true;
+		return true;
+	case DW_TAG_atomic_type:
+		declarator->is_atomic = true;
+		return true;
+	case DW_TAG_pointer_type:
+		declarator_pointer(declarator, "*");
+		return true;
+	case DW_TAG_reference_type:
+		declarator_pointer(declarator, "&");
+		return true;
+	case DW_TAG_rvalue_reference_type:
+		declarator_pointer(declarator, "&&");
+		return true;
+	case DW_TAG_array_type:
+		add_dimensions(type, declarator);
+		return true;
+	case DW_TAG_subroutine_type:
+		declarator_function(declarator, declare_parameters(type, left));
+		return true;
 	default:
-		return "_Atomic";
-	}
-}
-
-/* Does a name follow what was printed of a type without a blank? */
-static bool print_depth(Dwarf_Die *die, FILE *out, unsigned int depth);
-
-/* A qualifier is before a name, but after a pointer. */
-static bool print_qualified(Dwarf_Die *type, FILE *out, unsigned int depth)
-{
-	const char *qualifier = qualifier_of(dwarf_tag(type));
-	Dwarf_Die inner;
-
-	if (referred(type, &inner) && dwarf_tag(&inner) == DW_TAG_pointer_type) {
-		print_depth(type, out, depth);
-		fputs(qualifier, out);
 		return false;
 	}
-	fprintf(out, "%s ", qualifier);
-	return print_depth(type, out, depth);
 }
 
-static bool print_pointer(Dwarf_Die *type, const char *mark, FILE *out, unsigned int depth)
+/* Complete a declaration by the type that an entry refers to; at most LEFT types are added. */
+static char *declare(Dwarf_Die *die, struct declarator *declarator, unsigned int *left)
 {
-	const bool joined = print_depth(type, out, depth);
-
-	fprintf(out, "%s%s", joined ? "" : " ", mark);
-	return true;
-}
-
-static bool print_depth(Dwarf_Die *die, FILE *out, unsigned int depth)
-{
+	Dwarf_Die from = *die, type;
 	const char *name;
-	Dwarf_Die type;
-	int tag;
 
-	if (depth == CHAIN_MAX || !referred(die, &type)) {
-		fputs(depth == CHAIN_MAX ? "..." : "void", out);
-		return false;
+	while (referred(&from, &type)) {
+		if (!*left)
+			return declarator_end(declarator, "", "...");
+		--*left;
+		if (!add_type(&type, declarator, left)) {
+			name = dwarf_diename(&type);
+			return declarator_end(declarator, keyword(dwarf_tag(&type)),
+					      name ? name : "{...}");
+		}
+		from = type;
 	}
-	tag = dwarf_tag(&type);
-	if (tag == DW_TAG_pointer_type)
-		return print_pointer(&type, "*", out, depth + 1);
-	if (tag == DW_TAG_reference_type)
-		return print_pointer(&type, "&", out, depth + 1);
-	if (tag == DW_TAG_rvalue_reference_type)
-		return print_pointer(&type, "&&", out, depth + 1);
-	if (is_qualifier(tag))
-		return print_qualified(&type, out, depth + 1);
-	name = dwarf_diename(&type);
-	fputs(prefix_of(tag), out);
-	if (tag != DW_TAG_subroutine_type && tag != DW_TAG_array_type)
-		fputs(name ? name : "{...}", out);
-	return false;
+	return declarator_end(declarator, "", "void");
 }
 
-void type_print(Dwarf_Die *die, const char *name, FILE *out)
+char *type_declare(Dwarf_Die *die, const char *name)
 {
-	const bool joined = print_depth(die, out, 0);
+	unsigned int left = TYPES_MAX;
+	struct declarator declarator;
 
-	if (name)
-		fprintf(out, "%s%s", joined ? "" : " ", name);
+	declarator_begin(&declarator, name ? name : "");
+	return declare(die, &declarator, &left);
+}
+
+char *type_declare_function(Dwarf_Die *function, const char *name)
+{
+	unsigned int left = TYPES_MAX;
+	struct declarator declarator;
+
+	declarator_begin(&declarator, name);
+	declarator_function(&declarator, declare_parameters(function, &left));
+	return declare(function, &declarator, &left);
 }

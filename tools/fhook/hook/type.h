@@ -49,7 +49,10 @@ void type_name(const struct type *type, char name[16]);
  */
 int type_enumeration(Dwarf_Die *die, const char *name, struct enumeration *enumeration);
 
-/* Print a declaration of a parameter, as in C. The name may be NULL. */
-void type_print(Dwarf_Die *die, const char *name, FILE *out);
+/* The declaration of a parameter or a member, as in C; to be freed, or NULL. NAME may be NULL. */
+char *type_declare(Dwarf_Die *die, const char *name);
+
+/* The declaration of a function; to be freed, or NULL. */
+char *type_declare_function(Dwarf_Die *function, const char *name);
 
 #endif /* FHOOK_HOOK_TYPE_H */
