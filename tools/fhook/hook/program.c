@@ -193,6 +193,8 @@ int program_add(struct program *program, const struct program_function *place,
 	    program_offset(&program->image, place->address, PF_X, &added.offset))
 		return 0;
 	added.name = strdup(name);
+	if (added.name)
+		text_clean(added.name);
 	if (!added.name || grow(&program->functions, &program->room, program->nr,
 				sizeof(*program->functions))) {
 		free(added.name);
@@ -396,8 +398,10 @@ void program_free(struct program *program)
 
 void program_leave_out(struct left_out *left_out, const struct fault *why)
 {
-	if (!left_out->nr++)
-		left_out->first = *why;
+	if (left_out->nr++)
+		return;
+	left_out->first = *why;
+	text_clean(left_out->first.text);
 }
 
 int program_report(const struct program *program, const struct left_out *left_out,

@@ -30,17 +30,17 @@ static const struct word word = {
 
 static void print_frames(struct report *report, struct frames frames, bool user)
 {
-	const char *name;
+	char symbol[SYMBOL_ROOM];
 	u64 address;
 	size_t i;
 
 	for (i = 0; i < frames.nr; i++) {
 		address = report_frame(frames, i);
-		name = user ? NULL : tep_find_function(report->tep, address);
-		if (name)
-			printf(" => %s\n", name);
+		report_symbol(report, symbol, address, false);
+		if (user)
+			printf(" => <%016llx>\n", address);
 		else
-			printf(user ? " => <%016llx>\n" : " => 0x%llx\n", address);
+			printf(" => %s\n", symbol);
 	}
 }
 
@@ -76,20 +76,23 @@ static void print_missed(struct report *report, struct tep_record *record)
 static void print_text(struct report *report, struct tep_event *event,
 		       struct tep_record *record)
 {
+	char *text, *rest, name[256];
 	struct where where;
-	char *text, *rest;
 
 	trace_seq_reset(&report->seq);
 	tep_print_event(report->tep, &report->seq, record, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(&report->seq);
 	text = report->seq.buffer;
+	text_clean(text);
+	snprintf(name, sizeof(name), "%s", event->name);
+	text_clean(name);
 	rest = *text == '(' ? strchr(text, ')') : NULL;
 	if (!rest || !report_where(report, event, record, &where))
-		printf("%s: %s\n", event->name, text);
+		printf("%s: %s\n", name, text);
 	else if (*where.caller)
-		printf("%s: (%s <- %s%s\n", event->name, where.caller, where.function, rest);
+		printf("%s: (%s <- %s%s\n", name, where.caller, where.function, rest);
 	else
-		printf("%s: (%s%s\n", event->name, where.function, rest);
+		printf("%s: (%s%s\n", name, where.function, rest);
 }
 
 static void print_line(struct report *report, struct tep_event *event, struct tep_record *record)

@@ -88,6 +88,12 @@ bool report_stack(struct tep_event *event, struct tep_record *record, struct fra
 /* The stack of a program that belongs to a call; empty if there is none. */
 struct frames report_user_stack(struct tep_event *event, struct tep_record *record);
 
+/*
+ * "function+0x0/0x10", or "function" without OFFSET; a number if the address is of a program, or
+ * unknown.
+ */
+void report_symbol(struct report *report, char text[SYMBOL_ROOM], u64 address, bool offset);
+
 /* The place of a call, in the kernel's form. Returns false if the event is no call. */
 bool report_where(struct report *report, struct tep_event *event, struct tep_record *record,
 		  struct where *where);

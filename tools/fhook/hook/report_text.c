@@ -164,8 +164,7 @@ struct frames report_user_stack(struct tep_event *event, struct tep_record *reco
 	return frames;
 }
 
-/* "function+0x0/0x10", or "function"; an address of a program is a number. */
-static void write_symbol(struct report *report, char text[SYMBOL_ROOM], u64 address, bool offset)
+void report_symbol(struct report *report, char text[SYMBOL_ROOM], u64 address, bool offset)
 {
 	unsigned long long start;
 	const char *name;
@@ -178,6 +177,7 @@ static void write_symbol(struct report *report, char text[SYMBOL_ROOM], u64 addr
 		snprintf(text, SYMBOL_ROOM, "%s", name);
 	else
 		snprintf(text, SYMBOL_ROOM, "%s+0x%llx/0x%lx", name, address - start, size);
+	text_clean(text);
 }
 
 bool report_where(struct report *report, struct tep_event *event, struct tep_record *record,
@@ -186,14 +186,14 @@ bool report_where(struct report *report, struct tep_event *event, struct tep_rec
 	u64 address, caller;
 
 	if (report_number(event, record, "__probe_ip", &address)) {
-		write_symbol(report, where->function, address, true);
+		report_symbol(report, where->function, address, true);
 		where->caller[0] = '\0';
 		return true;
 	}
 	if (!report_number(event, record, "__probe_func", &address) ||
 	    !report_number(event, record, "__probe_ret_ip", &caller))
 		return false;
-	write_symbol(report, where->function, address, false);
-	write_symbol(report, where->caller, caller, true);
+	report_symbol(report, where->function, address, false);
+	report_symbol(report, where->caller, caller, true);
 	return true;
 }

@@ -88,10 +88,11 @@ static int add_part(struct trace_lines *lines, const char *text, size_t size)
 	return 0;
 }
 
-int trace_lines_write(struct trace_lines *lines, const char *text, size_t size)
+int trace_lines_write(struct trace_lines *lines, char *text, size_t size)
 {
-	const char *end;
+	char *end;
 
+	text_clean_lines(text, size);
 	if (!call_events_have_names(lines->events))
 		return fwrite(text, 1, size, lines->out) == size ? 0 : -1;
 	while (size && (end = memchr(text, '\n', size))) {

@@ -19,8 +19,11 @@ struct trace_lines {
 	size_t length, room;
 };
 
-/* Write text of trace_pipe, which may end in a line. Returns 0, or -1 and errno. */
-int trace_lines_write(struct trace_lines *lines, const char *text, size_t size);
+/*
+ * Write text of trace_pipe, which may end in a line, and whose control characters are replaced.
+ * Returns 0, or -1 and errno.
+ */
+int trace_lines_write(struct trace_lines *lines, char *text, size_t size);
 void trace_lines_free(struct trace_lines *lines);
 
 #endif /* FHOOK_HOOK_TRACE_LINE_H */

@@ -21,10 +21,13 @@ int fault_say(struct fault *fault, const char *format, ...)
 
 void fault_print(const char *program, const struct fault *fault)
 {
-	const size_t length = strlen(fault->text);
-	const bool ends = length && fault->text[length - 1] == '.';
+	struct fault clean = *fault;
+	const size_t length = strlen(clean.text);
+	const bool ends = length && clean.text[length - 1] == '.';
 
-	fprintf(stderr, "%s: %s%s\n", program, fault->text, ends ? "" : ".");
+	/* Names from files, for example. */
+	text_clean(clean.text);
+	fprintf(stderr, "%s: %s%s\n", program, clean.text, ends ? "" : ".");
 }
 
 int grow(void *array, size_t *allocated, size_t used, size_t size)
@@ -44,11 +47,34 @@ int grow(void *array, size_t *allocated, size_t used, size_t size)
 	return 0;
 }
 
+/* The length of the control character that the text begins with, or 0. */
+static size_t control_length(const char *text, size_t size)
+{
+	if ((u8)text[0] < ' ' || text[0] == 0x7f)
+		return 1;
+	/* Those from U+0080 to U+009F, in UTF-8. */
+	return size > 1 && (u8)text[0] == 0xc2 && (u8)text[1] >= 0x80 && (u8)text[1] < 0xa0 ?
+	       2 : 0;
+}
+
+static void clean(char *text, size_t size, const char *kept)
+{
+	size_t length;
+
+	for (; size; text++, size--) {
+		length = *text && strchr(kept, *text) ? 0 : control_length(text, size);
+		memset(text, '?', length);
+	}
+}
+
 void text_clean(char *text)
 {
-	for (; *text; text++)
-		if ((u8)*text < ' ' || *text == 0x7f)
-			*text = '?';
+	clean(text, strlen(text), "");
+}
+
+void text_clean_lines(char *text, size_t size)
+{
+	clean(text, size, "\n\t");
 }
 
 int words_split(char *line, char **words, int max)

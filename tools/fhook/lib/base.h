@@ -53,7 +53,10 @@ struct fault {
 /* Write the sentence; returns -1, for the caller to return. */
 int __printf(2, 3) fault_say(struct fault *fault, const char *format, ...);
 
-/* Print the sentence as the last output of a program, with a full stop. */
+/*
+ * Print the sentence as the last output of a program, with a full stop, and without control
+ * characters.
+ */
 void fault_print(const char *program, const struct fault *fault);
 
 /**
@@ -69,6 +72,9 @@ int grow(void *array, size_t *allocated, size_t used, size_t size);
 
 /* Replace control characters, which would go to a terminal, by '?'. */
 void text_clean(char *text);
+
+/* The same for SIZE bytes of lines, which keep their ends and tabs. */
+void text_clean_lines(char *text, size_t size);
 
 /*
  * Split a line into words separated by blanks, in place. Returns the number of words, at
