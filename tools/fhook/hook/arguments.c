@@ -9,21 +9,6 @@
 #include "type.h"
 #include "usdt.h"
 
-static bool is_name_letter(char letter)
-{
-	return isalnum((unsigned char)letter) || letter == '_';
-}
-
-/* The length of a name. */
-static size_t name_length(const char *text)
-{
-	size_t length = 0;
-
-	while (is_name_letter(text[length]))
-		length++;
-	return length;
-}
-
 /* The first name in an expression, or NULL; and its length, with members as in a->b.c. */
 static const char *find_name(const char *text, size_t *length)
 {

@@ -30,15 +30,6 @@ bool call_event_has_names(const struct call_event *event)
 	return false;
 }
 
-static size_t word_length(const char *text)
-{
-	size_t length = 0;
-
-	while (isalnum((unsigned char)text[length]) || text[length] == '_')
-		length++;
-	return length;
-}
-
 /* The names of the values of the argument whose label begins TEXT, or NULL. */
 static const struct enumeration *names_of(const struct call_event *event, const char *text,
 					  size_t length)
@@ -85,11 +76,11 @@ static const char *copy_value(const struct enumeration *names, const char *text,
 	if (!isalpha((unsigned char)*text) && *text != '_')
 		return text;
 	for (;;) {
-		length = word_length(text);
+		length = name_length(text);
 		if (add_value(names, text, length, &value, fault))
 			return NULL;
 		text += length;
-		if (text[0] != '|' || text[1] == '|' || !word_length(text + 1))
+		if (text[0] != '|' || text[1] == '|' || !name_length(text + 1))
 			break;
 		if (!enumeration_is_flags(names)) {
 			fault_say(fault,
@@ -110,7 +101,7 @@ static const char *copy_value(const struct enumeration *names, const char *text,
 static const char *copy_word(const struct call_event *event, const char *text, FILE *out,
 			     struct fault *fault)
 {
-	const size_t length = word_length(text);
+	const size_t length = name_length(text);
 	const struct enumeration *names = names_of(event, text, length);
 	size_t operator = 0;
 
@@ -130,7 +121,7 @@ static int copy_filter(const struct call_event *event, const char *text, FILE *o
 	size_t length;
 
 	while (text && *text) {
-		if (word_length(text)) {
+		if (name_length(text)) {
 			text = copy_word(event, text, out, fault);
 			continue;
 		}

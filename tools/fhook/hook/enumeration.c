@@ -19,13 +19,9 @@ void enumeration_begin(struct enumeration *enumeration, const char *type)
 
 static bool is_identifier(const char *name)
 {
-	const char *at = name;
+	const size_t length = name_length(name);
 
-	if (!isalpha((unsigned char)*at) && *at != '_')
-		return false;
-	while (isalnum((unsigned char)*at) || *at == '_')
-		at++;
-	return !*at && at - name <= NAME_MOST;
+	return length && length <= NAME_MOST && !name[length] && !isdigit((unsigned char)*name);
 }
 
 int enumeration_add(struct enumeration *enumeration, const char *name, u64 value)

@@ -53,10 +53,10 @@ static char *default_label(const struct spec *spec, const char *value)
 	char *label;
 	unsigned int i, same = 0;
 
-	while (end > value && !isalnum((unsigned char)end[-1]) && end[-1] != '_')
+	while (end > value && !is_name_letter(end[-1]))
 		end--;
 	begin = end;
-	while (begin > value && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_'))
+	while (begin > value && is_name_letter(begin[-1]))
 		begin--;
 	/* A number, as in $arg1[0]. */
 	if (begin == end || isdigit((unsigned char)*begin))
@@ -71,19 +71,9 @@ static char *default_label(const struct spec *spec, const char *value)
 											 label;
 }
 
-/* The position of '=' after a label, or NULL. */
-static const char *find_label_end(const char *text, const char *end)
-{
-	const char *pos = text;
-
-	while (pos < end && (isalnum((unsigned char)*pos) || *pos == '_'))
-		pos++;
-	return pos > text && pos < end && *pos == '=' ? pos : NULL;
-}
-
 static int add_argument(struct spec *spec, const char *text, size_t length, struct fault *fault)
 {
-	const char *end, *equals;
+	const char *equals;
 	char *word = copy(text, length), *label, *value;
 
 	if (!word)
@@ -96,8 +86,9 @@ static int add_argument(struct spec *spec, const char *text, size_t length, stru
 		return -1;
 	}
 
-	end = word + strlen(word);
-	equals = find_label_end(word, end);
+	equals = word + name_length(word);
+	if (equals == word || *equals != '=')
+		equals = NULL;
 	value = strdup(equals ? equals + 1 : word);
 	label = equals ? strndup(word, equals - word) : value ? default_label(spec, value) : NULL;
 	free(word);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Descriptions of events for recordings; the header describes them. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "trace_format.h"
@@ -65,7 +64,7 @@ static const char *find_label(const char *text, const char *mark, const char *la
 		if (strncmp(text, label, length))
 			continue;
 		if (end ? !strncmp(text + length, end, strlen(end)) :
-			  !isalnum((unsigned char)text[length]) && text[length] != '_')
+			  !is_name_letter(text[length]))
 			return text;
 	}
 	return NULL;

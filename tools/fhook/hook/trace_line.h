@@ -16,7 +16,7 @@ struct trace_lines {
 	const struct call_events *events;
 	FILE *out;
 	char *part;
-	size_t length, room;
+	size_t length;
 };
 
 /*

@@ -3,6 +3,7 @@
  * Common code of the host tools: error sentences, arrays, and lines of words and numbers, as
  * in a map and in a recording's info
  */
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,20 @@ void text_clean(char *text)
 void text_clean_lines(char *text, size_t size)
 {
 	clean(text, size, "\n\t");
+}
+
+bool is_name_letter(char letter)
+{
+	return isalnum((unsigned char)letter) || letter == '_';
+}
+
+size_t name_length(const char *text)
+{
+	size_t length = 0;
+
+	while (is_name_letter(text[length]))
+		length++;
+	return length;
 }
 
 int words_split(char *line, char **words, int max)

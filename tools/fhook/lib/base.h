@@ -76,6 +76,12 @@ void text_clean(char *text);
 /* The same for SIZE bytes of lines, which keep their ends and tabs. */
 void text_clean_lines(char *text, size_t size);
 
+/* May a name of C have this letter? */
+bool is_name_letter(char letter);
+
+/* The number of such letters that a text begins with. */
+size_t name_length(const char *text);
+
 /*
  * Split a line into words separated by blanks, in place. Returns the number of words, at
  * most MAX; text after the last of these is lost.
