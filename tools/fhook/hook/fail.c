@@ -7,18 +7,19 @@
 #include "lib/kernel_files.h"
 #include "live.h"
 #include "session.h"
-#include "spec.h"
 #include "words.h"
 
 static const struct word word = {
 	.name = "fhook fail",
 	.arguments = "'FUNCTION[(ARGUMENT, ...)]=VALUE [if CONDITION]'... [-- COMMAND...]",
 	.does = "Let functions of the kernel return VALUE instead of running.\n"
-		"\vVALUE is a negative error number, or what the file\n"
-		"/sys/kernel/debug/error_injection/list allows for the function.\n"
-		"Only functions listed there can fail. CONDITION compares arguments and\n"
-		"common fields, as in: common_pid == 214. Ends with the command, after\n"
-		"--duration, or at Ctrl-C, and prints how many calls were overridden.",
+		"\vOnly functions in /sys/kernel/debug/error_injection/list can fail. VALUE is\n"
+		"a negative error number, as -28, if the list has ERRNO after the function;\n"
+		"0, for a null pointer, if it has NULL; either with ERRNO_NULL; and 1 with\n"
+		"TRUE. Calls for which CONDITION, as in fhook trace, is false run as usual.\n"
+		"It compares arguments, and common fields: common_pid == 214. Ends with the\n"
+		"command, after --duration, or at Ctrl-C, and prints how many calls returned\n"
+		"VALUE.",
 	.takes = "d",
 	.least = 1,
 };
@@ -43,30 +44,31 @@ static int split(const char *text, char **function, char **value, struct fault *
 		depth += (*equals == '(') - (*equals == ')');
 	end = equals + strcspn(equals, " \t");
 	if (*equals != '=' || end == equals + 1)
-		return fault_say(fault, "'%s' has no value: write FUNCTION=VALUE", text);
+		return fault_say(fault, "'%s' has no value to return: write FUNCTION=VALUE, as in %.*s=-28", text,
+				 (int)strcspn(text, "(= \t"), text);
 	*value = strndup(equals + 1, end - equals - 1);
 	if (asprintf(function, "%.*s%s", (int)(equals - text), text, end) < 0)
 		*function = NULL;
 	return *value && *function ? 0 : fault_say(fault, "there is not enough memory");
 }
 
-static int define(struct failing *failing, unsigned int number, const struct spec *spec,
+static int define(struct failing *failing, unsigned int number, struct call_event *event,
 		  const char *value, struct fault *fault)
 {
-	char *arguments = kernel_arguments(&failing->info, (char **)&spec->pattern, 1, spec, NULL,
-					   fault);
-	char name[24];
+	const struct spec *spec = &event->spec;
+	char *arguments = kernel_arguments(&failing->info, (char **)&spec->pattern, 1, spec,
+					   event, fault);
+	char *filter = arguments ? call_event_filter(event, fault) : NULL;
 	int result = -1;
 
-	snprintf(name, sizeof(name), "fail%u", number);
-	if (arguments && spec->longer)
-		fault_say(fault, "a function that does not run takes no time: leave out > TIME");
-	else if (arguments)
-		result = session_define(&failing->session, fault, "fhook_events", 'h', name,
-					"%s override=%s%s%s%s", spec->pattern, value, arguments,
-					spec->filter ? " if " : "",
-					spec->filter ? spec->filter : "") ||
-			 session_set(&failing->session, name, "enable", "1", fault) ? -1 : 0;
+	snprintf(event->name, sizeof(event->name), "fail%u", number);
+	if (filter)
+		result = session_define(&failing->session, fault, "fhook_events", 'h',
+					event->name, "%s override=%s%s%s%s", spec->pattern, value,
+					arguments, *filter ? " if " : "", filter) ||
+			 session_set(&failing->session, event->name, "enable", "1", fault) ?
+			 -1 : 0;
+	free(filter);
 	free(arguments);
 	return result;
 }
@@ -75,15 +77,18 @@ static int add(struct failing *failing, unsigned int number, const char *text,
 	       struct fault *fault)
 {
 	char *function = NULL, *value = NULL;
-	struct spec spec;
+	struct call_event event = { };
 	int result = split(text, &function, &value, fault);
 
-	if (!result && !spec_parse(&spec, function, fault)) {
-		result = define(failing, number, &spec, value, fault);
-		spec_free(&spec);
-	} else {
-		result = -1;
-	}
+	if (!result)
+		result = spec_parse(&event.spec, function, fault);
+	if (!result && event.spec.longer)
+		result = fault_say(fault,
+				   "%s does not run, and takes no time: leave out > TIME",
+				   event.spec.pattern);
+	if (!result)
+		result = define(failing, number, &event, value, fault);
+	call_event_free(&event);
 	free(function);
 	free(value);
 	return result;
@@ -115,7 +120,8 @@ static int open_all(void *data, struct options *options, struct fault *fault)
 		return fault_say(fault,
 				 "fhook fail needs CONFIG_FHOOK_EVENTS, which this kernel lacks");
 	if (!kernel_file_exists("fhook/overrides"))
-		return fault_say(fault, "this kernel has no CONFIG_FUNCTION_ERROR_INJECTION");
+		return fault_say(fault,
+				 "fhook fail needs CONFIG_FUNCTION_ERROR_INJECTION, which this kernel lacks");
 	if (session_begin(&failing->session, false, "fhook_events", fault))
 		return -1;
 	for (i = 0; i < options->nr_functions; i++)
