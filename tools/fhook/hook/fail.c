@@ -44,8 +44,9 @@ static int split(const char *text, char **function, char **value, struct fault *
 		depth += (*equals == '(') - (*equals == ')');
 	end = equals + strcspn(equals, " \t");
 	if (*equals != '=' || end == equals + 1)
-		return fault_say(fault, "'%s' has no value to return: write FUNCTION=VALUE, as in %.*s=-28", text,
-				 (int)strcspn(text, "(= \t"), text);
+		return fault_say(fault,
+				 "'%s' has no value to return: write FUNCTION=VALUE, as in %.*s=-28",
+				 text, (int)strcspn(text, "(= \t"), text);
 	*value = strndup(equals + 1, end - equals - 1);
 	if (asprintf(function, "%.*s%s", (int)(equals - text), text, end) < 0)
 		*function = NULL;
