@@ -194,8 +194,8 @@ static unsigned long probe_ret_addr(struct return_search *search,
 #endif
 
 /*
- * A bit for each return trampoline, chosen by low bits of its address. At nearly every
- * return this one look tells that nobody else has replaced the address.
+ * A bit for each return trampoline, selected by low bits of its address. At nearly every
+ * return, this bit shows that no other tracer has replaced the address.
  */
 static unsigned long return_bits __ro_after_init;
 
@@ -252,7 +252,7 @@ static noinline unsigned long search_caller(struct return_search *search,
 
 NOKPROBE_SYMBOL(search_caller);
 
-/* False for return trampolines, and for few other addresses: a search gives these back. */
+/* False for return trampolines, and for few other addresses, which a search returns. */
 static __always_inline bool is_caller(unsigned long addr)
 {
 	return !((return_bits >> return_bit(addr)) & 1);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook: whether CPUs are on their way to or from the state in which RCU waits for them.
+ * fhook: the number of CPUs that are being started or stopped.
  *
- * Each hit of a carried probe asks whether its CPU is online, and the answer is nearly always
- * yes. So it looks at a counter first, which is 0 while each CPU is either usable or dead. A
- * CPU is counted between two states of CPU hotplug: one is entered before the CPU runs, and
- * left after it is dead; the other is entered when it is usable, and left while it still is.
- * The CPU that reads the counter has seen the second state itself, or was started after the
- * first.
+ * RCU does not wait for a CPU that is not online, so each hit of a carried probe checks its
+ * CPU. Nearly always the number is 0, and the CPU needs no further check. Two states of CPU
+ * hotplug change the number: a CPU enters the first before it runs, and leaves it when it is
+ * dead; it enters the second when it is usable, and leaves it before it is stopped. Between
+ * them it is counted. A CPU has executed the callbacks of the second state itself, and was
+ * started after those of the first, so it reads the right number.
  *
- * The counter is written with the CPUs' hotplug lock held for writing.
+ * The number is changed with the lock of CPU hotplug held, and once at boot, before other CPUs
+ * are started.
  */
 #define pr_fmt(fmt) "fhook: " fmt
 
@@ -20,10 +21,10 @@
 
 #include "probe.h"
 
-/* Also while the states are not known. */
+/* 1 until both states are registered */
 int fhook_cpus_changing __read_mostly = 1;
 
-static int cpu_leaves(unsigned int cpu)
+static int begin_change(unsigned int cpu)
 {
 	lockdep_assert_cpus_held();
 	WRITE_ONCE(fhook_cpus_changing, fhook_cpus_changing + 1);
@@ -31,7 +32,7 @@ static int cpu_leaves(unsigned int cpu)
 	return 0;
 }
 
-static int cpu_arrives(unsigned int cpu)
+static int end_change(unsigned int cpu)
 {
 	lockdep_assert_cpus_held();
 	WRITE_ONCE(fhook_cpus_changing, fhook_cpus_changing - 1);
@@ -39,16 +40,15 @@ static int cpu_arrives(unsigned int cpu)
 	return 0;
 }
 
-/* Before other CPUs are started. */
 static int __init fhook_cpus_init(void)
 {
 	int err;
 
-	err = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "fhook/probes:prepare", cpu_leaves,
-					cpu_arrives);
+	err = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "fhook/probes:prepare", begin_change,
+					end_change);
 	if (err >= 0)
 		err = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "fhook/probes:online",
-						cpu_arrives, cpu_leaves);
+						end_change, begin_change);
 	if (err < 0) {
 		pr_warn("CPU hotplug cannot be watched (%d): each hit of a probe asks for its CPU\n",
 			err);
