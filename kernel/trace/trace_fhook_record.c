@@ -17,9 +17,6 @@
 #include "trace_probe_kernel.h"
 #include "trace_probe_tmpl.h"
 
-/* Maximum size that fits into a page of a ring buffer, and into perf's buffer */
-#define MAX_RECORD	(SZ_4K - 256)
-
 /**
  * struct hit - the data of a hit to record
  * @ip: address of the function
@@ -140,27 +137,30 @@ static void fill_head(void *record, const struct trace_fhook *tfh,
 }
 
 static void fill_record(void *record, struct trace_fhook *tfh,
-			const struct hit *hit, int dsize)
+			const struct hit *hit, int size)
 {
 	void *args = record + tfh->head_size;
+	int dsize = 0;
 
 	fill_head(record, tfh, hit);
 	/* Values that cannot be fetched read as 0, and not as an older record. */
-	if (!tfh->is_plain)
-		memset(args, 0, tfh->tp.size + dsize);
+	if (!tfh->is_plain) {
+		memset(args, 0, size - tfh->head_size);
+		dsize = size - tfh->head_size - tfh->tp.size - trace_hook_end_size(&tfh->tp);
+	}
 	store_trace_args(args, &tfh->tp, hit->fregs, hit->edata, tfh->head_size,
 			 dsize);
 }
 
-/* The size of strings, which follow the arguments; the last are cut off if needed. */
-static int dynamic_size(struct trace_fhook *tfh, const struct hit *hit)
+/* The size of a record; the strings, which follow the arguments, are cut off if needed. */
+static int record_size(struct trace_fhook *tfh, const struct hit *hit, int max)
 {
-	int size, room = MAX_RECORD - tfh->head_size - tfh->tp.size;
+	int size = tfh->head_size + tfh->tp.size;
 
 	if (tfh->is_plain)
-		return 0;
-	size = __get_data_size(&tfh->tp, hit->fregs, hit->edata);
-	return min(size, max(room, 0));
+		return size;
+	size += trace_hook_end_size(&tfh->tp);
+	return min(size + __get_data_size(&tfh->tp, hit->fregs, hit->edata), max);
 }
 
 /* With registers, a stack trace begins at the hooked function. */
@@ -178,18 +178,17 @@ static void trace_hit(struct trace_fhook *tfh, const struct hit *hit,
 {
 	struct trace_event_buffer fbuffer;
 	void *record;
-	int dsize;
+	int size;
 
 	if (trace_trigger_soft_disabled(file))
 		return;
 
-	dsize = dynamic_size(tfh, hit);
-	record = trace_event_buffer_reserve(&fbuffer, file, tfh->head_size +
-					    tfh->tp.size + dsize);
+	size = record_size(tfh, hit, MAX_HOOK_RECORD);
+	record = trace_event_buffer_reserve(&fbuffer, file, size);
 	if (!record)
 		return;
 
-	fill_record(record, tfh, hit, dsize);
+	fill_record(record, tfh, hit, size);
 	if (file->tr->trace_flags & TRACE_ITER(STACKTRACE))
 		commit_with_regs(&fbuffer, hit);
 	else
@@ -202,21 +201,20 @@ static void perf_hit(struct trace_fhook *tfh, const struct hit *hit)
 	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
 	struct hlist_head *head = this_cpu_ptr(call->perf_events);
 	struct pt_regs space;
-	int size, dsize, rctx;
+	int used, size, rctx;
 	void *record;
 
 	if (!bpf_prog_array_valid(call) && hlist_empty(head))
 		return;
 
-	dsize = dynamic_size(tfh, hit);
+	used = record_size(tfh, hit, MAX_HOOK_RECORD);
 	/* perf puts a u32 before the record, and requires 8-byte alignment. */
-	size = ALIGN(tfh->head_size + tfh->tp.size + dsize + sizeof(u32),
-		     sizeof(u64)) - sizeof(u32);
+	size = ALIGN(used + sizeof(u32), sizeof(u64)) - sizeof(u32);
 	record = perf_trace_buf_alloc(size, NULL, &rctx);
 	if (!record)
 		return;
 
-	fill_record(record, tfh, hit, dsize);
+	fill_record(record, tfh, hit, used);
 	perf_trace_run_bpf_submit(record, size, rctx, call, 1,
 				  hit_regs(hit->fregs, &space), head, NULL);
 }
@@ -261,12 +259,12 @@ static noinline bool is_selected(struct trace_fhook *tfh, const struct hit *hit)
 {
 	u8 record[MAX_CONDITION] __aligned(8);
 	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
-	int room = sizeof(record) - tfh->head_size - tfh->tp.size;
+	int size = record_size(tfh, hit, sizeof(record));
 
-	if (WARN_ON_ONCE(room < 0))
+	if (WARN_ON_ONCE(size > sizeof(record)))
 		return false;
 	tracing_generic_entry_update((void *)record, call->event.type, tracing_gen_ctx());
-	fill_record(record, tfh, hit, min(dynamic_size(tfh, hit), room));
+	fill_record(record, tfh, hit, size);
 
 	return filter_match_preds(tfh->override->filter, record);
 }
@@ -413,7 +411,7 @@ size_t trace_fhook_data_size(const struct trace_fhook *tfh)
  */
 bool trace_fhook_fits_condition(const struct trace_fhook *tfh)
 {
-	return tfh->head_size + tfh->tp.size <= MAX_CONDITION;
+	return tfh->head_size + tfh->tp.size + trace_hook_end_size(&tfh->tp) <= MAX_CONDITION;
 }
 
 /**

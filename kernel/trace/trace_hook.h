@@ -12,6 +12,7 @@
 
 #include <linux/ctype.h>
 #include <linux/minmax.h>
+#include <linux/sizes.h>
 
 #include "trace_dynevent.h"
 #include "trace_probe.h"
@@ -95,6 +96,24 @@ struct span_trace_entry_head {
 	struct fexit_trace_entry_head	ret;
 	u64				duration;
 };
+
+/* Maximum size of a record that fits into a page of a ring buffer, and into perf's buffer */
+#define MAX_HOOK_RECORD	(SZ_4K - 256)
+
+/*
+ * Size of what follows the strings of a record: a 0, at which those end that have no room or
+ * cannot be read. Filters compare these, too.
+ */
+static inline int trace_hook_end_size(const struct trace_probe *tp)
+{
+	unsigned int i;
+
+	for (i = 0; i < tp->nr_args; i++)
+		if (tp->args[i].dynamic)
+			return 1;
+
+	return 0;
+}
 
 /* Replace characters that the name of an event cannot have. */
 static inline void trace_hook_clean_name(char *name)

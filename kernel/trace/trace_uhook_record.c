@@ -25,12 +25,6 @@
 #include "trace_probe_user.h"
 #include "trace_probe_tmpl.h"
 
-/*
- * Maximum size of arguments: with the head, they fit into the smallest page of a
- * buffer
- */
-#define MAX_ARGS_SIZE	(SZ_4K - 256)
-
 /* Maximum size of arguments that are fetched onto the stack */
 #define STACK_ARGS_SIZE	256
 
@@ -237,10 +231,11 @@ static int record_hit(struct hit *hit)
 {
 	struct trace_probe *tp = &hit->tuh->tp;
 	u8 space[STACK_ARGS_SIZE] __aligned(8);
+	int end = trace_hook_end_size(tp), max = MAX_HOOK_RECORD - head_size(hit->tuh);
 	void *memory = NULL;
 
 	/* A string may have become longer since; it is cut off then. */
-	hit->args_size = min(tp->size + __get_data_size(tp, hit, NULL), MAX_ARGS_SIZE);
+	hit->args_size = min(tp->size + __get_data_size(tp, hit, NULL) + end, max);
 	hit->args = space;
 	if (hit->args_size > sizeof(space)) {
 		memory = kmalloc(hit->args_size, GFP_KERNEL);
@@ -254,7 +249,7 @@ static int record_hit(struct hit *hit)
 	/* Values that cannot be fetched read as 0, and not as older contents. */
 	memset(hit->args, 0, hit->args_size);
 	store_trace_args(hit->args, tp, hit, NULL, head_size(hit->tuh),
-			 hit->args_size - tp->size);
+			 hit->args_size - tp->size - end);
 	dispatch(hit);
 	kfree(memory);
 	return 0;
