@@ -266,6 +266,8 @@ static struct trace_fhook *expand_and_make(struct fhook_def *def, int argc,
 			 (def->kind == TRACE_FHOOK_ENTRY ? TPARG_FL_FENTRY :
 							   TPARG_FL_RETURN),
 	};
+	/* Counted, because the expansion reports errors at words from WORD_ARGS on. */
+	int before = def->first - WORD_ARGS;
 	char names[MAX_BTF_ARGS_LEN];
 	const char **expanded;
 	struct trace_fhook *tfh;
@@ -273,19 +275,21 @@ static struct trace_fhook *expand_and_make(struct fhook_def *def, int argc,
 	int ret, new_argc = 0;
 
 	words->first = def->first;
-	expanded = traceprobe_expand_meta_args(argc, argv, &new_argc, names,
+	expanded = traceprobe_expand_meta_args(argc + before, argv - before, &new_argc, names,
 					       sizeof(names), &ctx);
+	/* The log has the words of the user, and keeps them. */
+	if (!expanded)
+		expanded = kmemdup_array(argv - before, new_argc, sizeof(*argv), GFP_KERNEL) ?:
+			   ERR_PTR(-ENOMEM);
 	if (IS_ERR(expanded)) {
 		tfh = ERR_CAST(expanded);
 		goto out;
 	}
-	if (expanded) {
-		words->grown = new_argc - argc;
-		while (words->meta < argc && strcmp(argv[words->meta], "$arg*"))
-			words->meta++;
-		argc = new_argc;
-		argv = expanded;
-	}
+	words->grown = new_argc - before - argc;
+	while (words->meta < argc && strcmp(argv[words->meta], "$arg*"))
+		words->meta++;
+	argc += words->grown;
+	argv = expanded + before;
 
 	ret = traceprobe_expand_dentry_args(argc, argv, &dentries);
 	tfh = ret ? ERR_PTR(ret) : make_probe(def, argc, argv, words, &ctx);
