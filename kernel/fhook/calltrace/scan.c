@@ -322,7 +322,7 @@ static bool is_owned(unsigned long addr)
 }
 
 /**
- * calltrace_has_kprobe() - check for a kprobe, other than one by ftrace
+ * calltrace_has_kprobe() - check for a kprobe, other than one by ftrace or fhook
  * @addr: the address
  *
  * Return: true if there is.
@@ -334,7 +334,7 @@ bool calltrace_has_kprobe(unsigned long addr)
 	guard(preempt)();
 	p = get_kprobe((void *)addr);
 
-	return p && !kprobe_ftrace(p);
+	return p && !kprobe_ftrace(p) && !kprobe_fhook(p);
 }
 
 /* Names of functions in modules must be copied while the module is loaded. */
