@@ -94,13 +94,14 @@ static int no_memory(struct fhook_report *report)
 
 /*
  * Keep only the words of a user that begin with '!', or only the others, without
- * comments. Words keep their offsets, so that errors can point at them.
+ * comments; the module in brackets goes with its word. Words keep their offsets, so that
+ * errors can point at them.
  */
 static char *words_of(const char *text, bool excluded)
 {
 	char *words = kvmemdup(text, strlen(text) + 1, GFP_KERNEL);
 	char *c = words;
-	bool keep;
+	bool keep = !excluded;
 
 	while (c && *c) {
 		if (isspace(*c)) {
@@ -112,7 +113,8 @@ static char *words_of(const char *text, bool excluded)
 				*c = ' ';
 			continue;
 		}
-		keep = (*c == '!') == excluded;
+		if (*c != '[')
+			keep = (*c == '!') == excluded;
 		if (*c == '!')
 			*c++ = ' ';
 		for (; *c && !isspace(*c); c++) {
