@@ -5,7 +5,8 @@
  * A task can be in a trampoline that no slot calls any more, preempted, or in a
  * place where RCU is not watching. So retired objects wait for both flavours of
  * RCU tasks: rude for the CPUs that are in a trampoline right now, regardless
- * of RCU's view of them, then tasks for the tasks that were preempted there.
+ * of RCU's view of them (a kernel whose idle and entry code is noinstr needs no such
+ * wait, and has none), then tasks for the tasks that were preempted there.
  * One grace period serves all objects that were retired before it began. A work
  * item waits for it, because the callbacks of RCU tasks run with bottom halves
  * off, where executable memory cannot be freed. The mainline counterpart is
