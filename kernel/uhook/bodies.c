@@ -225,6 +225,7 @@ static bool may_pass(enum uhook_jump_blocker blocker)
 {
 	switch (blocker) {
 	case UHOOK_BLOCKER_WRITABLE:
+	case UHOOK_BLOCKER_NEIGHBOUR:
 	case UHOOK_BLOCKER_TRACED:
 	case UHOOK_BLOCKER_SHARED:
 	case UHOOK_BLOCKER_CLOCK:
