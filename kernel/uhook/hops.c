@@ -402,6 +402,7 @@ unsigned long uhook_hop_body(const struct uhook_mm *um, unsigned long ip)
  */
 int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to)
 {
+	unsigned int page;
 	struct uhook_hops *range;
 	unsigned long i;
 	int err;
@@ -412,6 +413,10 @@ int uhook_share_hops(struct uhook_mm *from, struct uhook_mm *to)
 		if (err)
 			return err;
 		refcount_inc(&range->ref);
+		/* The child gets the jumps; between the pages may be mappings of others. */
+		for_each_set_bit(page, &range->mapped, HOP_RANGE_PAGES)
+			uhook_keep_in_children(from->mm, range->vaddr + page * PAGE_SIZE,
+					       PAGE_SIZE);
 	}
 	to->nr_hop_pages = from->nr_hop_pages;
 
