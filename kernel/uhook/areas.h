@@ -23,15 +23,13 @@ struct uhook_set;
  *	lock for writing held
  * @before: bytes of the file at the site
  * @before_len: number of bytes that the jump replaces
- * @hop: address of a hop to the body, in one of the processes that share it; or 0
- * @fetched: true once no CPU can execute stale instructions at its address
+ * @hop: address of the last hop to the body, in any of the processes that share it; or 0
  */
 struct uhook_body {
 	struct uhook_set __rcu	*set;
 	u8			before[UHOOK_JUMP_MAX];
 	u8			before_len;
 	unsigned long		hop;
-	bool			fetched;
 };
 
 /**

@@ -85,7 +85,6 @@ void uhook_fill_body(struct uhook_body *body, const struct uhook_wanted *w, u8 i
 	refcount_inc(&w->set->ref);
 	rcu_assign_pointer(body->set, w->set);
 	memcpy(body->before, w->insn, UHOOK_JUMP_MAX);
-	body->fetched = false;
 	body->before_len = UHOOK_JUMP_MAX;
 	if (uhook_jump_targets(w->site, w->insn, insn_len, &targets) || targets.forced)
 		body->before_len = min_t(u8, insn_len, UHOOK_JUMP_MAX);

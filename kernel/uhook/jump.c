@@ -148,7 +148,10 @@ static void with_breakpoint(const u8 *before, u8 *bytes)
 	memcpy(bytes, &insn, UPROBE_SWBP_INSN_SIZE);
 }
 
-/* The target of the jump: the body, or a hop, which is made if needed. */
+/*
+ * The target of the jump: the body, or a hop, which is made if needed. Related processes
+ * share the address of the last hop without a lock; it only says where to look first.
+ */
 static enum uhook_jump_blocker find_target(struct uhook_mm *um, const struct uhook_targets *targets,
 					   struct uhook_body *body, unsigned long addr,
 				  unsigned long *target)
@@ -159,8 +162,10 @@ static enum uhook_jump_blocker find_target(struct uhook_mm *um, const struct uho
 	if (!targets->forced && addr >= targets->first && addr <= targets->last)
 		return UHOOK_NO_BLOCKER;
 
-	blocker = uhook_take_hop(um, targets, addr, &body->hop);
-	*target = body->hop;
+	*target = READ_ONCE(body->hop);
+	blocker = uhook_take_hop(um, targets, addr, target);
+	if (!blocker)
+		WRITE_ONCE(body->hop, *target);
 
 	return blocker;
 }
@@ -222,9 +227,7 @@ static enum uhook_jump_blocker jump_to(struct uhook_mm *um, struct uprobe *uprob
 		return blocker;
 
 	/* Other CPUs may have fetched the body's memory before the body was written. */
-	if (!body->fetched)
-		uhook_sync_code();
-	body->fetched = true;
+	uhook_sync_code();
 	with_breakpoint(text, expected);
 	if (uprobe_write_text(vma->vm_mm, vma->vm_mm, site, expected, jump.bytes, jump.len,
 			      __GFP_NORETRY | __GFP_NOWARN))
