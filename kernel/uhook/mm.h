@@ -7,10 +7,11 @@
  * alone. Tasks that hit a breakpoint hold none of the others: they look sites up under RCU
  * tasks trace, as uprobes do.
  *
- * Each of these locks belongs to a process, to processes related by fork, or to a hook;
- * none is needed to create another process, to execute a program in it or to end it. The
- * only global lock on these paths is the spinlock of the list in counting.c, which is
- * held only to add or remove a node.
+ * Each of these locks belongs to a process, to processes related by fork, or to a hook.
+ * To create a process, none of another is needed; to end one, or to execute a program in it,
+ * only uhook_counter::lock, for each record that has not been read. The global locks on these
+ * paths are spinlocks: that of the list in counting.c, which is held only to add or remove a
+ * node, and that of rings.c, for a walk over the bodies of one area.
  */
 #ifndef _KERNEL_UHOOK_MM_H
 #define _KERNEL_UHOOK_MM_H

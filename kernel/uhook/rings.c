@@ -221,12 +221,12 @@ static void add_lost(const struct uhook_set *set, u64 nr_entries, u64 reading)
 static void add_given_up(const struct uhook_mm *um, struct uhook_area *area, u64 nr_entries)
 {
 	/* Protects the number, and uhook_counter::given_up. */
-	static DEFINE_MUTEX(lock);
+	static DEFINE_SPINLOCK(lock);
 	static u64 reading;
 	/* Pairs with enter_slot(). */
 	unsigned int nr, used = smp_load_acquire(&area->used);
 
-	guard(mutex)(&lock);
+	guard(spinlock)(&lock);
 	reading++;
 	for (nr = 0; nr < used; nr++) {
 		const struct uhook_set *set = uhook_set_of(um, uhook_body_nr(area, nr));
