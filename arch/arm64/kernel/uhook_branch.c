@@ -123,7 +123,8 @@ static int move_branch(u32 insn, unsigned long from, struct uhook_words *words)
 	int ret = 0;
 
 	if (aarch64_insn_is_bl(insn) || aarch64_insn_is_blr(insn))
-		ret = add_value(words, LINK_REGISTER, from + AARCH64_INSN_SIZE);
+		ret = uhook_has_gcs() ? -EOPNOTSUPP :
+		      add_value(words, LINK_REGISTER, from + AARCH64_INSN_SIZE);
 	if (ret)
 		return ret;
 	if (aarch64_insn_is_b(insn) || aarch64_insn_is_bl(insn))

@@ -72,6 +72,17 @@ int uhook_make_count(u8 *code, size_t size, unsigned long at, unsigned long cell
  *
  * Return: whether all processors have them; true in the host's tests.
  */
+static inline bool uhook_has_lse(void);
+
+/**
+ * uhook_has_gcs - check whether programs may have a guarded control stack
+ *
+ * Only calls push on it: code that stores the return address and jumps does not.
+ *
+ * Return: whether the processors have it; false in the host's tests.
+ */
+static inline bool uhook_has_gcs(void);
+
 #ifdef __KERNEL__
 #include <asm/alternative-macros.h>
 #include <asm/cpucaps.h>
@@ -80,10 +91,24 @@ static inline bool uhook_has_lse(void)
 {
 	return alternative_has_cap_likely(ARM64_HAS_LSE_ATOMICS);
 }
+
+static inline bool uhook_has_gcs(void)
+{
+#ifdef ARM64_HAS_GCS
+	return alternative_has_cap_unlikely(ARM64_HAS_GCS);
+#else
+	return false;
+#endif
+}
 #else
 static inline bool uhook_has_lse(void)
 {
 	return true;
+}
+
+static inline bool uhook_has_gcs(void)
+{
+	return false;
 }
 #endif
 
