@@ -129,6 +129,17 @@ topics()
 		LC_ALL=C sort
 }
 
+# needed_topics TOPIC: print the topic and all topics that it needs, some more than once.
+needed_topics()
+{
+	echo "$1"
+	sed -n 's/^Needs: *//p' "$patch_dir"/[0-9]*-"$1"/cover-letter 2> /dev/null |
+	tr -cs '[:alnum:]' '\n' |
+	while read -r need; do
+		needed_topics "$need"
+	done
+}
+
 # The patches in order, one a line; nothing when there are none yet.  One in a directory
 # named like BASE stands for one of the same name that all bases share.
 patch_files()
