@@ -55,6 +55,7 @@ struct sink;
  *	full stop
  * @ended: called when the thread has no more events
  * @end: called after all threads have ended
+ * @escapes: control characters in names are escaped
  */
 struct sink_ops {
 	int (*begin)(struct sink *sink, struct fault *fault);
@@ -67,6 +68,7 @@ struct sink_ops {
 	void (*gap)(struct sink *sink, struct thread *thread, const char *why, u64 lost);
 	void (*ended)(struct sink *sink, struct thread *thread);
 	void (*end)(struct sink *sink);
+	bool escapes;
 };
 
 /**

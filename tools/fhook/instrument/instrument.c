@@ -286,6 +286,7 @@ int instrument_finish(struct instrument *run, int ret, const struct fault *fault
 	size_t i;
 
 	for (i = 0; i < run->nr_refusals; i++) {
+		text_clean(run->refusals[i]);
 		fprintf(stderr, "%s: %s\n", me, run->refusals[i]);
 		free(run->refusals[i]);
 	}
@@ -293,6 +294,8 @@ int instrument_finish(struct instrument *run, int ret, const struct fault *fault
 	for (i = 0; i < run->nr_left_out; i++) {
 		const struct left_out *left_out = run->left_out + i;
 
+		text_clean(left_out->example);
+		text_clean(left_out->why);
 		if (left_out->count > 1)
 			fprintf(stderr, "%s: %zu functions are left out, such as %s: %s.\n", me,
 				left_out->count, left_out->example, left_out->why);

@@ -711,6 +711,14 @@ int map_read_file(struct map *map, const char *path, struct fault *fault)
 	return map_read_files(map, &path, 1, fault);
 }
 
+void map_clean_names(struct map *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->nr_strings; i++)
+		text_clean(map->strings[i]);
+}
+
 void map_free(struct map *map)
 {
 	size_t i;

@@ -130,6 +130,9 @@ int map_read_file(struct map *map, const char *path, struct fault *fault);
 int map_read_files(struct map *map, const char *const *paths, size_t count, struct fault *fault);
 void map_free(struct map *map);
 
+/* Replace control characters in names, which come from ELF files and would go to a terminal. */
+void map_clean_names(struct map *map);
+
 /*
  * The object with this ID is loaded BIAS bytes above the addresses in the map. It may be
  * loaded at several locations, one after the other.

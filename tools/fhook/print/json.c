@@ -103,4 +103,5 @@ const struct sink_ops sink_json = {
 	.unmatched = unmatched,
 	.gap = gap,
 	.end = end,
+	.escapes = true,
 };

@@ -149,6 +149,8 @@ static int read_map(const struct recording *recording, const struct arguments *a
 		 map_read_files(map, arguments->maps, arguments->nr_maps, fault) :
 		 map_read_file(map, path, fault);
 	free(path);
+	if (!result && !arguments->ops->escapes)
+		map_clean_names(map);
 	for (i = 0; !result && i < recording->nr_loads; i++)
 		result = map_load(map, recording->loads[i].object, recording->loads[i].bias,
 				  fault);
