@@ -17,6 +17,10 @@ void call_event_take(struct call_event *event, unsigned int argument,
 	}
 	if (!enumeration_equal(known, enumeration))
 		enumeration_free(known);
+	if (known->scope && (!enumeration->scope || strcmp(known->scope, enumeration->scope))) {
+		free(known->scope);
+		known->scope = NULL;
+	}
 	enumeration_free(enumeration);
 }
 
@@ -49,11 +53,11 @@ static int add_value(const struct enumeration *names, const char *text, size_t l
 {
 	char *word = strndup(text, length);
 	const char *near;
-	u64 added;
+	u64 added = 0;
 
 	if (!word)
 		return fault_say(fault, "there is not enough memory");
-	if (!enumeration_value(names, word, length, &added)) {
+	if (!enumeration_value(names, word, &added)) {
 		*value |= added;
 		free(word);
 		return 0;
@@ -73,14 +77,14 @@ static const char *copy_value(const struct enumeration *names, const char *text,
 	u64 value = 0;
 	size_t length;
 
-	if (!isalpha((unsigned char)*text) && *text != '_')
+	if (isdigit((unsigned char)*text) || !enumeration_name_length(text))
 		return text;
 	for (;;) {
-		length = name_length(text);
+		length = enumeration_name_length(text);
 		if (add_value(names, text, length, &value, fault))
 			return NULL;
 		text += length;
-		if (text[0] != '|' || text[1] == '|' || !name_length(text + 1))
+		if (text[0] != '|' || text[1] == '|' || !enumeration_name_length(text + 1))
 			break;
 		if (!enumeration_is_flags(names)) {
 			fault_say(fault,

@@ -49,6 +49,9 @@ struct debug_type {
  * @indexed: @functions is filled
  * @looked_up: number of functions that were needed
  * @types: types that were looked for
+ * @unread: sentence about the first function whose split DWARF file is missing or cannot be read,
+ *	or NULL
+ * @nr_unread: number of these functions
  */
 struct debug {
 	Dwfl *dwfl;
@@ -60,6 +63,8 @@ struct debug {
 	unsigned int looked_up;
 	struct debug_type *types;
 	size_t nr_types, room_types;
+	char *unread;
+	size_t nr_unread;
 };
 
 /* Begin with a file; debug_close() may be called in any case. */
@@ -85,6 +90,9 @@ int debug_function(struct debug *debug, u64 address, const char *symbol, Dwarf_D
 int debug_say_missing(struct debug *debug, const char *path, const char *function, u64 address,
 		      struct fault *fault);
 
+/* Print one sentence about all functions of which that was said because of a split DWARF file. */
+void debug_print_unread(const struct debug *debug);
+
 /*
  * Replace the declaration of a type by its definition in another unit. Returns 0, or -1 if there
  * is none, or the definitions differ.
@@ -93,7 +101,8 @@ int debug_definition(struct debug *debug, Dwarf_Die *die);
 
 /*
  * The name of a type with those of the namespaces and types around it, as space::part; to be
- * freed. NULL if one of them has no name, and if it is in a function.
+ * freed. NULL if one of those around it has no name, and if it is in a function. A type without a
+ * name has an empty one.
  */
 char *debug_type_name(Dwarf_Die *die);
 

@@ -77,7 +77,7 @@ char *debug_type_name(Dwarf_Die *die)
 	if (!dwarf_diecu(&type, &at, NULL, NULL))
 		return NULL;
 	for (depth = 0; depth < DEPTH_MAX && find_around(&at, &type, &child); depth++) {
-		name = dwarf_diename(&child);
+		name = dwarf_diename(&child) ?: child.addr == type.addr ? "" : NULL;
 		if (!name || (child.addr != type.addr && !is_scope(dwarf_tag(&child))) ||
 		    asprintf(&longer, "%s%s%s", text ? text : "", text ? "::" : "", name) < 0)
 			break;

@@ -50,6 +50,7 @@ void enumeration_free(struct enumeration *enumeration)
 	for (i = 0; i < enumeration->nr; i++)
 		free(enumeration->all[i].name);
 	free(enumeration->all);
+	free(enumeration->scope);
 	*enumeration = (struct enumeration) { };
 }
 
@@ -124,14 +125,60 @@ void enumeration_print(const struct enumeration *enumeration, u64 value, FILE *o
 		fputc('0', out);
 }
 
-int enumeration_value(const struct enumeration *enumeration, const char *name, size_t length,
-		      u64 *value)
+size_t enumeration_name_length(const char *text)
+{
+	size_t length = strncmp(text, "::", 2) ? 0 : 2, part;
+
+	while ((part = name_length(text + length))) {
+		length += part;
+		if (strncmp(text + length, "::", 2) || !name_length(text + length + 2))
+			return length;
+		length += 2;
+	}
+	return 0;
+}
+
+/* The part of a name after its qualification. */
+static const char *unqualified(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return colon ? colon + 1 : name;
+}
+
+/* Is a qualification the SIZE letters of a scope, or the end of them? */
+static bool is_end_of(const char *scope, size_t size, const char *text, size_t length)
+{
+	if (!strncmp(text, "::", 2))
+		return length - 2 == size && !strncmp(scope, text + 2, size);
+	return length && length <= size && !strncmp(scope + size - length, text, length) &&
+	       (length == size || scope[size - length - 1] == ':');
+}
+
+/* May the name be written with its qualification? Names of C have none. */
+static bool is_qualified_well(const char *scope, const char *name)
+{
+	const char *last = unqualified(name), *type;
+	size_t length = last - name;
+
+	if (!length)
+		return true;
+	if (!scope)
+		return false;
+	/* Without the :: at the end, unless it is also the one that begins the name. */
+	length -= length > 2 ? 2 : 0;
+	type = unqualified(scope);
+	return (*type && is_end_of(scope, strlen(scope), name, length)) ||
+	       is_end_of(scope, type > scope ? type - scope - 2 : 0, name, length);
+}
+
+int enumeration_value(const struct enumeration *enumeration, const char *name, u64 *value)
 {
 	size_t i;
 
 	for (i = 0; i < enumeration->nr; i++) {
-		if (strlen(enumeration->all[i].name) != length ||
-		    strncmp(enumeration->all[i].name, name, length))
+		if (strcmp(enumeration->all[i].name, unqualified(name)) ||
+		    !is_qualified_well(enumeration->scope, name))
 			continue;
 		*value = enumeration->all[i].value;
 		return 0;
@@ -147,7 +194,7 @@ const char *enumeration_near(const struct enumeration *enumeration, const char *
 
 	for (i = 0; i < enumeration->nr; i++)
 		list_remember(&list, enumeration->all[i].name);
-	near = list_near(&list, name);
+	near = list_near(&list, unqualified(name));
 	for (i = 0; near && strcmp(enumeration->all[i].name, near); i++)
 		;
 	near = near ? enumeration->all[i].name : NULL;

@@ -23,6 +23,8 @@ struct enumerator {
 
 /**
  * struct enumeration - names of values
+ * @scope: name of the type with those of the namespaces and types around it, as space::color; of
+ *	a type without a name, as space::; NULL if it is unknown
  * @all: enumerators in their order
  * @nr: number of enumerators; 0 if values have no names
  * @bits: size of the field or bit-field that has such a value, in bits
@@ -30,6 +32,7 @@ struct enumerator {
  * @is_part: the value is a bit-field; other bits of the field may be set
  */
 struct enumeration {
+	char *scope;
 	struct enumerator *all;
 	size_t nr, room;
 	unsigned int bits;
@@ -59,11 +62,16 @@ bool enumeration_is_flags(const struct enumeration *enumeration);
  */
 void enumeration_print(const struct enumeration *enumeration, u64 value, FILE *out);
 
-/* The value of a name with LENGTH letters; returns 0, or -1 if there is none. */
-int enumeration_value(const struct enumeration *enumeration, const char *name, size_t length,
-		      u64 *value);
+/* The length of the name of an enumerator that a text begins with, as RED or space::color::RED. */
+size_t enumeration_name_length(const char *text);
 
-/* The most similar name, or NULL if none is similar. */
+/*
+ * The value of a name, which may be qualified with the end of the scope: with or without the name
+ * of the type, or with a leading ::, with the whole scope. Returns 0, or -1 if there is none.
+ */
+int enumeration_value(const struct enumeration *enumeration, const char *name, u64 *value);
+
+/* The most similar name without its qualification, or NULL if none is similar. */
 const char *enumeration_near(const struct enumeration *enumeration, const char *name);
 
 /* The value as the field has it: without the bytes that it does not have. */

@@ -2,6 +2,7 @@
 /* Types of DWARF; the header describes them. */
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 #include "debug.h"
 #include "declarator.h"
 #include "type.h"
@@ -142,6 +143,10 @@ int type_enumeration(Dwarf_Die *die, const char *name, struct enumeration *enume
 	enumeration_begin(enumeration, name);
 	if (!type_resolve(die, &type) || dwarf_tag(&type) != DW_TAG_enumeration_type)
 		return 0;
+	enumeration->scope = debug_type_name(&type);
+	/* In a namespace without a name, or in a function. */
+	if (!enumeration->scope && dwarf_diename(&type))
+		enumeration->scope = strdup(dwarf_diename(&type));
 	for (result = dwarf_child(&type, &enumerator); !result;
 	     result = debug_sibling(&enumerator)) {
 		const char *text = dwarf_diename(&enumerator);
