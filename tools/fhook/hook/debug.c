@@ -92,6 +92,7 @@ void debug_close(struct debug *debug)
 		dwfl_end(debug->dwfl);
 	free(debug->separate);
 	free(debug->functions);
+	free(debug->unread);
 	debug_free_types(debug);
 	memset(debug, 0, sizeof(*debug));
 }
@@ -170,19 +171,15 @@ static bool exists(const char *directory, const char *name, const char *program)
 	return !access(path, F_OK);
 }
 
-int debug_say_missing(struct debug *debug, const char *path, const char *function, u64 address,
+/* Say why the other part of a unit is not found. */
+static int say_unread(Dwarf_Die *unit, const char *path, const char *function,
 		      struct fault *fault)
 {
-	const char *name, *directory;
+	const char *name = string_of(unit, DW_AT_dwo_name) ?: string_of(unit, DW_AT_GNU_dwo_name);
+	const char *directory = string_of(unit, DW_AT_comp_dir);
 	char package[PATH_MAX];
-	Dwarf_Die unit;
 
-	if (!find_skeleton(debug, address, &unit))
-		return fault_say(fault, "the debug information of %s does not have %s", path,
-				 function);
-	name = string_of(&unit, DW_AT_dwo_name) ?: string_of(&unit, DW_AT_GNU_dwo_name);
 	name = name ? name : "a file without a name";
-	directory = string_of(&unit, DW_AT_comp_dir);
 	snprintf(package, sizeof(package), "%s.dwp", path);
 	if (exists(directory, name, path))
 		return fault_say(fault,
@@ -195,4 +192,29 @@ int debug_say_missing(struct debug *debug, const char *path, const char *functio
 	return fault_say(fault,
 			 "the debug information of %s is in %s, which is missing: it was made in %s",
 			 function, name, directory ? directory : "an unknown directory");
+}
+
+int debug_say_missing(struct debug *debug, const char *path, const char *function, u64 address,
+		      struct fault *fault)
+{
+	Dwarf_Die unit;
+
+	if (!find_skeleton(debug, address, &unit))
+		return fault_say(fault, "the debug information of %s does not have %s", path,
+				 function);
+	say_unread(&unit, path, function, fault);
+	if (!debug->nr_unread++)
+		debug->unread = strdup(fault->text);
+	return -1;
+}
+
+void debug_print_unread(const struct debug *debug)
+{
+	struct fault fault;
+
+	if (!debug->unread)
+		return;
+	fault_say(&fault, "%s%s", debug->unread,
+		  debug->nr_unread > 1 ? "; that of other functions is not read either" : "");
+	fault_print("fhook", &fault);
 }

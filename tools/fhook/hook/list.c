@@ -213,6 +213,7 @@ static int list_program(const struct options *options, struct fault *fault)
 		return -1;
 	for (i = 0; i < program.nr && !ferror(stdout); i++)
 		print_function(options, &program, program.functions + i);
+	debug_print_unread(&program.debug);
 	program_free(&program);
 	return 0;
 }

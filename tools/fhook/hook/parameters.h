@@ -29,7 +29,7 @@ int parameters_next(Dwarf_Die *function, Dwarf_Die *die, bool first);
 
 /*
  * Print "(TYPE NAME=VALUE, ...)", with "?" for a value that is refused; nothing if there is no
- * debug information.
+ * debug information, and if it is not read, which debug_print_unread() tells.
  */
 void parameters_print(struct program *program, const struct program_function *function,
 		      FILE *out);
