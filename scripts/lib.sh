@@ -233,22 +233,25 @@ set_flavour()
 	[ "$native" != "$(uname -m)" ] || cross=
 }
 
-# stage NAME COMMAND...: run COMMAND with its output in a log, and print the time it took.
-# The caller sets stages to their number.
+# stage NAME COMMAND...: run COMMAND with its output in a log, and print the time it took; on
+# a terminal, also how far it is.  The caller sets stages to their number.
 stages=1 stage_number=0
 stage()
 {
 	stage_number=$((stage_number + 1))
-	printf '[%s/%s] %s ... ' "$stage_number" "$stages" "$1"
+	stage_title="[$stage_number/$stages] $1 ... "
+	printf %s "$stage_title"
 	stage_start=$(now)
 	stage_log=$BUILD/stage.log
 	shift
 	mkdir -p "$BUILD"
+	progress_begin "$stage_title"
 	# Not in a condition: there, set -e would not hold inside COMMAND.
 	set +e
 	(set -e; "$@") > "$stage_log" 2>&1
 	stage_status=$?
 	set -e
+	progress_end "$stage_title"
 	if [ "$stage_status" -eq 0 ]; then
 		echo "$(($(now) - stage_start)) s"
 	else
@@ -257,3 +260,6 @@ stage()
 	fi
 	return "$stage_status"
 }
+
+# shellcheck source=scripts/progress.sh
+. "$top/scripts/progress.sh"
