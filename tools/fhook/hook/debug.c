@@ -1,96 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Debug information of a program; the header describes it. */
 #include <dwarf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "debug.h"
-#include "debug_fetch.h"
-#include "lib/elf_image.h"
-
-/* The path of a file that libdwfl has opened: it does not always know it itself. */
-static char *path_of(int fd)
-{
-	char link[32], path[PATH_MAX];
-	ssize_t length;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, path, sizeof(path));
-	return length > 0 ? strndup(path, length) : NULL;
-}
-
-/* A file that was fetched before, if none may be fetched now. Returns a descriptor, or -1. */
-static int find_fetched(Dwfl_Module *module, char **found)
-{
-	const unsigned char *bytes;
-	char id[BUILD_ID_TEXT];
-	GElf_Addr address;
-	const int length = dwfl_module_build_id(module, &bytes, &address);
-	int fd;
-
-	if (length <= 0 || getenv("DEBUGINFOD_URLS"))
-		return -1;
-	build_id_of(bytes, length, id);
-	*found = debug_fetch(id);
-	fd = *found ? open(*found, O_RDONLY | O_CLOEXEC) : -1;
-	if (fd < 0) {
-		free(*found);
-		*found = NULL;
-	}
-	return fd;
-}
-
-static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-			  const char *file, const char *link, GElf_Word checksum, char **found)
-{
-	struct debug *debug = *data;
-	int fd = dwfl_standard_find_debuginfo(module, data, name, base, file, link, checksum,
-					      found);
-
-	if (fd < 0)
-		fd = find_fetched(module, found);
-	if (fd >= 0) {
-		free(debug->separate);
-		debug->separate = path_of(fd);
-	}
-	return fd;
-}
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-};
 
 int debug_open(struct debug *debug, const char *path, struct fault *fault)
 {
-	void **data;
-
-	if (debug->dwfl)
-		return 0;
-	debug->dwfl = dwfl_begin(&callbacks);
-	if (debug->dwfl)
-		debug->module = dwfl_report_offline(debug->dwfl, "", path, -1);
-	if (!debug->module || dwfl_report_end(debug->dwfl, NULL, NULL)) {
-		fault_say(fault, "the debug information of %s cannot be read: %s", path,
-			  dwfl_errmsg(-1));
-		debug_close(debug);
-		return -1;
-	}
-	debug_fetch_follow(debug->dwfl);
-	dwfl_module_info(debug->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
-	*data = debug;
-	return 0;
+	return debug_file_open(&debug->file, path, fault);
 }
 
 void debug_close(struct debug *debug)
 {
-	if (debug->dwfl)
-		dwfl_end(debug->dwfl);
-	free(debug->separate);
+	debug_file_close(&debug->file);
 	free(debug->functions);
 	free(debug->unread);
 	debug_free_types(debug);
@@ -99,9 +24,7 @@ void debug_close(struct debug *debug)
 
 const char *debug_symbols(struct debug *debug)
 {
-	/* For a stripped file, this looks for the debug file. */
-	dwfl_module_getsymtab(debug->module);
-	return debug->separate;
+	return debug_file_symbols(&debug->file);
 }
 
 Dwarf *debug_dwarf(struct debug *debug, const char *path, struct fault *fault)
@@ -110,7 +33,7 @@ Dwarf *debug_dwarf(struct debug *debug, const char *path, struct fault *fault)
 	Dwarf *dwarf = NULL;
 
 	if (!debug_open(debug, path, fault))
-		dwarf = dwfl_module_getdwarf(debug->module, &bias);
+		dwarf = dwfl_module_getdwarf(debug->file.module, &bias);
 	if (!dwarf)
 		fault_say(fault, "%s has no debug information: build it with -g, " DEBUG_HELP,
 			  path);
@@ -137,7 +60,7 @@ Dwarf_Die *debug_entries(Dwarf_Die *unit, Dwarf_Die *split)
 static bool find_skeleton(struct debug *debug, u64 address, Dwarf_Die *skeleton)
 {
 	Dwarf_Addr bias;
-	Dwarf *dwarf = dwfl_module_getdwarf(debug->module, &bias);
+	Dwarf *dwarf = dwfl_module_getdwarf(debug->file.module, &bias);
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die split;
 	u8 type;

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Debug information of a program: its symbols and its DWARF
- *
- * It may be in a separate file, which libdwfl finds: by build id below
- * /usr/lib/debug/.build-id, by .gnu_debuglink, or from the servers in DEBUGINFOD_URLS.
- */
+/* Debug information of a program: its symbols and its DWARF, which may be in a separate file */
 #ifndef FHOOK_HOOK_DEBUG_H
 #define FHOOK_HOOK_DEBUG_H
 
-#include <elfutils/libdwfl.h>
 #include "lib/base.h"
+#include "lib/debug_file.h"
 
 /* The end of sentences about files without debug information. */
 #define DEBUG_HELP	\
@@ -42,9 +37,7 @@ struct debug_type {
 
 /**
  * struct debug - debug information of a file
- * @dwfl: session of libdwfl, or NULL
- * @module: the file in it
- * @separate: path of the separate debug file, or NULL
+ * @file: the file, and its separate debug file
  * @functions: functions of the DWARF, sorted by address; filled when many are needed
  * @indexed: @functions is filled
  * @looked_up: number of functions that were needed
@@ -54,9 +47,7 @@ struct debug_type {
  * @nr_unread: number of these functions
  */
 struct debug {
-	Dwfl *dwfl;
-	Dwfl_Module *module;
-	char *separate;
+	struct debug_file file;
 	struct debug_function *functions;
 	size_t nr_functions, room_functions;
 	bool indexed;

@@ -113,7 +113,7 @@ static void sort_functions(struct debug *debug)
 static void index_functions(struct debug *debug)
 {
 	Dwarf_Addr bias;
-	Dwarf *dwarf = dwfl_module_getdwarf(debug->module, &bias);
+	Dwarf *dwarf = dwfl_module_getdwarf(debug->file.module, &bias);
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die, split;
 	Dwarf_Off last;
@@ -188,7 +188,7 @@ static int look_up_in_unit(struct debug *debug, u64 address, const char *symbol,
 	Dwarf_Die entry, split = { };
 	Dwarf_Off last = 0;
 	Dwarf_Addr bias;
-	Dwarf *dwarf = dwfl_module_getdwarf(debug->module, &bias);
+	Dwarf *dwarf = dwfl_module_getdwarf(debug->file.module, &bias);
 	int result;
 
 	if (!dwarf || !dwarf_addrdie(dwarf, address, &entry) ||

@@ -172,7 +172,7 @@ static Dwarf_Die search_all(struct debug *debug, const char *name, int tag)
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die, split;
 	Dwarf_Addr bias;
-	Dwarf *dwarf = dwfl_module_getdwarf(debug->module, &bias);
+	Dwarf *dwarf = dwfl_module_getdwarf(debug->file.module, &bias);
 
 	while (dwarf && !search.differs &&
 	       !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, &split))

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include "debug_fetch.h"
 #include "kernel_debug.h"
+#include "lib/debug_fetch.h"
 
 #define NOTES	"/sys/kernel/notes"
 
@@ -22,7 +22,7 @@ static int compare_functions(const void *a, const void *b)
 /* Take the functions of the symbol table, whose names stay in it. */
 static int read_functions(struct program *program, struct fault *fault)
 {
-	Dwfl_Module *module = program->debug.module;
+	Dwfl_Module *module = program->debug.file.module;
 	const int nr = dwfl_module_getsymtab(module);
 	GElf_Sym symbol;
 	GElf_Addr address;
@@ -58,8 +58,8 @@ static bool is_of_kernel(struct program *program, const char *id)
 	GElf_Addr address, bias;
 	int length = -1;
 
-	if (dwfl_module_getelf(program->debug.module, &bias))
-		length = dwfl_module_build_id(program->debug.module, &bytes, &address);
+	if (dwfl_module_getelf(program->debug.file.module, &bias))
+		length = dwfl_module_build_id(program->debug.file.module, &bytes, &address);
 	if (length <= 0)
 		return false;
 	build_id_of(bytes, length, found);

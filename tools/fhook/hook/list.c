@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "debug_fetch.h"
 #include "declaration.h"
 #include "exits.h"
 #include "kernel.h"
 #include "kernel_arguments.h"
+#include "lib/debug_fetch.h"
 #include "lib/json.h"
 #include "options.h"
 #include "parameters.h"

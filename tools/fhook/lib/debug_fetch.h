@@ -4,8 +4,8 @@
  *
  * libdebuginfod is used if it is installed. It keeps fetched files in a cache.
  */
-#ifndef FHOOK_HOOK_DEBUG_FETCH_H
-#define FHOOK_HOOK_DEBUG_FETCH_H
+#ifndef FHOOK_DEBUG_FETCH_H
+#define FHOOK_DEBUG_FETCH_H
 
 struct Dwfl;
 
@@ -18,4 +18,4 @@ void debug_fetch_stop(void);
 /* The path of the debug file with a build id, in hex digits; to be freed, or NULL. */
 char *debug_fetch(const char *id);
 
-#endif /* FHOOK_HOOK_DEBUG_FETCH_H */
+#endif /* FHOOK_DEBUG_FETCH_H */

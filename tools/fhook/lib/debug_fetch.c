@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "debug_fetch.h"
-#include "lib/work.h"
+#include "work.h"
 
 #define LIBRARY	"libdebuginfod.so.1"
 
