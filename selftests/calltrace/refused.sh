@@ -109,7 +109,7 @@ refuses "is instrumented already" $source -F plain twice.c
 
 refuses "is t_fib meant?" $rewrite -F t_fip plain
 refuses "is not in this file: it comes from a library" $rewrite -F printf plain
-refuses "build it without -s, or give its debug file with -d" $rewrite -F t_fib stripped
+refuses "t_fib is not known, because the file is stripped" $rewrite -F t_fib stripped
 refuses "is not known, because the file is stripped: give its debug file with -d" \
 	$rewrite -F inner exports
 refuses "other.debug is not the debug file of stripped: it has another build id" \

@@ -55,17 +55,18 @@ rewrite_arm64 := $(rewrite_common) -idirafter $(OVERLAY)/arch/arm64/include \
 	-idirafter $(KERNEL)/arch/arm64/include
 rewrite_code := rewrite/relocate.o uhook_relocate.o uhook_branch.o uhook_code.o
 rewrite_shared := $(instrument_shared) $(addprefix $(O)/instrument/,rewrite/choose.o \
-	rewrite/code.o rewrite/relocations.o rewrite/targets.o rewrite/jumps.o \
-	rewrite/frames.o rewrite/plan.o lib/elf_image.o x86.o arm64.o)
+	rewrite/names.o rewrite/code.o rewrite/relocations.o rewrite/targets.o rewrite/jumps.o \
+	rewrite/frames.o rewrite/plan.o lib/elf_image.o lib/debug_file.o \
+	lib/debug_fetch.o lib/work.o x86.o arm64.o)
 rewrite_objects := $(addprefix $(O)/instrument/,rewrite/rewrite.o rewrite/emit.o rewrite/unwind.o \
 	rewrite/file.o)
 attach_objects := $(addprefix $(O)/instrument/,rewrite/attach.o)
 
 $(O)/fhook-rewrite: $(rewrite_objects) $(rewrite_shared)
-	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -lstdc++
+	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -ldw -lstdc++
 
 $(O)/fhook-attach: $(attach_objects) $(rewrite_shared)
-	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -lstdc++
+	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -ldw -lstdc++
 
 $(O)/instrument/x86.o: $(addprefix $(O)/instrument/x86/,rewrite/x86.o $(rewrite_code) insn.o inat.o)
 	$(LD) -r -o $@ $^
@@ -74,6 +75,9 @@ $(O)/instrument/x86.o: $(addprefix $(O)/instrument/x86/,rewrite/x86.o $(rewrite_
 $(O)/instrument/arm64.o: $(addprefix $(O)/instrument/arm64/,rewrite/arm64.o $(rewrite_code))
 	$(LD) -r -o $@ $^
 	objcopy --keep-global-symbol=rewrite_arm64 $@
+
+$(O)/instrument/lib/debug_file.o: INSTRUMENT_CFLAGS += $(if $(wildcard \
+	/usr/include/elfutils/libdwfl.h),,$(call need,fhook-rewrite,libdw-dev,))
 
 capstone_header := $(wildcard /usr/include/capstone/capstone.h)
 $(O)/instrument/x86/rewrite/%.o: $(instrument_dir)rewrite/%.c

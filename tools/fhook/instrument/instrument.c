@@ -90,18 +90,36 @@ void instrument_parse(struct instrument *run, int argc, char **argv, const char 
 	argp_parse(&argp, argc, argv, 0, NULL, run);
 }
 
-static int refuse(struct instrument *run, const char *format, va_list args)
+/* Add a sentence to an array of them. */
+static int __printf(4, 0) add_sentence(char ***sentences, size_t *nr, size_t *room,
+				       const char *format, va_list args)
 {
 	char *sentence = NULL;
 
 	if (vasprintf(&sentence, format, args) < 0)
 		return -1;
-	if (grow(&run->refusals, &run->room_refusals, run->nr_refusals, sizeof(sentence))) {
+	if (grow(sentences, room, *nr, sizeof(sentence))) {
 		free(sentence);
 		return -1;
 	}
-	run->refusals[run->nr_refusals++] = sentence;
+	(*sentences)[(*nr)++] = sentence;
 	return 0;
+}
+
+int instrument_note(struct instrument *run, struct fault *fault, const char *format, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, format);
+	ret = add_sentence(&run->notes, &run->nr_notes, &run->room_notes, format, args);
+	va_end(args);
+	return ret ? fault_say(fault, "There is no memory.") : 0;
+}
+
+static int __printf(2, 0) refuse(struct instrument *run, const char *format, va_list args)
+{
+	return add_sentence(&run->refusals, &run->nr_refusals, &run->room_refusals, format, args);
 }
 
 int instrument_refuse(struct instrument *run, const char *format, ...)
@@ -280,17 +298,25 @@ int instrument_write(const char *path, const void *data, size_t size, unsigned i
 			       strerror(errno)) : 0;
 }
 
+static void print_sentences(const char *me, char **sentences, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		text_clean(sentences[i]);
+		fprintf(stderr, "%s: %s\n", me, sentences[i]);
+		free(sentences[i]);
+	}
+	free(sentences);
+}
+
 int instrument_finish(struct instrument *run, int ret, const struct fault *fault)
 {
 	const char *me = program_invocation_short_name;
 	size_t i;
 
-	for (i = 0; i < run->nr_refusals; i++) {
-		text_clean(run->refusals[i]);
-		fprintf(stderr, "%s: %s\n", me, run->refusals[i]);
-		free(run->refusals[i]);
-	}
-	free(run->refusals);
+	print_sentences(me, run->notes, run->nr_notes);
+	print_sentences(me, run->refusals, run->nr_refusals);
 	for (i = 0; i < run->nr_left_out; i++) {
 		const struct left_out *left_out = run->left_out + i;
 

@@ -35,6 +35,7 @@ struct left_out {
  * @output: path of the output file; NULL for the standard output
  * @skip: continue without the refused functions
  * @binary: do not write the result to a terminal
+ * @notes: sentences that concern the whole file
  * @refusals: sentences of the refusals
  * @left_out: functions left out, by reason
  * @instrumented: number of instrumented functions
@@ -46,6 +47,8 @@ struct instrument {
 	const char *output;
 	bool skip;
 	bool binary;
+	char **notes;
+	size_t nr_notes, room_notes;
 	char **refusals;
 	size_t nr_refusals, room_refusals;
 	struct left_out *left_out;
@@ -66,6 +69,10 @@ struct instrument {
  */
 void instrument_parse(struct instrument *run, int argc, char **argv, const char *words,
 		      const char *does, const struct argp_child *more);
+
+/* Add a note, a sentence. Returns 0, or -1 and a fault if there is no memory. */
+int __printf(3, 4) instrument_note(struct instrument *run, struct fault *fault,
+				   const char *format, ...);
 
 /* Record a refusal. Returns -1 if there is no memory. */
 int __printf(2, 3) instrument_refuse(struct instrument *run, const char *format, ...);

@@ -17,15 +17,23 @@ char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *sta
 
 #define NEAR_LENGTH	64
 
+/* How an address is compared. */
+#define ADDRESS		"0x%llx"
+
 int list_add(struct list *list, const char *text, struct fault *fault)
 {
 	struct list_pattern pattern = { .excludes = text[0] == '!' };
+	u64 address;
 
 	text += pattern.excludes;
 	if (!*text)
 		return fault_say(fault, "A pattern of the list has no name.");
 	pattern.is_glob = strpbrk(text, "*?[");
-	pattern.text = strdup(text);
+	pattern.is_address = !word_number(text, 16, ~0ULL, &address);
+	if (!pattern.is_address)
+		pattern.text = strdup(text);
+	else if (asprintf(&pattern.text, ADDRESS, address) < 0)
+		pattern.text = NULL;
 	if (!pattern.text || grow(&list->patterns, &list->room_patterns, list->nr_patterns,
 				  sizeof(pattern))) {
 		free(pattern.text);
@@ -173,6 +181,19 @@ static void take(struct answer *answer, struct list_pattern *pattern)
 		answer->answer = LIST_BY_GLOB;
 }
 
+static void ask_exact(struct list *list, const char *name, struct answer *answer)
+{
+	struct list_pattern *pattern;
+	size_t i;
+
+	for (i = first_name(list, name); i < list->nr_exact; i++) {
+		pattern = list->patterns + list->order[i];
+		if (strcmp(pattern->text, name))
+			break;
+		take(answer, pattern);
+	}
+}
+
 static void ask(struct list *list, const char *name, struct answer *answer)
 {
 	struct list_pattern *pattern;
@@ -180,12 +201,7 @@ static void ask(struct list *list, const char *name, struct answer *answer)
 
 	if (!name)
 		return;
-	for (i = first_name(list, name); i < list->nr_exact; i++) {
-		pattern = list->patterns + list->order[i];
-		if (strcmp(pattern->text, name))
-			break;
-		take(answer, pattern);
-	}
+	ask_exact(list, name, answer);
 	for (i = list->nr_exact; i < list->nr_ordered; i++) {
 		pattern = list->patterns + list->order[i];
 		if (!fnmatch(pattern->text, name, 0))
@@ -223,7 +239,7 @@ char *list_demangle(const char *symbol)
 	return name;
 }
 
-enum list_answer list_wants(struct list *list, const char *symbol)
+static enum list_answer wants(struct list *list, const char *symbol, const char *address)
 {
 	char *full = list_demangle(symbol);
 	char *brief = full ? brief_name(full) : NULL;
@@ -234,10 +250,36 @@ enum list_answer list_wants(struct list *list, const char *symbol)
 		ask(list, symbol, &answer);
 		ask(list, full, &answer);
 		ask(list, brief, &answer);
+		if (address)
+			ask_exact(list, address, &answer);
 	}
 	free(brief);
 	free(full);
 	return answer.excluded ? LIST_NO : answer.answer;
+}
+
+enum list_answer list_wants(struct list *list, const char *symbol)
+{
+	return wants(list, symbol, NULL);
+}
+
+enum list_answer list_wants_at(struct list *list, const char *symbol, u64 address)
+{
+	char text[sizeof(ADDRESS) + 16];
+
+	snprintf(text, sizeof(text), ADDRESS, address);
+	return wants(list, symbol, text);
+}
+
+bool list_has_addresses(const struct list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr_patterns; i++) {
+		if (list->patterns[i].is_address)
+			return true;
+	}
+	return false;
 }
 
 unsigned int name_distance(const char *a, const char *b)

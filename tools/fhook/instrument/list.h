@@ -4,7 +4,8 @@
  *
  * A pattern is a name or a glob; with a leading `!' it excludes all functions that it
  * matches, in any position of the list. It is matched against the symbol of a function
- * and, for C++, also against the demangled name, with its parameters and without them.
+ * and, for C++, also against the demangled name, with its parameters and without them. A
+ * pattern such as 0x1139 is the address of a function of a file.
  */
 #ifndef FHOOK_INSTRUMENT_LIST_H
 #define FHOOK_INSTRUMENT_LIST_H
@@ -16,12 +17,14 @@
  * @text: pattern without `!'
  * @excludes: there was a `!'
  * @is_glob: it may match several functions
+ * @is_address: it is an address
  * @matched: it has matched a function
  */
 struct list_pattern {
 	char *text;
 	bool excludes;
 	bool is_glob;
+	bool is_address;
 	bool matched;
 };
 
@@ -58,6 +61,12 @@ int list_check(const struct list *list, struct fault *fault);
  * @symbol: symbol of the function
  */
 enum list_answer list_wants(struct list *list, const char *symbol);
+
+/* The same for a function at an address. */
+enum list_answer list_wants_at(struct list *list, const char *symbol, u64 address);
+
+/* Are there addresses among the patterns? */
+bool list_has_addresses(const struct list *list);
 
 /* The name of a C++ or Rust function, to be freed; NULL if it is none, or very long. */
 char *list_demangle(const char *symbol);

@@ -406,6 +406,21 @@ void elf_take_symbols(struct elf_image *image, struct elf_image *debug)
 	debug->room_symbols = 0;
 }
 
+int elf_add_symbols(struct elf_image *image, const struct elf_symbol *symbols, size_t nr,
+		    struct fault *fault)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (grow(&image->symbols, &image->room_symbols, image->nr_symbols,
+			 sizeof(*symbols)))
+			return fault_say(fault, "There is no memory for %s.", image->path);
+		image->symbols[image->nr_symbols++] = symbols[i];
+	}
+	free(image->by_name);
+	return sort_symbols(image, fault);
+}
+
 /* The index of the first symbol after an address, or at it. */
 static size_t symbols_from(const struct elf_image *image, u64 address, bool at)
 {

@@ -72,6 +72,10 @@ void elf_close(struct elf_image *image);
 /* Use the symbols of a debug file, which stays open because it contains their names. */
 void elf_take_symbols(struct elf_image *image, struct elf_image *debug);
 
+/* Add functions, whose names must live as long as the image. */
+int elf_add_symbols(struct elf_image *image, const struct elf_symbol *symbols, size_t nr,
+		    struct fault *fault);
+
 const char *elf_section_name(const struct elf_image *image, const Elf64_Shdr *section);
 Elf64_Shdr *elf_section(const struct elf_image *image, const char *name);
 

@@ -287,7 +287,7 @@ static char *full_path(const struct rewrite *rw, struct fault *fault)
 int main(int argc, char **argv)
 {
 	static const struct argp own = { .options = options, .parser = parse };
-	static const struct argp_child more[] = { { .argp = &own }, { .argp = &choose_argp }, { } };
+	static const struct argp_child more[] = { { .argp = &own }, { .argp = &names_argp }, { } };
 	static struct rewrite rewrite = { .at_run_time = true };
 	struct rewrite *rw = &rewrite;
 	struct fault fault;

@@ -6,7 +6,6 @@
  * symbol, the parts that compilers place elsewhere and name after it, and unnamed code that
  * only this function reaches.
  */
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,7 +253,7 @@ static int choose_functions(struct rewrite *rw)
 			/* Parts are added with their functions. */
 			if (strstr(symbol->name, ".cold"))
 				continue;
-			answer = list_wants(&rw->run.list, symbol->name);
+			answer = list_wants_at(&rw->run.list, symbol->name, symbol->address);
 			by_name |= answer == LIST_BY_NAME;
 			if (answer != LIST_NO && !wanted)
 				wanted = symbol;
@@ -298,43 +297,11 @@ static int find_imported(struct rewrite *rw)
 	return 0;
 }
 
-static const char *debug_file;
-
-static const struct argp_option options[] = {
-	{ "debug-file", 'd', "FILE", 0, "Take the names of functions from this file of symbols",
-	  0 },
-	{ }
-};
-
-static error_t parse(int key, char *text, struct argp_state *state __unused)
+static bool is_number(const char *name)
 {
-	if (key != 'd')
-		return ARGP_ERR_UNKNOWN;
-	debug_file = text;
-	return 0;
-}
+	u64 address;
 
-const struct argp choose_argp = { .options = options, .parser = parse };
-
-/* Read the symbols that strip has moved to a debug file. */
-static int read_debug_file(struct rewrite *rw, struct fault *fault)
-{
-	size_t size = 0, debug_size = 0;
-	const u8 *id, *debug_id;
-
-	if (!debug_file)
-		return 0;
-	if (elf_open_debug(&rw->debug, debug_file, fault))
-		return -1;
-	id = elf_build_id(&rw->image, &size);
-	debug_id = elf_build_id(&rw->debug, &debug_size);
-	if (!id || !debug_id || size != debug_size || memcmp(id, debug_id, size))
-		return fault_say(fault, "%s is not the debug file of %s: it has another build id.",
-				 debug_file, rw->image.path);
-	if (rw->debug.stripped)
-		return fault_say(fault, "%s has no symbols: it is no debug file.", debug_file);
-	elf_take_symbols(&rw->image, &rw->debug);
-	return 0;
+	return !word_number(name, 16, ~0ULL, &address);
 }
 
 static const char *what_it_is(const char *name, void *data)
@@ -344,6 +311,8 @@ static const char *what_it_is(const char *name, void *data)
 	if (rw->nr_imported && bsearch(&name, rw->imported, rw->nr_imported,
 				       sizeof(*rw->imported), compare_strings))
 		return "is not in this file: it comes from a library";
+	if (is_number(name))
+		return "is not the address of a function, neither by a symbol nor by .eh_frame";
 	if (rw->image.stripped)
 		return "is not known, because the file is stripped: give its debug file with -d";
 	return NULL;
@@ -356,10 +325,6 @@ static int check_file(const struct rewrite *rw, struct fault *fault)
 				 rw->image.path);
 	if (elf_section(&rw->image, ELF_STUB_SECTION))
 		return fault_say(fault, "%s is instrumented already.", rw->image.path);
-	if (!rw->image.nr_symbols)
-		return fault_say(fault, "%s is stripped, and no function has a name: %s.",
-				 rw->image.path,
-				 "build it without -s, or give its debug file with -d");
 	return 0;
 }
 
@@ -370,17 +335,21 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 
 	ret = list_check(&rw->run.list, fault);
 	ret = ret ?: elf_open(&rw->image, rw->run.input, fault);
-	ret = ret ?: read_debug_file(rw, fault);
 	ret = ret ?: check_file(rw, fault);
+	ret = ret ?: names_read(rw, fault);
 	ret = ret ?: frames_read(rw, fault);
 	ret = ret ?: code_read(rw, fault);
 	if (ret)
 		return ret;
 	targets_mark_branches(&rw->code);
 	jumps_find_thunks(&rw->code);
-	if (targets_mark(rw, fault))
+	if (targets_mark(rw, fault) || names_of_frames(rw, fault))
 		return -1;
-
+	if (!rw->image.nr_symbols)
+		return fault_say(fault, "%s is stripped, and no function has a name: %s.",
+				 rw->image.path,
+				 "build it without -s, or give its debug file with -d");
+	targets_mark_shared(&rw->code);
 	if (choose_functions(rw) || plan_hops(rw))
 		return fault_say(fault, "There is no memory.");
 	for (i = 0; i < rw->nr_functions; i++)

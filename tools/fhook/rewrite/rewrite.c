@@ -6,9 +6,8 @@
  *
  * No code is moved. The instructions at the entries and exits of a function are replaced by
  * jumps to stubs in a new segment, and copies of these instructions run there. A function is
- * rewritten with all of its entries and exits, or refused with a reason. Only functions with
- * symbols can be in the list; in a stripped file, these are the exported functions, or
- * those that its debug file names.
+ * rewritten with all of its entries and exits, or refused with a reason. In a stripped file,
+ * names are those of its debug file, or made from addresses in its unwind information.
  *
  * Inlined functions are not seen. A function that does not return needs no exit. An
  * exception that leaves a function is recorded where it arrives.
@@ -21,7 +20,7 @@
 int main(int argc, char **argv)
 {
 	static struct rewrite rewrite;
-	static const struct argp_child more[] = { { .argp = &choose_argp }, { } };
+	static const struct argp_child more[] = { { .argp = &names_argp }, { } };
 	struct rewrite *rw = &rewrite;
 	struct fault fault;
 	int ret;

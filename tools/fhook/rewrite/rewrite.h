@@ -156,6 +156,7 @@ struct patch {
 
 /**
  * struct rewrite - the rewriting of one file
+ * @made_names: names of functions that have no symbol
  * @at_run_time: the file is not changed: the kernel puts stubs into processes
  * @words: relocations of words without a symbol
  * @imports: relocations of words with a symbol
@@ -175,6 +176,7 @@ struct patch {
  */
 struct rewrite {
 	struct instrument run;
+	void *made_names;
 	bool at_run_time;
 	struct elf_image image, debug;
 	struct code code;
@@ -209,8 +211,13 @@ struct rewrite {
 };
 
 /* choose.c: from a file and a list to functions, whose points are planned */
-extern const struct argp choose_argp;
 int choose_all(struct rewrite *rw, struct fault *fault);
+
+/* names.c: names of functions of stripped files */
+extern const struct argp names_argp;
+int names_read(struct rewrite *rw, struct fault *fault);
+/* Name the functions of .eh_frame, if that is wanted; targets must have been marked before. */
+int names_of_frames(struct rewrite *rw, struct fault *fault);
 
 /* code.c: reading code */
 int code_read(struct rewrite *rw, struct fault *fault);
@@ -233,6 +240,8 @@ const char *relocations_import(const struct rewrite *rw, u64 slot);
 /* targets.c: possible targets of jumps */
 /* Mark the targets of branches; must precede marking the addresses in data. */
 void targets_mark_branches(struct code *code);
+/* Mark the targets of jumps into the middle of other functions, when all have their names. */
+void targets_mark_shared(struct code *code);
 int targets_mark(struct rewrite *rw, struct fault *fault);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
 bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address);

@@ -37,7 +37,15 @@ void targets_mark_branches(struct code *code)
 			continue;
 		code_mark(code, insn->target,
 			  insn->kind == INSN_PLAIN ? MARK_TARGET | MARK_TAKEN : MARK_TARGET);
-		if (comes_from_elsewhere(code->image, insn))
+	}
+}
+
+void targets_mark_shared(struct code *code)
+{
+	struct rewrite_insn *insn, *end = code->insns + code->nr_insns;
+
+	for (insn = code->insns; insn < end; insn++) {
+		if (insn->target && comes_from_elsewhere(code->image, insn))
 			code_mark(code, insn->target, MARK_SHARED);
 	}
 }
