@@ -161,9 +161,15 @@ leaves_out "left out, such as f1: it is chosen" $rewrite -F '*' many
 refuses "f7 cannot be done" $rewrite -F '*' -F f7 many
 lines=20
 leaves_out "f7 cannot be done" $rewrite -F '*' -F f7 -s many
-refuses "it jumps back to its own entry (Go's functions do" $rewrite -F again many
+refuses "it jumps back to its own entry: each turn would look like a call" $rewrite -F again many
 "$tools/fhook-rewrite" -F t_fib -o twice plain 2> /dev/null
 refuses "is instrumented already" $rewrite -F t_fib twice
+# Names reach no terminal as orders.
+name=$(printf 'a\033m')
+printf '.type "%s", @gnu_indirect_function; "%s": ret; .size "%s", 1\n' "$name" "$name" "$name" |
+	gcc -nostdlib -shared -xassembler -o escape -
+refuses "left out, a?m: it is chosen" $rewrite -F 'a*' escape
+refuses "a?m cannot be done: it is chosen" $rewrite -F "$name" escape
 # damage NAME WHAT: a copy of "plain" whose section of data has the place of the code.
 damage()
 {

@@ -303,6 +303,7 @@ static void print_sentences(const char *me, char **sentences, size_t nr)
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
+		/* Names from files, for example. */
 		text_clean(sentences[i]);
 		fprintf(stderr, "%s: %s\n", me, sentences[i]);
 		free(sentences[i]);
