@@ -99,6 +99,12 @@ static int kind_of(uint32_t word)
 	return (word & 0xffff0000) == 0 ? INSN_END : INSN_PLAIN;
 }
 
+/* Registers with addresses that are valid: the stack pointer, the frame pointer, and Go's g. */
+static bool is_valid_base(uint32_t reg)
+{
+	return reg >= 28 && reg != 30;
+}
+
 static int read_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 		      const uint8_t *previous, size_t previous_size, struct rewrite_insn *insn)
 {
@@ -118,6 +124,8 @@ static int read_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 		insn->target = branch_target(word >> 5 & 0x7ffff, address, 0, 19);
 	else if (insn->kind == INSN_PLAIN)
 		insn->target = address_of(word, address, !previous);
+	if ((word & 0x0a000000) == 0x08000000 && !is_valid_base(word >> 5 & 31))
+		insn->marks |= MARK_FAULTS;
 	if (insn->kind == INSN_INDIRECT && is_table(word, previous, previous_size))
 		insn->kind = INSN_TABLE;
 	return insn->kind;

@@ -114,7 +114,7 @@ static int read_run(struct code *code, u64 start, u64 end)
 		insn.address = at;
 		if ((insn.marks & MARK_NUMBER) && code->image->header->e_type == ET_DYN)
 			insn.target = 0;
-		insn.marks = first ? MARK_REGION : 0;
+		insn.marks = (insn.marks & MARK_FAULTS) | (first ? MARK_REGION : 0);
 		previous = bytes + (at - start);
 		previous_size = insn.size;
 		if (grow(&code->insns, &code->room_insns, code->nr_insns, sizeof(insn)))
@@ -192,6 +192,7 @@ int code_read(struct rewrite *rw, struct fault *fault)
 	size_t i;
 
 	code->image = &rw->image;
+	code->faults_stay = go_is(&rw->image) && !rw->at_run_time;
 	code->arch = rw->image.header->e_machine == EM_X86_64 ? &rewrite_x86 : &rewrite_arm64;
 	if (add_regions(rw))
 		return fault_say(fault, "There is no memory.");

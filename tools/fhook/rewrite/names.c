@@ -2,11 +2,12 @@
 /*
  * fhook-rewrite: names of functions of stripped files
  *
- * The symbols that strip has removed may be in a debug file, which is given or found. If
- * there are none, functions begin where the unwind information in .eh_frame says so, and are
- * named after their address, as func_1139. Its ranges are also those of parts of functions that
- * compilers place elsewhere, and of linkage tables: a range is a function if it is called, if
- * its address is taken, if nothing leads there, or if several functions jump to its start.
+ * The symbols that strip has removed may be in a debug file, which is given or found; programs
+ * in Go have names for their runtime. If there are none, functions begin where the unwind
+ * information in .eh_frame says so, and are named after their address, as func_1139. Its ranges
+ * are also those of parts of functions that compilers place elsewhere, and of linkage tables:
+ * a range is a function if it is called, if its address is taken, if nothing leads there, or if
+ * several functions jump to its start.
  */
 #include <argp.h>
 #include <stdio.h>
@@ -83,7 +84,11 @@ int names_read(struct rewrite *rw, struct fault *fault)
 {
 	if (debug_file)
 		return take_debug_file(rw, debug_file, fault);
-	return rw->image.stripped && !from_frames ? find_debug_file(rw, fault) : 0;
+	if (!rw->image.stripped || from_frames)
+		return 0;
+	if (find_debug_file(rw, fault))
+		return -1;
+	return rw->image.stripped && go_is(&rw->image) ? go_names(rw, fault) : 0;
 }
 
 static int compare_ranges(const void *a, const void *b)

@@ -40,7 +40,8 @@ static bool can_move(const struct code *code, size_t i)
 	const u8 *bytes = code_bytes(code, insn);
 	u8 copy[REWRITE_COPY_MAX];
 
-	if (!bytes || (insn->marks & (MARK_FIXED | MARK_USED)) || insn->kind == INSN_BAD)
+	if (!bytes || (insn->marks & (MARK_FIXED | MARK_USED)) || insn->kind == INSN_BAD ||
+	    (code->faults_stay && insn->marks & MARK_FAULTS))
 		return false;
 	return code->arch->copy(bytes, insn->size, insn->address, insn->address, copy) >= 0;
 }
@@ -443,15 +444,19 @@ static int add_entry(struct rewrite *rw, size_t f)
 	const struct function *function = rw->functions + f;
 	size_t i = code_find(&rw->code, function->ranges[0].start);
 	u64 address = function->ranges[0].start;
+	size_t checked;
 
 	if (i != NO_INSN && rw->code.insns[i].kind == INSN_LANDING)
 		i++;
 	if (i == NO_INSN || i >= rw->code.nr_insns ||
 	    !function_has(function, rw->code.insns[i].address))
 		return refuse(rw, f, "is no instruction that it begins with", address);
+	checked = go_after_check(rw, function, i);
+	if (checked != NO_INSN)
+		return add_point(rw, checked, FHOOK_STUB_ENTRY, NULL);
 	if (is_looped_to(rw, f, rw->code.insns[i].address))
 		return refuse(rw, f,
-			      "it jumps back to its own entry (Go's functions do, to grow the stack): each turn would look like a call",
+			      "it jumps back to its own entry: each turn would look like a call",
 			      rw->code.insns[i].address);
 	return add_point(rw, i, FHOOK_STUB_ENTRY, NULL);
 }

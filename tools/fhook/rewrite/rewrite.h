@@ -23,6 +23,8 @@
  * @insns: instructions sorted by address
  * @regions: sorted starts of functions, from symbols and unwind information
  * @branches: indexes of the instructions that have a target, sorted by target
+ * @faults_stay: instructions that may fault cannot be moved, because the program looks for
+ *	their function
  */
 struct code {
 	const struct elf_image *image;
@@ -33,6 +35,7 @@ struct code {
 	size_t nr_regions, room_regions;
 	size_t *branches;
 	size_t nr_branches;
+	bool faults_stay;
 };
 
 struct relocation;
@@ -263,6 +266,16 @@ enum jump_way jumps_way(const struct rewrite *rw, const struct function *functio
 			u32 tables, u64 *base);
 /* Jumps and calls of retpolines get their kinds; branches must have been marked before. */
 void jumps_find_thunks(struct code *code);
+
+/* go.c: programs in Go */
+bool go_is(const struct elf_image *image);
+/* Take the names of functions of a stripped file from its table for the runtime. */
+int go_names(struct rewrite *rw, struct fault *fault);
+/*
+ * The index of the instruction after the stack check that a function begins with at ENTRY, or
+ * NO_INSN.
+ */
+size_t go_after_check(const struct rewrite *rw, const struct function *function, size_t entry);
 
 /* frames.c: unwind information */
 int frames_read(struct rewrite *rw, struct fault *fault);

@@ -92,6 +92,26 @@ static int kind_of(const cs_x86_op *op)
 	return INSN_PLAIN;
 }
 
+/*
+ * Does an instruction use memory at an address that may be invalid? Not so are those in the
+ * stack pointer, the frame pointer, and Go's g.
+ */
+static bool may_fault(void)
+{
+	const cs_x86 *x86 = &decoded->detail->x86;
+	int i;
+
+	for (i = 0; decoded->id != X86_INS_LEA && i < x86->op_count; i++) {
+		const cs_x86_op *op = &x86->operands[i];
+
+		if (op->type == X86_OP_MEM && op->mem.base != X86_REG_RSP &&
+		    op->mem.base != X86_REG_RBP && op->mem.base != X86_REG_RIP &&
+		    op->mem.base != X86_REG_R14)
+			return true;
+	}
+	return false;
+}
+
 static int read_x86(const uint8_t *bytes, size_t size, uint64_t address,
 		    const uint8_t *previous, size_t previous_size, struct rewrite_insn *insn)
 {
@@ -114,6 +134,8 @@ static int read_x86(const uint8_t *bytes, size_t size, uint64_t address,
 		insn->target = op->type == X86_OP_IMM ? op->imm : 0;
 	else if (insn->kind == INSN_PLAIN)
 		insn->target = address_of(address, &insn->marks);
+	if (insn->kind != INSN_NOP && may_fault())
+		insn->marks |= MARK_FAULTS;
 	/* A return to an address that was pushed just before is a jump. */
 	if (insn->kind == INSN_RETURN && is_pushed(previous, previous_size)) {
 		insn->kind = INSN_INDIRECT;
