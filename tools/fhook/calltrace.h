@@ -10,7 +10,9 @@
  * a sentence.
  */
 int calltrace_print(int argc, char **argv, struct fault *fault);
+int calltrace_diff(int argc, char **argv, struct fault *fault);
 int calltrace_record(int argc, char **argv, struct fault *fault);
+int calltrace_cases(int argc, char **argv, struct fault *fault);
 int calltrace_import(int argc, char **argv, struct fault *fault);
 
 #endif /* FHOOK_CALLTRACE_H */

@@ -66,6 +66,8 @@ static int execute(int argc __unused, char **argv, struct fault *fault)
 static const struct command calltrace_commands[] = {
 	{ "record", calltrace_record, "run a program and record its calls" },
 	{ "print", calltrace_print, "print what was recorded" },
+	{ "diff", calltrace_diff, "compare the calls of two recordings" },
+	{ "cases", calltrace_cases, "record test cases and compare them with earlier ones" },
 	{ "import", calltrace_import, "make a recording of perf's" },
 	{ "map", calltrace_map, "print the map of a program that has stubs" },
 	{ "instrument-ir", execute, "put stubs into LLVM bitcode" },

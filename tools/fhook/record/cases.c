@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook calltrace cases: record test cases, and compare them with earlier recordings
+ *
+ * Each case is recorded by "fhook calltrace record" in a directory with the name of the case,
+ * and compared by "fhook calltrace diff" with that of the baseline. The exit statuses of the
+ * cases are in the file ".statuses" of the directory of all, and are compared as well.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "calltrace.h"
+#include "cases.h"
+#include "lib/recording.h"
+
+/* No case has a name that begins so. */
+#define STATUSES	".statuses"
+#define OPTIONS_MAX	16
+
+/**
+ * struct cases - options of the command line, and what they refer to
+ * @list: the cases
+ * @path: path of the list
+ * @output: directory of the recordings
+ * @baseline: directory of earlier ones, or NULL
+ * @counts: compare only numbers of calls
+ * @options: options for "record"
+ * @nr_options: number of @options
+ * @statuses: file with the exit statuses
+ */
+struct cases {
+	struct case_list list;
+	const char *path, *output, *baseline;
+	bool counts;
+	char *options[OPTIONS_MAX];
+	size_t nr_options;
+	FILE *statuses;
+};
+
+static error_t parse(int key, char *word, struct argp_state *state)
+{
+	static const char *const recorders[] = { "--plugin", "--hardware", "--software" };
+	struct cases *cases = state->input;
+
+	switch (key) {
+	case 'o':
+		cases->output = word;
+		return 0;
+	case 'b':
+		cases->baseline = word;
+		return 0;
+	case 'c':
+		cases->counts = true;
+		return 0;
+	case 'p':
+		if (cases->nr_options + 2 > OPTIONS_MAX)
+			argp_error(state, "these are too many options for record");
+		cases->options[cases->nr_options++] = "-p";
+		cases->options[cases->nr_options++] = word;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (cases->path)
+			argp_error(state, "'%s' is one list too many", word);
+		cases->path = word;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_usage(state);
+		return 0;
+	default:
+		if (key < 256 || key >= 256 + (int)ARRAY_SIZE(recorders))
+			return ARGP_ERR_UNKNOWN;
+		if (cases->nr_options == OPTIONS_MAX)
+			argp_error(state, "these are too many options for record");
+		cases->options[cases->nr_options++] = (char *)recorders[key - 256];
+		return 0;
+	}
+}
+
+static void parse_arguments(int argc, char **argv, struct cases *cases)
+{
+	static const struct argp_option options[] = {
+		{ "output", 'o', "DIRECTORY", 0,
+		  "The recordings, one for each case (default: calltrace.cases)" },
+		{ "baseline", 'b', "DIRECTORY", 0, "Compare with these recordings" },
+		{ "counts", 'c', NULL, 0,
+		  "Compare how often functions are called, and not in which order" },
+		{ "profile", 'p', "NAME", 0, "As for fhook calltrace record" },
+		{ "plugin", 256, NULL, 0, "As for fhook calltrace record" },
+		{ "hardware", 257, NULL, 0, "As for fhook calltrace record" },
+		{ "software", 258, NULL, 0, "As for fhook calltrace record" },
+		{ }
+	};
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "LIST",
+		.doc =
+		"Record test cases, and compare them with earlier recordings.\vA line of the list is: NAME COMMAND..., or NAME COMMAND... < FILE.\n"
+		"The status is 1 if a case differs from the baseline or has no recording.",
+	};
+
+	argv[0] = "fhook calltrace cases";
+	argp_parse(&argp, argc, argv, 0, NULL, cases);
+}
+
+/* The exit status of this program with other arguments, or STATUS_UNKNOWN. */
+static int run(char **argv, const char *input)
+{
+	posix_spawn_file_actions_t actions;
+	int status, error;
+	pid_t pid;
+
+	fflush(stdout);
+	if (posix_spawn_file_actions_init(&actions))
+		return STATUS_UNKNOWN;
+	error = input ? posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY,
+							 0) : 0;
+	error = error ?: posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (error || waitpid(pid, &status, 0) != pid)
+		return STATUS_UNKNOWN;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int record(const struct cases *cases, const struct test_case *test, char *directory)
+{
+	size_t count = 0, nr = 0, i;
+	char **argv;
+	int status;
+
+	while (test->argv[count])
+		count++;
+	argv = calloc(count + cases->nr_options + 6, sizeof(*argv));
+	if (!argv)
+		return STATUS_UNKNOWN;
+	argv[nr++] = "fhook";
+	argv[nr++] = "calltrace";
+	argv[nr++] = "record";
+	for (i = 0; i < cases->nr_options; i++)
+		argv[nr++] = cases->options[i];
+	argv[nr++] = "-o";
+	argv[nr++] = directory;
+	memcpy(argv + nr, test->argv, count * sizeof(*argv));
+	status = run(argv, test->input);
+	free(argv);
+	return status;
+}
+
+/* Compare two recordings. Returns 0, 1 if they differ, or another status. */
+static int compare(const struct cases *cases, char *before, char *directory)
+{
+	char *argv[7] = { "fhook", "calltrace", "diff", before, directory };
+
+	if (cases->counts)
+		argv[5] = "--counts";
+	return run(argv, NULL);
+}
+
+static bool has_recording(const char *directory)
+{
+	struct fault holds_one;
+
+	return !access(directory, F_OK) && recording_check(directory, &holds_one);
+}
+
+/* The result of a case, and in *DIFFERS whether that is a failure. NULL without memory. */
+static const char *do_case(const struct cases *cases, const struct test_case *test, bool *differs)
+{
+	char *directory = NULL, *before = NULL;
+	const char *result = NULL;
+	int status, compared;
+
+	if (asprintf(&directory, "%s/%s", cases->output, test->name) < 0 ||
+	    asprintf(&before, "%s/%s", cases->baseline ?: "", test->name) < 0)
+		return NULL;
+	status = record(cases, test, directory);
+	if (!has_recording(directory)) {
+		result = "no recording";
+		*differs = true;
+	} else {
+		fprintf(cases->statuses, "%s %d\n", test->name, status);
+		if (!cases->baseline)
+			result = "recorded";
+		else if (!has_recording(before))
+			result = "new";
+	}
+	if (!result) {
+		compared = compare(cases, before, directory);
+		if (test->before != STATUS_UNKNOWN && test->before != status) {
+			printf("! status %d, then %d\n", test->before, status);
+			compared = compared ?: 1;
+		}
+		*differs |= compared;
+		result = compared ? "differs" : "same";
+	}
+	free(directory);
+	free(before);
+	return result;
+}
+
+static FILE *open_statuses(const char *directory, const char *mode)
+{
+	FILE *file = NULL;
+	char *path;
+
+	if (asprintf(&path, "%s/" STATUSES, directory) < 0)
+		return NULL;
+	file = fopen(path, mode);
+	free(path);
+	return file;
+}
+
+/* A baseline may lack the statuses, or have cases that are no longer in the list. */
+static void read_statuses(struct cases *cases)
+{
+	FILE *file = open_statuses(cases->baseline, "re");
+	char *line = NULL, *words[3];
+	size_t room = 0, i;
+	u64 status;
+
+	while (file && getline(&line, &room, file) >= 0) {
+		if (words_split(line, words, 3) != 2 || word_number(words[1], 10, 255, &status))
+			continue;
+		for (i = 0; i < cases->list.nr; i++) {
+			if (!strcmp(cases->list.cases[i].name, words[0]))
+				cases->list.cases[i].before = status;
+		}
+	}
+	free(line);
+	if (file)
+		fclose(file);
+}
+
+/* Check everything that can be checked, and make the directory. */
+static int prepare(struct cases *cases, struct fault *fault)
+{
+	struct stat baseline;
+
+	if (case_list_read(&cases->list, cases->path, fault))
+		return -1;
+	if (cases->baseline && (stat(cases->baseline, &baseline) || !S_ISDIR(baseline.st_mode)))
+		return fault_say(fault, "the baseline %s is no directory", cases->baseline);
+	if (mkdir(cases->output, 0777))
+		return fault_say(fault, "%s cannot be made: %s: choose another by -o",
+				 cases->output, strerror(errno));
+	cases->statuses = open_statuses(cases->output, "wxe");
+	if (!cases->statuses)
+		return fault_say(fault, "%s/" STATUSES " cannot be written: %s", cases->output,
+				 strerror(errno));
+	if (cases->baseline)
+		read_statuses(cases);
+	return 0;
+}
+
+int calltrace_cases(int argc, char **argv, struct fault *fault)
+{
+	struct cases cases = { .output = "calltrace.cases" };
+	const char *result;
+	bool differs = false;
+	size_t i;
+	int ret;
+
+	parse_arguments(argc, argv, &cases);
+	ret = prepare(&cases, fault);
+	for (i = 0; !ret && i < cases.list.nr; i++) {
+		result = do_case(&cases, cases.list.cases + i, &differs);
+		if (result)
+			printf("%s: %s\n", cases.list.cases[i].name, result);
+		else
+			ret = fault_say(fault, "there is not enough memory for the cases");
+	}
+	if (cases.statuses && fclose(cases.statuses) && !ret)
+		ret = fault_say(fault, "%s/" STATUSES " cannot be written: %s", cases.output,
+				strerror(errno));
+	case_list_free(&cases.list);
+	return ret ?: differs;
+}
