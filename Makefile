@@ -7,16 +7,16 @@
 # cases and host tests by name), FLAVOUR (for shell and build), JOBS, TRACE (directory
 # for recordings of shell's guest), KVM=1 (QEMU uses KVM), V=1 (show compiler commands),
 # CC (the compiler), BASE (the kernel: 6.12 or 7.3), TOPIC (for test and series), TARBALL
-# (of the kernel source).
+# (of the kernel source), CONFIG (for deb), VM_SUITE (for vm).
 
 BUILD ?= build
 FLAVOUR ?= $(if $(filter arm64,$(ARCH)),arm64,x86)
 T ?=
 export BUILD ARCH JOBS KVM V
-export BASE TOPIC
+export BASE TOPIC CONFIG VM_SUITE
 
-.PHONY: help deps tree build tools tools-all deb-tools install demo shell test test-brief test-all bench bench-native lint series \
-	check newest baseline refresh clean
+.PHONY: help deps tree build tools tools-all deb-tools deb vm vm-shell test-vm install demo shell \
+	test test-brief test-all bench bench-native lint series check newest baseline refresh clean
 .NOTPARALLEL:
 
 help:
@@ -31,6 +31,11 @@ help:
 	@echo "make tools     build the command fhook for this machine, in $(BUILD)/host/fhook;"
 	@echo "               needs no kernel source"
 	@echo "make deb-tools  build the Debian package fhook-tools in $(BUILD)/deb, without kernel source"
+	@echo "make deb       build Debian packages of the patched kernel in $(BUILD)/deb, from Debian's"
+	@echo "               configuration (CONFIG=cloud, generic or localmodconfig; ARCH=, BASE=)"
+	@echo "make vm        make a virtual machine: Debian with these packages (VM_SUITE=), as root"
+	@echo "make vm-shell  boot it; its root needs no password"
+	@echo "make test-vm   run services, compilers and containers in it, with and without hooks"
 	@echo "make tools-all  build also the programs that put stubs of call traces into others"
 	@echo "make install   build and install the command fhook, its manual pages and completions"
 	@echo "               (PREFIX=/usr/local, DESTDIR=); needs no kernel source"
@@ -83,8 +88,22 @@ tools-all:
 	@echo "$(BUILD)/host/fhook/fhook calltrace --help"
 
 deb-tools:
-	@scripts/build/deps tools deb
+	@scripts/build/deps tools deb-tools
 	@scripts/build/deb-tools
+
+deb:
+	@scripts/build/deps deb
+	@scripts/build/deb
+
+vm: deb
+	@scripts/build/deps vm
+	@scripts/vm/vm
+
+vm-shell:
+	@scripts/vm/vm-boot
+
+test-vm:
+	@scripts/vm/test-vm
 
 install:
 	@scripts/build/deps tools

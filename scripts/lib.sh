@@ -211,6 +211,24 @@ need_space()
 # "mainline/x86" for the unpatched kernel in the same configuration.  Its
 # source is the "linux" beside it.
 #
+# Debian's name of an architecture.
+debian_arch()
+{
+	case $1 in
+	x86_64)	echo amd64 ;;
+	*)	echo "$1" ;;
+	esac
+}
+
+# debian_mirror LABEL: the mirror that this machine uses for Debian itself, or for its security
+# updates (Debian-Security).
+debian_mirror()
+{
+	# shellcheck disable=SC2016	# apt's variables
+	apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(LABEL)' 'Created-By: Packages' |
+		awk -v label="$1" '$2 == "Debian" && $3 == label { print $1; exit }'
+}
+
 # set_flavour NAME: sets flavour, obj, src, karch, cross and fragments.
 set_flavour()
 {
@@ -231,6 +249,31 @@ set_flavour()
 	*)	die "no kernel is built here for '$karch'." ;;
 	esac
 	[ "$native" != "$(uname -m)" ] || cross=
+}
+
+# compiler_cache: sets cc, and the environment in which a flavour is compiled.
+#
+# The cache is shared by all flavours and trees below one build directory
+# (and by other clones: the paths it sees are relative).  It has the
+# name of the compiler, so that installing or removing it does not rebuild everything.
+# It gets the included files from the compiler, which saves preprocessing, a quarter of
+# the time; ccache-cc has the exceptions.  Everything else that would make two builds of the
+# same source differ is pinned.
+compiler_cache()
+{
+	cc=${CC:-${cross}gcc}
+	if [ -z "${NO_CCACHE:-}" ] && [ -x "/usr/lib/ccache/$cc" ]; then
+		mkdir -p "$obj/ccache"
+		ln -sfn "$top/scripts/build/ccache-cc" "$obj/ccache/$cc"
+		export CCACHE_PATH="$PATH"
+		PATH=$obj/ccache:$PATH
+		CCACHE_BASEDIR=${CCACHE_BASEDIR:-$(dirname "$(realpath "$obj")")}
+		CCACHE_SLOPPINESS=time_macros CCACHE_DEPEND=1
+		export PATH CCACHE_BASEDIR CCACHE_SLOPPINESS CCACHE_DEPEND
+	fi
+	export KBUILD_BUILD_TIMESTAMP='Sun Nov 17 22:15:08 UTC 2024'
+	export KBUILD_BUILD_VERSION="${KBUILD_BUILD_VERSION:-1}"
+	export KBUILD_BUILD_USER=fhook KBUILD_BUILD_HOST=fhook
 }
 
 # stage NAME COMMAND...: run COMMAND with its output in a log, and print the time it took; on
