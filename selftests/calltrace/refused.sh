@@ -158,6 +158,12 @@ leaves_out "left out, .*t_goto: there is a jump of which" $rewrite -F 't_*' plai
 leaves_out "a function is left out, bare: is naked" $ir -F '*' odd.bc
 leaves_out "from_macro" $source -F '*' odd.c
 leaves_out "left out, such as f1: it is chosen" $rewrite -F '*' many
+
+# A name with an escape sequence, which a terminal must not see
+echo 'void tiny(void) { } int main(void) { tiny(); return 0; }' > tiny.c
+gcc -O2 -fno-inline -Wl,--build-id -o tiny tiny.c
+objcopy --redefine-sym tiny="ti$(printf '\033')[31m" tiny hostile
+leaves_out "left out, ti?\[31m: there is no room" $rewrite -F 'ti*' -F main hostile
 refuses "f7 cannot be done" $rewrite -F '*' -F f7 many
 lines=20
 leaves_out "f7 cannot be done" $rewrite -F '*' -F f7 -s many
