@@ -14,14 +14,17 @@ attach: $(O)/fhook-attach
 
 INSTRUMENT_CFLAGS = -O2 -g -Wall -Wextra -std=gnu11 -D_GNU_SOURCE -MD -I$(instrument_dir) \
 	$(SANITIZE)
-instrument_shared := $(addprefix $(O)/instrument/,instrument/instrument.o instrument/list.o \
-	lib/base.o)
+instrument_shared := $(addprefix $(O)/instrument/,instrument/instrument.o lib/list.o \
+	lib/demangle.o lib/base.o)
 
 # need NAME PACKAGE HAVE: a sentence instead of what a compiler says.
 need = $(if $(3),,$(error $(1) needs the Debian package $(2)))
 
 LLVM_CONFIG ?= llvm-config
 llvm_dir = $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
+
+$(O)/instrument/lib/demangle.o: $(if $(wildcard /usr/include/libiberty/demangle.h),,$(call \
+	need,fhook calltrace,libiberty-dev,))
 
 $(O)/instrument/%.o: $(instrument_dir)%.c
 	mkdir -p $(@D)
@@ -32,7 +35,7 @@ $(O)/instrument/instrument/ir.o: INSTRUMENT_CFLAGS += -isystem \
 
 $(O)/fhook-instrument-ir: $(O)/instrument/instrument/ir.o $(instrument_shared)
 	$(CC) -o $@ $^ $$($(LLVM_CONFIG) --ldflags --libs core irreader bitwriter analysis) \
-		-lstdc++
+		-lstdc++ -liberty
 
 LIBCLANG_DIR ?= $(shell $(LLVM_CONFIG) --prefix 2>/dev/null)
 $(O)/instrument/instrument/source.o: INSTRUMENT_CFLAGS += -isystem $(if $(wildcard \
@@ -40,7 +43,7 @@ $(O)/instrument/instrument/source.o: INSTRUMENT_CFLAGS += -isystem $(if $(wildca
 	need,fhook-instrument-source,libclang-dev,))
 
 $(O)/fhook-instrument-source: $(O)/instrument/instrument/source.o $(instrument_shared)
-	$(CC) -o $@ $^ -L$(LIBCLANG_DIR)/lib -lclang -lstdc++
+	$(CC) -o $@ $^ -L$(LIBCLANG_DIR)/lib -lclang -lstdc++ -liberty
 
 # The relocators are those of the kernel, with the headers that its own host programs
 # have. Both architectures are in one program: of each, one name is left.
@@ -63,10 +66,10 @@ rewrite_objects := $(addprefix $(O)/instrument/,rewrite/rewrite.o rewrite/emit.o
 attach_objects := $(addprefix $(O)/instrument/,rewrite/attach.o)
 
 $(O)/fhook-rewrite: $(rewrite_objects) $(rewrite_shared)
-	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -ldw -lstdc++
+	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -ldw -liberty
 
 $(O)/fhook-attach: $(attach_objects) $(rewrite_shared)
-	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -ldw -lstdc++
+	$(CC) $(SANITIZE) -o $@ $^ -lcapstone -ldw -liberty
 
 $(O)/instrument/x86.o: $(addprefix $(O)/instrument/x86/,rewrite/x86.o $(rewrite_code) insn.o inat.o)
 	$(LD) -r -o $@ $^

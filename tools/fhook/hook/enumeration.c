@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "enumeration.h"
-#include "instrument/list.h"
+#include "lib/list.h"
 
 #define NAME_MOST	255
 

@@ -8,7 +8,7 @@
 #ifndef FHOOK_HOOK_GROUPS_H
 #define FHOOK_HOOK_GROUPS_H
 
-#include "instrument/list.h"
+#include "lib/list.h"
 #include "spec.h"
 
 /**

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "instrument/list.h"
+#include "lib/list.h"
 #include "member.h"
 #include "type.h"
 

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "instrument/list.h"
+#include "lib/demangle.h"
+#include "lib/list.h"
 #include "lib/own_task.h"
 #include "lines.h"
 #include "program.h"
@@ -144,7 +145,7 @@ char *program_find(const char *text, pid_t *pid, struct fault *fault)
 
 char *program_demangle(const char *symbol)
 {
-	char *name = list_demangle(symbol);
+	char *name = demangle(symbol);
 
 	if (!name)
 		name = strndup(symbol, NAME_MOST);

@@ -10,7 +10,7 @@
 #define FHOOK_HOOK_USDT_H
 
 #include <stdio.h>
-#include "instrument/list.h"
+#include "lib/list.h"
 #include "program.h"
 
 /* Does a pattern select USDT probes? */

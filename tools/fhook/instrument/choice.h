@@ -10,7 +10,7 @@
 #ifndef FHOOK_INSTRUMENT_CHOICE_H
 #define FHOOK_INSTRUMENT_CHOICE_H
 
-#include "instrument/list.h"
+#include "lib/list.h"
 
 /**
  * struct choice - patterns without common functions

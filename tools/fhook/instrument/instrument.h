@@ -12,7 +12,7 @@
 #define FHOOK_INSTRUMENT_H
 
 #include "lib/base.h"
-#include "list.h"
+#include "lib/list.h"
 
 struct argp_child;
 

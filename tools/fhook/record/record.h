@@ -3,7 +3,7 @@
 #ifndef FHOOK_RECORD_H
 #define FHOOK_RECORD_H
 
-#include "instrument/list.h"
+#include "lib/list.h"
 #include "lib/base.h"
 
 enum record_how {

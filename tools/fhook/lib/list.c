@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The list of functions to instrument
- *
- * The C++ library, with which every program that reads C++ is linked, demangles symbols.
- */
+/* The list of functions to instrument; the header describes it. */
 #include <errno.h>
 #include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "demangle.h"
 #include "list.h"
-
-/* Provided by the C++ library, which has no header for C. */
-char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
 #define NEAR_LENGTH	64
 
@@ -209,39 +203,9 @@ static void ask(struct list *list, const char *name, struct answer *answer)
 	}
 }
 
-/*
- * Each reference to an earlier part of a name may double its length. A name with many of them,
- * which only somebody who wants to fill the memory makes, stays as it is.
- */
-#define MOST_REFERENCES	40
-#define LONGEST_NAME	4096
-
-char *list_demangle(const char *symbol)
-{
-	unsigned int references = 0;
-	const char *at;
-	char *name;
-
-	/* The demangler accepts types as well: a C function named i is not int. */
-	if (strncmp(symbol, "_Z", 2))
-		return NULL;
-	for (at = symbol; *at; at++)
-		references += (*at == 'S' || *at == 'T') &&
-			      (isdigit((unsigned char)at[1]) || isupper((unsigned char)at[1]) ||
-			       at[1] == '_');
-	if (references > MOST_REFERENCES || at - symbol > LONGEST_NAME)
-		return NULL;
-	name = __cxa_demangle(symbol, NULL, NULL, NULL);
-	if (name && strlen(name) > LONGEST_NAME) {
-		free(name);
-		return NULL;
-	}
-	return name;
-}
-
 static enum list_answer wants(struct list *list, const char *symbol, const char *address)
 {
-	char *full = list_demangle(symbol);
+	char *full = demangle(symbol);
 	char *brief = full ? brief_name(full) : NULL;
 	struct answer answer = { .answer = LIST_NO };
 

@@ -4,11 +4,11 @@
  *
  * A pattern is a name or a glob; with a leading `!' it excludes all functions that it
  * matches, in any position of the list. It is matched against the symbol of a function
- * and, for C++, also against the demangled name, with its parameters and without them. A
- * pattern such as 0x1139 is the address of a function of a file.
+ * and, for C++ and Rust, also against the demangled name, with its parameters and without
+ * them. A pattern such as 0x1139 is the address of a function of a file.
  */
-#ifndef FHOOK_INSTRUMENT_LIST_H
-#define FHOOK_INSTRUMENT_LIST_H
+#ifndef FHOOK_LIST_H
+#define FHOOK_LIST_H
 
 #include "lib/base.h"
 
@@ -68,9 +68,6 @@ enum list_answer list_wants_at(struct list *list, const char *symbol, u64 addres
 /* Are there addresses among the patterns? */
 bool list_has_addresses(const struct list *list);
 
-/* The name of a C++ or Rust function, to be freed; NULL if it is none, or very long. */
-char *list_demangle(const char *symbol);
-
 /* Add a name for suggestions. */
 void list_remember(struct list *list, const char *symbol);
 
@@ -82,4 +79,4 @@ unsigned int name_distance(const char *a, const char *b);
 
 void list_free(struct list *list);
 
-#endif /* FHOOK_INSTRUMENT_LIST_H */
+#endif /* FHOOK_LIST_H */
