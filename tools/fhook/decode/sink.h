@@ -76,7 +76,9 @@ struct sink_ops {
  * @ops: kind of output
  * @out: file for the output
  * @map: map with the functions
+ * @names: names to print for the functions of the map, by index; NULL: those of the map
  * @totals: counters of the decoding so far
+ * @depth: the tree has calls up to this depth; 0: all
  * @timed: times are in nanoseconds; otherwise they are numbers of events
  * @no_memory: the sink ran out of memory; the output is incomplete
  * @data: data of the kind
@@ -85,10 +87,20 @@ struct sink {
 	const struct sink_ops *ops;
 	FILE *out;
 	const struct map *map;
+	const char *const *names;
 	const struct totals *totals;
+	size_t depth;
 	bool timed, no_memory;
 	void *data;
 };
+
+/* The depth of the tree unless another is given, and the greatest depth of its indentation. */
+#define TREE_DEPTH	64
+
+static inline const char *sink_name(const struct sink *sink, u32 function)
+{
+	return sink->names ? sink->names[function] : map_name(sink->map, function);
+}
 
 extern const struct sink_ops sink_tree, sink_flat, sink_folded, sink_json, sink_summary,
 			     sink_events;

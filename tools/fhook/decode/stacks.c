@@ -22,8 +22,7 @@ static struct open_calls *find_open(struct open_calls *open, size_t room, u32 fu
 	return &open[slot];
 }
 
-/* Find or make the slot of a function; NULL if there is no memory. */
-static struct open_calls *get_open(struct thread *thread, u32 function)
+struct open_calls *stacks_open_calls(struct thread *thread, u32 function)
 {
 	const size_t room = thread->room_open ? thread->room_open * 2 : FIRST_OPEN;
 	struct open_calls *open;
@@ -165,7 +164,7 @@ static struct frame *push(struct thread *thread, u32 function, struct open_calls
 	    grow(&thread->frames, &thread->room_frames, thread->nr_frames,
 		 sizeof(*thread->frames)))
 		return NULL;
-	*open = get_open(thread, function);
+	*open = stacks_open_calls(thread, function);
 	return *open ? &thread->frames[thread->nr_frames++] : NULL;
 }
 

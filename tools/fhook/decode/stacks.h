@@ -128,6 +128,8 @@ static inline bool stacks_entered_before(const struct thread *thread)
 	return !thread->nr_frames && !thread->unseen && !thread->several;
 }
 
+/* Find or make the slot of a function among the calls of a stack; NULL without memory. */
+struct open_calls *stacks_open_calls(struct thread *thread, u32 function);
 /* Like a gap, but the possible loss has been reported before. */
 void stacks_doubt(struct stacks *stacks, struct thread *thread);
 /* The following events belong to another task: the open calls get no more events. */

@@ -23,29 +23,6 @@ static char *copy(const char *text, size_t length)
 	return strndup(text, length);
 }
 
-int spec_time(const char *text, u64 *ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
-	unsigned int i;
-	double value;
-	char *end;
-
-	if (!isdigit((unsigned char)*text) && *text != '.')
-		return -1;
-	value = strtod(text, &end);
-	for (i = 0; i < ARRAY_SIZE(units); i++) {
-		if (!strcmp(end, units[i].unit) && value * units[i].ns >= 1 &&
-		    value * units[i].ns < 1e18) {
-			*ns = value * units[i].ns;
-			return 0;
-		}
-	}
-	return -1;
-}
-
 /* The last name in an expression: "name" of file->f_path.dentry->d_name.name:string. */
 static char *default_label(const struct spec *spec, const char *value)
 {
@@ -133,7 +110,7 @@ static const char *parse_longer(struct spec *spec, const char *text, struct faul
 	text = skip_blanks(text + 1);
 	length = strcspn(text, " \t");
 	word = strndup(text, length);
-	bad = !word || spec_time(word, &spec->longer);
+	bad = !word || word_time(word, &spec->longer);
 	if (bad)
 		fault_say(fault, "'%s' is no time: it has a unit, ns, us, ms or s, as in 1.5ms",
 			  word ? word : text);

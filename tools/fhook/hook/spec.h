@@ -45,7 +45,4 @@ char *spec_filter(const struct spec *spec);
 /* Does an argument need the return? */
 bool spec_returns(const struct spec *spec);
 
-/* Parse a time with a unit: ns, us, ms or s. Returns 0, or -1. */
-int spec_time(const char *text, u64 *ns);
-
 #endif /* FHOOK_HOOK_SPEC_H */

@@ -132,3 +132,26 @@ int word_number(const char *word, int base, u64 max, u64 *number)
 	*number = value;
 	return 0;
 }
+
+int word_time(const char *word, u64 *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	unsigned int i;
+	double value;
+	char *end;
+
+	if (!isdigit((unsigned char)*word) && *word != '.')
+		return -1;
+	value = strtod(word, &end);
+	for (i = 0; i < ARRAY_SIZE(units); i++) {
+		if (!strcmp(end, units[i].unit) && value * units[i].ns >= 1 &&
+		    value * units[i].ns < 1e18) {
+			*ns = value * units[i].ns;
+			return 0;
+		}
+	}
+	return -1;
+}

@@ -94,4 +94,10 @@ int words_split(char *line, char **words, int max);
  */
 int word_number(const char *word, int base, u64 max, u64 *number);
 
+/*
+ * Parse a word that is a time with a unit: ns, us, ms or s. Returns 0, or -1 if it is not, or
+ * less than a nanosecond.
+ */
+int word_time(const char *word, u64 *ns);
+
 #endif /* FHOOK_BASE_H */

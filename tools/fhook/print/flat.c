@@ -67,7 +67,7 @@ static void end(struct sink *sink)
 		if (rows[i].calls)
 			fprintf(sink->out, "%12llu %16llu %16llu %10llu %s\n", rows[i].calls,
 				rows[i].total, rows[i].self, rows[i].no_exit,
-				map_name(sink->map, rows[i].function));
+				sink_name(sink, rows[i].function));
 	free(rows);
 }
 

@@ -157,7 +157,7 @@ static void print_stack(const struct sink *sink, const struct folded *folded, u3
 	while (depth--) {
 		function = nodes[path[depth]].function;
 		fprintf(sink->out, ";%s",
-			function == DEEPER ? "[deeper]" : map_name(sink->map, function));
+			function == DEEPER ? "[deeper]" : sink_name(sink, function));
 	}
 }
 

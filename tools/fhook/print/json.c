@@ -47,7 +47,7 @@ static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
 {
 	begin_event(sink, thread, "B");
 	fputs(",\"name\":", sink->out);
-	json_string(sink->out, map_name(sink->map, frame->function));
+	json_string(sink->out, sink_name(sink, frame->function));
 	fputc('}', sink->out);
 }
 
@@ -77,11 +77,11 @@ static void unmatched(struct sink *sink, struct thread *thread, const struct map
 	const bool before = stacks_entered_before(thread);
 
 	if (stub->kind == STUB_LAND)
-		print_instant(sink, thread, map_name(sink->map, stub->function),
+		print_instant(sink, thread, sink_name(sink, stub->function),
 			      before ? "goes on, entered before" :
 			      "goes on, entered nobody knows where");
 	else
-		print_instant(sink, thread, map_name(sink->map, stub->function),
+		print_instant(sink, thread, sink_name(sink, stub->function),
 			      before ? "returns, entered before" :
 			      "returns, entered nobody knows where");
 }

@@ -6,109 +6,15 @@
  * own and the same map: one map is used for all, with the locations of objects from each
  * recording.
  */
-#include <argp.h>
-#include <dirent.h>
 #include <errno.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include "calltrace.h"
-#include "decode/sink.h"
 #include "decode/streams.h"
-#include "lib/base.h"
+#include "filter.h"
 #include "lib/elf_image.h"
-
-enum { KEY_FIRST = 256, KEY_THREAD = 't', KEY_OBJECT = 'o', KEY_MAP = 'm' };
-
-struct output {
-	const char *name;
-	const struct sink_ops *ops;
-	const char *brief;
-};
-
-/* The first is the default. */
-static const struct output outputs[] = {
-	{ "tree", &sink_tree, "Calls as an indented text (the default)" },
-	{ "flat", &sink_flat, "Calls and time of each function" },
-	{ "folded", &sink_folded, "Time of each stack, for flame graphs" },
-	{ "json", &sink_json, "Chrome's trace format, for Perfetto" },
-	{ "summary", &sink_summary, "Events, bytes, gaps, threads" },
-	{ "events", &sink_events, "Each event as it was recorded" },
-};
-
-#define OUTPUTS		ARRAY_SIZE(outputs)
-#define MAPS_MAX	16
-
-struct arguments {
-	const struct sink_ops *ops;
-	char **directories;
-	int nr_directories;
-	const char *object, *maps[MAPS_MAX];
-	size_t nr_maps;
-	s64 thread;
-};
-
-static error_t parse(int key, char *word, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-	u64 number;
-
-	if (key >= KEY_FIRST && key < KEY_FIRST + (int)OUTPUTS) {
-		arguments->ops = outputs[key - KEY_FIRST].ops;
-		return 0;
-	}
-	switch (key) {
-	case KEY_THREAD:
-		if (word_number(word, 10, 0x7fffffff, &number))
-			argp_error(state, "'%s' is no number of a thread", word);
-		arguments->thread = number;
-		return 0;
-	case KEY_OBJECT:
-		arguments->object = word;
-		return 0;
-	case KEY_MAP:
-		if (arguments->nr_maps == MAPS_MAX)
-			argp_error(state, "%u maps are the most", MAPS_MAX);
-		arguments->maps[arguments->nr_maps++] = word;
-		return 0;
-	case ARGP_KEY_ARG:
-		return ARGP_ERR_UNKNOWN;
-	case ARGP_KEY_ARGS:
-		arguments->directories = state->argv + state->next;
-		arguments->nr_directories = state->argc - state->next;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static void parse_arguments(int argc, char **argv, struct arguments *arguments)
-{
-	struct argp_option options[OUTPUTS + 4] = {
-		{ "thread", KEY_THREAD, "NUMBER", 0, "Only this thread or task", 1 },
-		{ "object", KEY_OBJECT, "FILE", 0,
-		  "Refuse a recording that is of another build than this file", 1 },
-		{ "map", KEY_MAP, "FILE", 0,
-		  "Use this map instead of the recording's; may be given for several", 1 },
-	};
-	struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "DIRECTORY...",
-		.doc = "Print the calls of a recording, or of those of a program and its children.",
-	};
-	unsigned int i;
-
-	for (i = 0; i < OUTPUTS; i++)
-		options[3 + i] = (struct argp_option){
-			.name = outputs[i].name, .key = KEY_FIRST + i, .doc = outputs[i].brief,
-		};
-	argv[0] = "fhook calltrace print";
-	argp_parse(&argp, argc, argv, 0, NULL, arguments);
-}
+#include "names.h"
+#include "options.h"
 
 /* Check that the map was made from this version of the file. */
 static int check_object(const struct map *map, const char *path, struct fault *fault)
@@ -136,7 +42,7 @@ static int check_object(const struct map *map, const char *path, struct fault *f
 			 path, build_id);
 }
 
-static int read_map(const struct recording *recording, const struct arguments *arguments,
+static int read_map(const struct recording *recording, const struct print_options *options,
 		    struct map *map, struct fault *fault)
 {
 	char *path = recording_path(recording, "map");
@@ -145,8 +51,8 @@ static int read_map(const struct recording *recording, const struct arguments *a
 
 	if (!path)
 		return fault_say(fault, "there is not enough memory");
-	result = arguments->nr_maps ?
-		 map_read_files(map, arguments->maps, arguments->nr_maps, fault) :
+	result = options->nr_maps ?
+		 map_read_files(map, options->maps, options->nr_maps, fault) :
 		 map_read_file(map, path, fault);
 	free(path);
 	if (!result && !arguments->ops->escapes)
@@ -154,24 +60,28 @@ static int read_map(const struct recording *recording, const struct arguments *a
 	for (i = 0; !result && i < recording->nr_loads; i++)
 		result = map_load(map, recording->loads[i].object, recording->loads[i].bias,
 				  fault);
-	if (!result && arguments->object)
-		result = check_object(map, arguments->object, fault);
+	if (!result && options->object)
+		result = check_object(map, options->object, fault);
 	return result;
 }
 
 /**
  * struct printing - data shared by all recordings
- * @arguments: arguments of the command
+ * @options: arguments of the command
  * @streams: counters and sink
  * @sink: the output
+ * @filter: the filter before it, if there is one
  * @map: map of the first recording
+ * @names: names of its functions
  * @recording: recording being decoded
  */
 struct printing {
-	const struct arguments *arguments;
+	const struct print_options *options;
 	struct streams streams;
 	struct sink sink;
+	struct filter filter;
 	struct map map;
+	struct names names;
 	struct recording recording;
 };
 
@@ -215,11 +125,11 @@ static bool same_map(const struct map *a, const struct map *b)
 }
 
 /* Check that all recordings have the functions of the first one, with the same numbers. */
-static int check_same(struct printing *printing, const struct map *map, int number,
+static int check_same(struct printing *printing, const struct map *map, size_t number,
 		      struct fault *fault)
 {
 	const struct recording *recording = &printing->recording;
-	const char *first = printing->arguments->directories[0];
+	const char *first = printing->options->directories.names[0];
 	const bool timed = recording->clock;
 
 	if (!number)
@@ -247,9 +157,9 @@ static int decode(struct printing *printing, struct map *map, struct fault *faul
 }
 
 /* Check or print one recording; all are checked before anything is printed. */
-static int do_one(struct printing *printing, int number, bool print, struct fault *fault)
+static int do_one(struct printing *printing, size_t number, bool print, struct fault *fault)
 {
-	const char *directory = printing->arguments->directories[number];
+	const char *directory = printing->options->directories.names[number];
 	struct map own = { 0 };
 	int result;
 
@@ -260,7 +170,7 @@ static int do_one(struct printing *printing, int number, bool print, struct faul
 				   "%s is a trace of all branches: it can be measured, but has no stubs to decode",
 				   directory);
 	else
-		result = read_map(&printing->recording, printing->arguments, &own, fault) ?:
+		result = read_map(&printing->recording, printing->options, &own, fault) ?:
 			 check_same(printing, &own, number, fault);
 	if (!result && print)
 		result = decode(printing, &own, fault);
@@ -269,23 +179,50 @@ static int do_one(struct printing *printing, int number, bool print, struct faul
 		printing->map = own;
 	else
 		map_free(&own);
-	if (!result && print && !printing->streams.more && printing->arguments->thread >= 0 &&
+	if (!result && print && !printing->streams.more && printing->options->thread >= 0 &&
 	    !printing->streams.found)
 		result = fault_say(fault, "%s has no %s %lld", directory,
 				   printing->recording.threads ? "thread" : "task",
-				   printing->arguments->thread);
+				   printing->options->thread);
 	recording_free(&printing->recording);
 	return result;
 }
 
-static int do_all(struct printing *printing, struct fault *fault)
+/* After all maps have been checked: find names, and the calls to print. */
+static int prepare(struct printing *printing, struct filter_choice *choice, struct fault *fault)
 {
-	const int count = printing->arguments->nr_directories;
-	int i;
+	const struct print_options *options = printing->options;
+
+	/* The tree says how many calls are deeper. */
+	if (options->ops == &sink_tree) {
+		printing->sink.depth = options->has_depth ? choice->depth : TREE_DEPTH;
+		choice->depth = 0;
+	}
+	if (!options->mangled) {
+		if (names_find(&printing->names, &printing->map, fault))
+			return -1;
+		printing->sink.names = printing->names.text;
+	}
+	printing->streams.sink = &printing->sink;
+	if (!filter_is_needed(choice))
+		return 0;
+	if (choice->longer && !printing->sink.timed)
+		return fault_say(fault, "%s has no times, so how long a call lasts is not known",
+				 options->directories.names[0]);
+	printing->streams.sink = &printing->filter.sink;
+	return filter_open(&printing->filter, choice, &printing->map, &printing->sink, fault);
+}
+
+static int do_all(struct printing *printing, struct filter_choice *choice, struct fault *fault)
+{
+	const size_t count = printing->options->directories.nr;
+	size_t i;
 
 	for (i = 0; i < count; i++)
 		if (do_one(printing, i, false, fault))
 			return -1;
+	if (prepare(printing, choice, fault))
+		return -1;
 	for (i = 0; i < count; i++) {
 		printing->streams.goes_on = i > 0;
 		printing->streams.more = i + 1 < count;
@@ -295,50 +232,47 @@ static int do_all(struct printing *printing, struct fault *fault)
 	return 0;
 }
 
-/* The recordings of children are in DIRECTORY-PID, in the same directory. */
 static void report_children(const char *directory)
 {
-	char *path = strdup(directory), *base = strdup(directory);
-	const char *name = base ? basename(base) : NULL;
-	DIR *stream = path ? opendir(dirname(path)) : NULL;
-	size_t length = name ? strlen(name) : 0, count = 0;
-	struct dirent *entry;
-	u64 number;
+	struct directories children = { 0 };
+	struct fault fault;
 
-	while (length && stream && (entry = readdir(stream)))
-		count += !strncmp(entry->d_name, name, length) && entry->d_name[length] == '-' &&
-			 !word_number(entry->d_name + length + 1, 10, 0x7fffffff, &number);
-	if (count)
+	if (!directories_add_children(&children, directory, &fault) && children.nr)
 		fprintf(stderr,
-			"fhook: %zu children have recordings of their own: print %s %s-* prints all.\n",
-			count, directory, directory);
-	if (stream)
-		closedir(stream);
-	free(path);
-	free(base);
+			"fhook: %zu children have recordings of their own: --children prints them, too.\n",
+			children.nr);
+	directories_free(&children);
 }
 
-int calltrace_print(int argc, char **argv, struct fault *fault)
+static int print(struct print_options *options, struct fault *fault)
 {
-	struct arguments arguments = { .ops = outputs[0].ops, .thread = -1 };
-	struct printing printing = { .arguments = &arguments };
+	struct printing printing = { .options = options };
 	int result;
 
-	parse_arguments(argc, argv, &arguments);
 	printing.sink = (struct sink){
-		.ops = arguments.ops, .out = stdout, .map = &printing.map,
+		.ops = options->ops, .out = stdout, .map = &printing.map,
 		.totals = &printing.streams.totals,
 	};
-	printing.streams.sink = &printing.sink;
-	printing.streams.only = arguments.thread;
+	printing.streams.only = options->thread;
 	printing.streams.recording = &printing.recording;
-	result = do_all(&printing, fault);
+	result = do_all(&printing, &options->choice, fault);
+	filter_close(&printing.filter);
+	names_free(&printing.names);
 	map_free(&printing.map);
 	if (fflush(stdout) || ferror(stdout))
 		return fault_say(fault, "the output cannot be written: %s", strerror(errno));
 	if (!result && printing.sink.no_memory)
 		return fault_say(fault, "there was not enough memory, and the output is not whole");
-	if (!result && arguments.nr_directories == 1)
-		report_children(arguments.directories[0]);
+	return result;
+}
+
+int calltrace_print(int argc, char **argv, struct fault *fault)
+{
+	struct print_options options;
+	int result = print_options_parse(&options, argc, argv, fault) ?: print(&options, fault);
+
+	if (!result && options.directories.nr == 1)
+		report_children(options.directories.names[0]);
+	print_options_free(&options);
 	return result;
 }

@@ -3,21 +3,23 @@
  * Calls as indented text
  *
  * A call without callees is one line; its line is held back until this is known. When
- * another thread continues, a line names it. The indentation is limited: deeper calls
+ * another thread continues, a line names it. Calls beyond the greatest depth are only counted,
+ * for the end of the call that they are in. The indentation is limited in any case: deeper calls
  * have their depth before them, so that lines do not grow with the stack.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "decode/sink.h"
 
 /**
  * struct tree - the text so far
  * @thread: thread of the current lines
- * @held: the last event was a call, which has not been printed yet
+ * @held: depth of a call that has not been printed yet; 0: there is none
  * @started: time of that call
  */
 struct tree {
 	const struct thread *thread;
-	bool held;
+	size_t held;
 	u64 started;
 };
 
@@ -29,29 +31,34 @@ static const char *const comments[] = {
 	[LEFT_OPEN] = " not over when its trace ends",
 };
 
-/* The maximum depth of the indentation. */
-#define MAX_INDENT	64
-
 static void indent(const struct sink *sink, u64 time, size_t depth)
 {
-	if (depth <= MAX_INDENT)
+	if (depth <= TREE_DEPTH)
 		fprintf(sink->out, "%12llu | %*s", time, (int)(depth * 2), "");
 	else
-		fprintf(sink->out, "%12llu | %*s[%zu] ", time, MAX_INDENT * 2, "", depth);
+		fprintf(sink->out, "%12llu | %*s[%zu] ", time, TREE_DEPTH * 2, "", depth);
+}
+
+/* Demangled names of C++ have their parameters. */
+static void print_call(const struct sink *sink, const struct frame *frame)
+{
+	const char *name = sink_name(sink, frame->function);
+
+	fprintf(sink->out, strchr(name, '(') ? "%s" : "%s()", name);
 }
 
 /* Print the call that was held back, as a block, because something comes before its end. */
 static void let_go(struct sink *sink, const struct thread *thread)
 {
 	struct tree *tree = sink->data;
-	const struct frame *frame;
+	const size_t depth = tree->held;
 
-	if (!tree->held)
+	if (!depth)
 		return;
-	tree->held = false;
-	frame = &thread->frames[thread->nr_frames - 1];
-	indent(sink, tree->started, thread->nr_frames - 1);
-	fprintf(sink->out, "%s() {\n", map_name(sink->map, frame->function));
+	tree->held = 0;
+	indent(sink, tree->started, depth - 1);
+	print_call(sink, &thread->frames[depth - 1]);
+	fputs(" {\n", sink->out);
 }
 
 /* Name the thread of the following lines. */
@@ -76,48 +83,80 @@ static int begin(struct sink *sink, struct fault *fault)
 	return 0;
 }
 
+/* Is the innermost call beyond the greatest depth? */
+static bool is_deeper(const struct sink *sink, const struct thread *thread)
+{
+	return sink->depth && thread->nr_frames > sink->depth;
+}
+
+/* The number of calls that were beyond it, in the call of the stack that is at this depth. */
+static unsigned long get_deeper(const struct thread *thread)
+{
+	return (unsigned long)thread->sink;
+}
+
+static void set_deeper(struct thread *thread, unsigned long deeper)
+{
+	thread->sink = (void *)deeper;
+}
+
 static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
 {
 	struct tree *tree = sink->data;
 
-	switch_to(sink, thread);
-	if (tree->held) {
-		/* The held call is below the new frame. */
-		thread->nr_frames--;
-		let_go(sink, thread);
-		thread->nr_frames++;
+	if (is_deeper(sink, thread)) {
+		set_deeper(thread, get_deeper(thread) + 1);
+		return;
 	}
-	tree->held = true;
+	switch_to(sink, thread);
+	let_go(sink, thread);
+	tree->held = thread->nr_frames;
 	tree->started = frame->entered;
+}
+
+/* Print a comment after a call, about its end; none if there is nothing to say. */
+static void print_end(struct sink *sink, struct thread *thread, const struct frame *frame,
+		      enum leave_how how, const char *name)
+{
+	const char *certain = thread->nr_frames <= thread->uncertain ? " there was a gap," : "";
+	unsigned long deeper = 0;
+
+	if (thread->nr_frames == sink->depth) {
+		deeper = get_deeper(thread);
+		set_deeper(thread, 0);
+	}
+	if (*name || sink->timed || *certain || *comments[how] || deeper) {
+		fprintf(sink->out, " /*%s%s", *name ? " " : "", name);
+		if (sink->timed)
+			fprintf(sink->out, " %llu ns", thread->now - frame->entered);
+		fprintf(sink->out, "%s%s", certain, comments[how]);
+		if (deeper)
+			fprintf(sink->out, "%s %lu deeper calls",
+				sink->timed || *comments[how] ? "," : "", deeper);
+		fputs(" */", sink->out);
+	}
+	fputc('\n', sink->out);
 }
 
 static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
 		  enum leave_how how)
 {
-	const char *name = map_name(sink->map, frame->function);
-	const char *certain = thread->nr_frames <= thread->uncertain ? " there was a gap," : "";
 	struct tree *tree = sink->data;
-	const u64 time = thread->now - frame->entered;
 
+	if (is_deeper(sink, thread))
+		return;
 	switch_to(sink, thread);
 	if (tree->held) {
-		tree->held = false;
+		tree->held = 0;
 		indent(sink, tree->started, thread->nr_frames - 1);
-		fprintf(sink->out, "%s();", name);
+		print_call(sink, frame);
+		fputc(';', sink->out);
+		print_end(sink, thread, frame, how, "");
 	} else {
 		indent(sink, thread->now, thread->nr_frames - 1);
-		fprintf(sink->out, "} /* %s", name);
-		if (sink->timed)
-			fprintf(sink->out, " %llu ns", time);
-		fprintf(sink->out, "%s%s */\n", certain, comments[how]);
-		return;
+		fputc('}', sink->out);
+		print_end(sink, thread, frame, how, sink_name(sink, frame->function));
 	}
-	if (sink->timed)
-		fprintf(sink->out, " /* %llu ns%s%s */\n", time, certain, comments[how]);
-	else if (*certain || *comments[how])
-		fprintf(sink->out, " /*%s%s */\n", certain, comments[how]);
-	else
-		fputc('\n', sink->out);
 }
 
 static void unmatched(struct sink *sink, struct thread *thread, const struct map_stub *stub)
@@ -126,7 +165,7 @@ static void unmatched(struct sink *sink, struct thread *thread, const struct map
 	let_go(sink, thread);
 	indent(sink, thread->now, thread->nr_frames);
 	fprintf(sink->out, "/* %s %s, %s */\n",
-		map_name(sink->map, stub->function),
+		sink_name(sink, stub->function),
 		stub->kind == STUB_LAND ? "goes on" : "returns",
 		!stacks_entered_before(thread) ? "where it was entered is not known" :
 		thread->gap ? "entered before the trace or in a gap" : "entered before the trace");

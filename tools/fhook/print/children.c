@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The recordings of a program's children; the header describes them. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "children.h"
+
+int directories_add(struct directories *directories, const char *name, struct fault *fault)
+{
+	char *copy = strdup(name);
+	size_t length = copy ? strlen(copy) : 0;
+
+	/* The names of children begin with this one. */
+	while (length > 1 && copy[length - 1] == '/')
+		copy[--length] = '\0';
+	if (!copy || grow(&directories->names, &directories->room, directories->nr,
+			  sizeof(*directories->names))) {
+		free(copy);
+		return fault_say(fault, "there is not enough memory");
+	}
+	directories->names[directories->nr++] = copy;
+	return 0;
+}
+
+/* Is a name that of a directory, followed by numbers? */
+static bool is_child(const char *name, const char *parent)
+{
+	const size_t length = strlen(parent);
+
+	if (strncmp(name, parent, length) || name[length] != '-')
+		return false;
+	name += length;
+	while (name[0] == '-' && isdigit((unsigned char)name[1]))
+		name += 1 + strspn(name + 1, "0123456789");
+	return !*name;
+}
+
+static int add_child(struct directories *directories, const char *directory, const char *numbers,
+		     struct fault *fault)
+{
+	char *path;
+	int result;
+
+	if (asprintf(&path, "%s%s", directory, numbers) < 0)
+		return fault_say(fault, "there is not enough memory");
+	result = directories_add(directories, path, fault);
+	free(path);
+	return result;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+int directories_add_children(struct directories *directories, const char *directory,
+			     struct fault *fault)
+{
+	char *path = strdup(directory), *base = strdup(directory);
+	const size_t first = directories->nr;
+	DIR *stream = path ? opendir(dirname(path)) : NULL;
+	const char *name = base ? basename(base) : "";
+	struct dirent *entry;
+	int result = 0;
+
+	if (!stream)
+		result = fault_say(fault, "the directory of %s cannot be read: %s", directory,
+				   strerror(errno));
+	while (!result && (entry = readdir(stream)))
+		if (is_child(entry->d_name, name))
+			result = add_child(directories, directory, entry->d_name + strlen(name),
+					   fault);
+	if (stream)
+		closedir(stream);
+	free(path);
+	free(base);
+	if (directories->nr > first)
+		qsort(directories->names + first, directories->nr - first,
+		      sizeof(*directories->names), compare);
+	return result;
+}
+
+void directories_free(struct directories *directories)
+{
+	size_t i;
+
+	for (i = 0; i < directories->nr; i++)
+		free(directories->names[i]);
+	free(directories->names);
+}

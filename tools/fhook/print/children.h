@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The recordings of a program's children: DIRECTORY-PID, in the same directory, and
+ * DIRECTORY-PID-PID for those of a child
+ */
+#ifndef FHOOK_PRINT_CHILDREN_H
+#define FHOOK_PRINT_CHILDREN_H
+
+#include "lib/base.h"
+
+/**
+ * struct directories - directories of recordings
+ * @names: their paths, to be freed
+ * @nr: number of elements of @names
+ * @room: number of elements that @names has room for
+ */
+struct directories {
+	char **names;
+	size_t nr, room;
+};
+
+/* Add a directory. Returns 0, or -1 and a sentence. */
+int directories_add(struct directories *directories, const char *name, struct fault *fault);
+/* Add the recordings of the children of DIRECTORY, in the order of their numbers. */
+int directories_add_children(struct directories *directories, const char *directory,
+			     struct fault *fault);
+void directories_free(struct directories *directories);
+
+#endif /* FHOOK_PRINT_CHILDREN_H */

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The arguments of fhook calltrace print; the header describes them. */
+#include <argp.h>
+#include <string.h>
+#include "options.h"
+
+enum {
+	KEY_FIRST = 256,
+	KEY_THREAD = 't',
+	KEY_OBJECT = 'o',
+	KEY_MAP = 'm',
+	KEY_FUNCTION = 'F',
+	KEY_CALLEES = 1000,
+	KEY_CALLERS,
+	KEY_DEPTH,
+	KEY_LONGER,
+	KEY_CHILDREN,
+	KEY_MANGLED,
+};
+
+struct output {
+	const char *name;
+	const struct sink_ops *ops;
+	const char *brief;
+};
+
+/* The first is the default. */
+static const struct output outputs[] = {
+	{ "tree", &sink_tree, "Calls as an indented text (the default)" },
+	{ "flat", &sink_flat, "Calls and time of each function" },
+	{ "folded", &sink_folded, "Time of each stack, for flame graphs" },
+	{ "json", &sink_json, "Chrome's trace format, for Perfetto" },
+	{ "summary", &sink_summary, "Events, bytes, gaps, threads" },
+	{ "events", &sink_events, "Each event as it was recorded" },
+};
+
+#define OUTPUTS		ARRAY_SIZE(outputs)
+
+static const struct argp_option selections[] = {
+	{ "thread", KEY_THREAD, "NUMBER", 0, "Only this thread or task", 2 },
+	{ "function", KEY_FUNCTION, "PATTERN", 0,
+	  "Only calls of these functions: a name, a glob, or one of them after '!', which excludes; may be given several times",
+	  2 },
+	{ "callees", KEY_CALLEES, "PATTERN", 0, "Only calls of these functions, and within them",
+	  2 },
+	{ "callers", KEY_CALLERS, "PATTERN", 0, "Only calls that lead to these functions", 2 },
+	{ "depth", KEY_DEPTH, "NUMBER", 0,
+	  "Only the outermost calls, this many in each other; 0 for all (default in the tree: 64)",
+	  2 },
+	{ "longer", KEY_LONGER, "TIME", 0,
+	  "Only calls that last this long, in ns, us, ms or s, as in 1.5ms", 2 },
+	{ "children", KEY_CHILDREN, NULL, 0, "Print the recordings of children, too", 2 },
+	{ "object", KEY_OBJECT, "FILE", 0,
+	  "Refuse a recording that is of another build than this file", 3 },
+	{ "map", KEY_MAP, "FILE", 0,
+	  "Use this map instead of the recording's; may be given for several", 3 },
+	{ "mangled", KEY_MANGLED, NULL, 0, "Print names of C++ and Rust as their symbols are", 3 },
+};
+
+static void add_pattern(struct list *list, const char *pattern, struct argp_state *state)
+{
+	struct fault fault;
+
+	if (list_add(list, pattern, &fault))
+		argp_error(state, "%s", fault.text);
+}
+
+static error_t parse_choice(int key, char *word, struct argp_state *state)
+{
+	struct print_options *options = state->input;
+
+	switch (key) {
+	case KEY_FUNCTION:
+		add_pattern(&options->choice.functions, word, state);
+		return 0;
+	case KEY_CALLEES:
+		add_pattern(&options->choice.callees, word, state);
+		return 0;
+	case KEY_CALLERS:
+		add_pattern(&options->choice.callers, word, state);
+		return 0;
+	case KEY_DEPTH:
+		if (word_number(word, 10, 0xffffffff, &options->choice.depth))
+			argp_error(state, "'%s' is no depth", word);
+		options->has_depth = true;
+		return 0;
+	case KEY_LONGER:
+		if (word_time(word, &options->choice.longer))
+			argp_error(state,
+				   "'%s' is no time: it has a unit, ns, us, ms or s, as in 1.5ms",
+				   word);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *word, struct argp_state *state)
+{
+	struct print_options *options = state->input;
+	struct fault fault;
+	u64 number;
+
+	if (key >= KEY_FIRST && key < KEY_FIRST + (int)OUTPUTS) {
+		options->ops = outputs[key - KEY_FIRST].ops;
+		return 0;
+	}
+	switch (key) {
+	case KEY_THREAD:
+		if (word_number(word, 10, 0x7fffffff, &number))
+			argp_error(state, "'%s' is no number of a thread", word);
+		options->thread = number;
+		return 0;
+	case KEY_OBJECT:
+		options->object = word;
+		return 0;
+	case KEY_MAP:
+		if (options->nr_maps == PRINT_MAPS)
+			argp_error(state, "%u maps are the most", PRINT_MAPS);
+		options->maps[options->nr_maps++] = word;
+		return 0;
+	case KEY_CHILDREN:
+		options->children = true;
+		return 0;
+	case KEY_MANGLED:
+		options->mangled = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (directories_add(&options->directories, word, &fault))
+			argp_failure(state, 1, 0, "%s", fault.text);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_usage(state);
+		return 0;
+	default:
+		return parse_choice(key, word, state);
+	}
+}
+
+/* Outputs that are not of calls cannot show only some of them. */
+static int check_choice(const struct print_options *options, struct fault *fault)
+{
+	const struct filter_choice *choice = &options->choice;
+	const bool calls = choice->callees.nr_patterns || choice->callers.nr_patterns ||
+			   options->has_depth || choice->longer;
+
+	if (options->ops == &sink_summary && (calls || choice->functions.nr_patterns))
+		return fault_say(fault,
+				 "--summary is about the whole recording: it takes no filter but --thread");
+	if (options->ops == &sink_events && calls)
+		return fault_say(fault,
+				 "--events is not about calls: it takes no filters but --thread and --function");
+	return 0;
+}
+
+int print_options_parse(struct print_options *options, int argc, char **argv, struct fault *fault)
+{
+	struct argp_option all[OUTPUTS + ARRAY_SIZE(selections) + 1] = { 0 };
+	const struct argp argp = {
+		.options = all,
+		.parser = parse,
+		.args_doc = "DIRECTORY...",
+		.doc = "Print the calls of a recording, or of several: a program's and its children's.",
+	};
+	unsigned int i;
+	size_t given;
+
+	for (i = 0; i < OUTPUTS; i++)
+		all[i] = (struct argp_option){
+			.name = outputs[i].name, .key = KEY_FIRST + i, .doc = outputs[i].brief,
+			.group = 1,
+		};
+	memcpy(all + OUTPUTS, selections, sizeof(selections));
+	*options = (struct print_options){ .ops = outputs[0].ops, .thread = -1 };
+	argv[0] = "fhook calltrace print";
+	argp_parse(&argp, argc, argv, 0, NULL, options);
+	given = options->directories.nr;
+	for (i = 0; options->children && i < given; i++)
+		if (directories_add_children(&options->directories, options->directories.names[i],
+					     fault))
+			return -1;
+	return check_choice(options, fault);
+}
+
+void print_options_free(struct print_options *options)
+{
+	directories_free(&options->directories);
+	list_free(&options->choice.functions);
+	list_free(&options->choice.callees);
+	list_free(&options->choice.callers);
+}
