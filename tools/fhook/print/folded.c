@@ -8,86 +8,57 @@
  */
 #include <stdlib.h>
 #include "decode/sink.h"
+#include "pairs.h"
 
-#define ROOT	0xffffffffu
+#define ROOT	PAIRS_NONE
 #define DEEPER	0xfffffffeu
 
 /* The maximum number of calls in a line: lines as long as deep stacks would fill the disk. */
 #define MAX_DEPTH	256
 
 /**
- * struct node - a stack
+ * struct node - a stack; its pair has the node of its caller, or ROOT, and the index of the
+ *	function, or DEEPER; for a thread, that of its label
  * @self: time spent in it
- * @caller: node of its caller, or ROOT
- * @function: index of the function, or DEEPER; for a thread, its label
  * @depth: number of calls on the stack
  */
 struct node {
 	u64 self;
-	u32 caller;
-	u32 function;
 	u32 depth;
 };
 
 struct folded {
+	struct pairs pairs;
 	struct node *nodes;
-	size_t nr_nodes, room_nodes;
+	size_t room_nodes;
 	char **labels;
 	size_t nr_labels, room_labels;
-	u32 *table;
-	size_t slots;
 };
 
-static size_t hash(const struct folded *folded, u32 caller, u32 function)
+static u32 caller_of(const struct folded *folded, u32 node)
 {
-	u64 number = ((u64)caller << 32 | function) * 0x9e3779b97f4a7c15ULL;
-
-	return (number ^ number >> 29) & (folded->slots - 1);
+	return folded->pairs.pairs[node].first;
 }
 
-static int bigger_table(struct folded *folded)
+static u32 function_of(const struct folded *folded, u32 node)
 {
-	const size_t slots = folded->slots ? folded->slots * 2 : 1024;
-	u32 *table = calloc(slots, sizeof(*table));
-	size_t i, slot;
-
-	if (!table)
-		return -1;
-	free(folded->table);
-	folded->table = table;
-	folded->slots = slots;
-	for (i = 0; i < folded->nr_nodes; i++) {
-		slot = hash(folded, folded->nodes[i].caller, folded->nodes[i].function);
-		while (table[slot])
-			slot = (slot + 1) & (slots - 1);
-		table[slot] = i + 1;
-	}
-	return 0;
+	return folded->pairs.pairs[node].second;
 }
 
 /* The node of a function that this node calls; ROOT when there is no memory. */
 static u32 get_node(struct folded *folded, u32 caller, u32 function)
 {
-	size_t slot;
+	const size_t nr = folded->pairs.nr;
+	u32 node;
 
-	if (folded->nr_nodes * 2 >= folded->slots && bigger_table(folded))
+	if (grow(&folded->nodes, &folded->room_nodes, nr, sizeof(*folded->nodes)))
 		return ROOT;
-	for (slot = hash(folded, caller, function); folded->table[slot];
-	     slot = (slot + 1) & (folded->slots - 1)) {
-		const struct node *node = &folded->nodes[folded->table[slot] - 1];
-
-		if (node->caller == caller && node->function == function)
-			return folded->table[slot] - 1;
-	}
-	if (folded->nr_nodes >= ROOT - 1 ||
-	    grow(&folded->nodes, &folded->room_nodes, folded->nr_nodes, sizeof(*folded->nodes)))
-		return ROOT;
-	folded->nodes[folded->nr_nodes] = (struct node){
-		.caller = caller, .function = function,
-		.depth = caller == ROOT ? 0 : folded->nodes[caller].depth + 1,
-	};
-	folded->table[slot] = ++folded->nr_nodes;
-	return folded->nr_nodes - 1;
+	node = pairs_get(&folded->pairs, caller, function);
+	if (node == nr)
+		folded->nodes[node] = (struct node){
+			.depth = caller == ROOT ? 0 : folded->nodes[caller].depth + 1,
+		};
+	return node;
 }
 
 static int begin(struct sink *sink, struct fault *fault)
@@ -117,7 +88,7 @@ static u32 get_thread(struct folded *folded, struct thread *thread)
 /* The node of a call; ROOT when there is no memory. */
 static u32 get_call(struct folded *folded, u32 caller, u32 function)
 {
-	if (caller == ROOT || folded->nodes[caller].function == DEEPER)
+	if (caller == ROOT || function_of(folded, caller) == DEEPER)
 		return caller;
 	if (folded->nodes[caller].depth == MAX_DEPTH)
 		function = DEEPER;
@@ -145,17 +116,16 @@ static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
 }
 
 /* The outermost call first. */
-static void print_stack(const struct sink *sink, const struct folded *folded, u32 index)
+static void print_stack(const struct sink *sink, const struct folded *folded, u32 node)
 {
-	const struct node *nodes = folded->nodes;
 	u32 path[MAX_DEPTH + 1], function;
 	size_t depth = 0;
 
-	for (; nodes[index].caller != ROOT; index = nodes[index].caller)
-		path[depth++] = index;
-	fputs(folded->labels[nodes[index].function], sink->out);
+	for (; caller_of(folded, node) != ROOT; node = caller_of(folded, node))
+		path[depth++] = function_of(folded, node);
+	fputs(folded->labels[function_of(folded, node)], sink->out);
 	while (depth--) {
-		function = nodes[path[depth]].function;
+		function = path[depth];
 		fprintf(sink->out, ";%s",
 			function == DEEPER ? "[deeper]" : sink_name(sink, function));
 	}
@@ -166,8 +136,8 @@ static void end(struct sink *sink)
 	struct folded *folded = sink->data;
 	size_t i;
 
-	for (i = 0; i < folded->nr_nodes; i++)
-		if (folded->nodes[i].self && folded->nodes[i].caller != ROOT) {
+	for (i = 0; i < folded->pairs.nr; i++)
+		if (folded->nodes[i].self && caller_of(folded, i) != ROOT) {
 			print_stack(sink, folded, i);
 			fprintf(sink->out, " %llu\n", folded->nodes[i].self);
 		}
@@ -175,7 +145,7 @@ static void end(struct sink *sink)
 		free(folded->labels[i]);
 	free(folded->labels);
 	free(folded->nodes);
-	free(folded->table);
+	pairs_free(&folded->pairs);
 	free(folded);
 }
 

@@ -29,6 +29,9 @@ static const struct output outputs[] = {
 	{ "tree", &sink_tree, "Calls as an indented text (the default)" },
 	{ "flat", &sink_flat, "Calls and time of each function" },
 	{ "folded", &sink_folded, "Time of each stack, for flame graphs" },
+	{ "graph", &sink_graph, "Callers and callees of each function" },
+	{ "dot", &sink_dot, "The same, in the language of graphviz" },
+	{ "callgrind", &sink_callgrind, "The same, for KCachegrind and callgrind_annotate" },
 	{ "json", &sink_json, "Chrome's trace format, for Perfetto" },
 	{ "summary", &sink_summary, "Events, bytes, gaps, threads" },
 	{ "events", &sink_events, "Each event as it was recorded" },
@@ -160,7 +163,7 @@ int print_options_parse(struct print_options *options, int argc, char **argv, st
 		.options = all,
 		.parser = parse,
 		.args_doc = "DIRECTORY...",
-		.doc = "Print the calls of a recording, or of several: a program's and its children's.",
+		.doc = "Print the calls of recordings, as of a program and its children.",
 	};
 	unsigned int i;
 	size_t given;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The call graph in the format of callgrind's profiles, which KCachegrind and
+ * callgrind_annotate read
+ *
+ * A name is written once, with a number that stands for it afterwards. Neither files nor lines
+ * are known: the costs of a function are at line 0 of a file "???".
+ */
+#include <stdlib.h>
+#include "graph.h"
+
+/* The names that have been written, of objects and of functions. */
+struct written {
+	bool *objects, *functions;
+};
+
+static void print_name(const struct sink *sink, const char *key, u32 index, const char *name,
+		       bool *written)
+{
+	fprintf(sink->out, "%s=(%u)", key, index + 1);
+	if (!*written)
+		fprintf(sink->out, " %s", name);
+	*written = true;
+	fputc('\n', sink->out);
+}
+
+static void print_function(const struct sink *sink, bool is_callee, u32 function,
+			   const struct written *written)
+{
+	const u32 object = sink->map->functions[function].object;
+
+	print_name(sink, is_callee ? "cob" : "ob", object, sink->map->objects[object].name,
+		   &written->objects[object]);
+	print_name(sink, is_callee ? "cfn" : "fn", function, sink_name(sink, function),
+		   &written->functions[function]);
+}
+
+static void print_graph(const struct sink *sink, const struct graph *graph,
+			const struct written *written)
+{
+	u64 total = 0;
+	size_t i, at;
+
+	fprintf(sink->out, "# callgrind format\nversion: 1\ncreator: fhook\npositions: line\n"
+		"events: %s\n\nfl=(1) ???\n", sink->timed ? "Nanoseconds" : "Events");
+	for (i = 0; i < graph->nr_nodes; i++) {
+		const struct graph_node *node = &graph->nodes[i];
+
+		if (!node->calls)
+			continue;
+		total += node->self;
+		print_function(sink, false, node->function, written);
+		fprintf(sink->out, "0 %llu\n", node->self);
+		for (at = graph_first_callee(graph, node->function);
+		     at < graph->pairs.nr && graph->edges[at].caller == node->function; at++) {
+			print_function(sink, true, graph->edges[at].callee, written);
+			fprintf(sink->out, "calls=%llu 0\n0 %llu\n", graph->edges[at].calls,
+				graph->edges[at].total);
+		}
+	}
+	fprintf(sink->out, "\ntotals: %llu\n", total);
+}
+
+static void end(struct sink *sink)
+{
+	struct graph *graph = sink->data;
+	struct written written = {
+		.objects = calloc(sink->map->nr_objects + 1, sizeof(bool)),
+		.functions = calloc(sink->map->nr_functions + 1, sizeof(bool)),
+	};
+
+	if (!written.objects || !written.functions || graph_finish(graph))
+		sink->no_memory = true;
+	else
+		print_graph(sink, graph, &written);
+	free(written.objects);
+	free(written.functions);
+	graph_free(graph);
+}
+
+const struct sink_ops sink_callgrind = {
+	.begin = graph_begin,
+	.enter = graph_enter,
+	.leave = graph_leave,
+	.end = end,
+};
