@@ -72,11 +72,22 @@ struct sink_ops {
 };
 
 /**
+ * struct place - a place in a source
+ * @file: path of the source file; NULL if it is not known
+ * @line: number of the line
+ */
+struct place {
+	char *file;
+	int line;
+};
+
+/**
  * struct sink - an output in progress
  * @ops: kind of output
  * @out: file for the output
  * @map: map with the functions
  * @names: names to print for the functions of the map, by index; NULL: those of the map
+ * @places: places in the source of the functions of the map, by index; NULL: they are not printed
  * @totals: counters of the decoding so far
  * @depth: the tree has calls up to this depth; 0: all
  * @timed: times are in nanoseconds; otherwise they are numbers of events
@@ -88,11 +99,22 @@ struct sink {
 	FILE *out;
 	const struct map *map;
 	const char *const *names;
+	const struct place *places;
 	const struct totals *totals;
 	size_t depth;
 	bool timed, no_memory;
 	void *data;
 };
+
+/* The place of a function, or NULL. */
+static inline const struct place *sink_place(const struct sink *sink, u32 function)
+{
+	return sink->places && sink->places[function].file ? &sink->places[function] : NULL;
+}
+
+/* Print the name of the source file and the line of a function, if they are known. */
+void sink_print_place(const struct sink *sink, u32 function, const char *before,
+		      const char *after);
 
 /* The depth of the tree unless another is given, and the greatest depth of its indentation. */
 #define TREE_DEPTH	64

@@ -68,10 +68,17 @@ struct open_calls {
 	bool used;
 };
 
+/* Where the process of a thread is unknown: above the number of any process. */
+#define THREAD_NO_PROCESS	0x7fffffff
+
 /**
  * struct thread - a thread or task, or events of an unknown one
  * @label: name of the thread
  * @number: unique number, from 1
+ * @pid: its process; the idle tasks are those of process 0
+ * @tid: its thread; for idle and unknown tasks the number of the CPU
+ * @name: its own name, or NULL
+ * @process: name of the process, or NULL
  * @frames: stack of calls, the outermost first
  * @nr_frames: depth of the stack
  * @room_frames: allocated size of @frames
@@ -88,7 +95,8 @@ struct open_calls {
  */
 struct thread {
 	char label[48];
-	u32 number;
+	u32 number, pid, tid;
+	const char *name, *process;
 	struct frame *frames;
 	size_t nr_frames, room_frames;
 	struct open_calls *open;

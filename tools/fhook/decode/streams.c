@@ -104,6 +104,21 @@ static const struct trace_event *next_event(struct stream *stream)
 	return &stream->events[stream->next++];
 }
 
+/* Set the process of a thread, and the names of both, as far as the recording has them. */
+static void set_process(const struct decoding *decoding, struct thread *thread, u32 tid, u32 pid)
+{
+	const struct recording *recording = decoding->streams->recording;
+	const struct recording_task *task = recording_task(recording, tid), *process;
+
+	thread->tid = tid;
+	thread->pid = task ? task->pid : pid;
+	process = recording_task(recording, thread->pid) ?: task;
+	if (task && *task->name)
+		thread->name = task->name;
+	if (process && *process->name)
+		thread->process = process->name;
+}
+
 /* The thread of the next event, or NULL. */
 static struct thread *thread_of(struct decoding *decoding, struct stream *stream)
 {
@@ -111,9 +126,12 @@ static struct thread *thread_of(struct decoding *decoding, struct stream *stream
 		return stream->thread;
 	if (!stream->unknown) {
 		stream->unknown = stacks_new_thread(&decoding->stacks);
-		if (stream->unknown)
+		if (stream->unknown) {
 			snprintf(stream->unknown->label, sizeof(stream->unknown->label),
 				 "cpu %u, task not known", stream->number);
+			stream->unknown->pid = THREAD_NO_PROCESS;
+			stream->unknown->tid = stream->number;
+		}
 	}
 	stream->thread = stream->unknown;
 	return stream->thread;
@@ -358,6 +376,7 @@ static int decode_thread(struct decoding *decoding, u32 number, struct fault *fa
 			snprintf(thread->label, sizeof(thread->label), "thread %llu", tid);
 		else
 			snprintf(thread->label, sizeof(thread->label), "thread #%u", number);
+		set_process(decoding, thread, tid ?: thread->number, THREAD_NO_PROCESS);
 		stream->thread = thread;
 		while (advance(decoding, stream))
 			stream->waits = false;
@@ -429,15 +448,19 @@ static u64 earliest_other(const struct decoding *decoding, unsigned int chosen)
 	return earliest;
 }
 
-static void name_task(const struct task *task)
+static void name_task(const struct decoding *decoding, const struct task *task)
 {
 	struct thread *thread = task->thread;
 
-	if (task->id < TASK_IDLE)
+	if (task->id < TASK_IDLE) {
 		snprintf(thread->label, sizeof(thread->label), "task %u", task->id);
-	else
+		set_process(decoding, thread, task->id, task->id);
+	} else {
 		snprintf(thread->label, sizeof(thread->label), "cpu %u, idle",
 			 task->id - TASK_IDLE);
+		thread->tid = task->id - TASK_IDLE;
+		thread->process = "idle";
+	}
 }
 
 /* Continue a task with the context of a waiting stream, which is the task's next turn. */
@@ -469,7 +492,7 @@ static void begin_turn(struct decoding *decoding, struct stream *stream)
 		task->thread = stacks_new_thread(&decoding->stacks);
 		if (!task->thread)
 			return;
-		name_task(task);
+		name_task(decoding, task);
 		/* The history of the task is unknown in any case. */
 		task->thread->gap = missing || decoding->gap_end ||
 				    in_open_gap(decoding, stream->since);

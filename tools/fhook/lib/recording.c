@@ -90,6 +90,21 @@ int recording_add_lost(struct recording *recording, u32 stream, u64 lost)
 	return add_note(&recording->lost, &recording->room_lost, &recording->nr_lost, stream, lost);
 }
 
+int recording_add_task(struct recording *recording, u32 tid, u32 pid, const char *name)
+{
+	struct recording_task *task;
+
+	if (grow(&recording->tasks, &recording->room_tasks, recording->nr_tasks, sizeof(*task)))
+		return -1;
+	task = &recording->tasks[recording->nr_tasks];
+	*task = (struct recording_task){
+		.tid = tid, .pid = pid, .line = recording->nr_tasks++,
+	};
+	snprintf(task->name, sizeof(task->name), "%s", name);
+	text_clean(task->name);
+	return 0;
+}
+
 int recording_add_load(struct recording *recording, u32 object, u64 bias)
 {
 	if (grow(&recording->loads, &recording->room_loads, recording->nr_loads,
@@ -122,6 +137,23 @@ const struct recording_note *recording_note(const struct recording_note *notes, 
 	size_t low = first_index(nr, i, notes[i].stream <= stream);
 
 	return low && notes[low - 1].stream == stream ? notes + low - 1 : NULL;
+}
+
+static int compare_tasks(const void *one, const void *other)
+{
+	const struct recording_task *a = one, *b = other;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+const struct recording_task *recording_task(const struct recording *recording, u32 tid)
+{
+	const struct recording_task *tasks = recording->tasks;
+	size_t next = first_index(recording->nr_tasks, i, tasks[i].tid <= tid);
+
+	return next && tasks[next - 1].tid == tid ? tasks + next - 1 : NULL;
 }
 
 static int read_numbers(char **words, int count, int base, u32 **numbers, int wanted)
@@ -184,6 +216,24 @@ static int read_list(struct recording *recording, char **words, int count)
 	return recording_add_lost(recording, first, second);
 }
 
+/* A name may have blanks, of which one is kept between two words. */
+static int read_task(struct recording *recording, char **words, int count)
+{
+	char name[sizeof(recording->tasks->name)] = "";
+	u64 tid, pid;
+	int i;
+
+	if (count < 3 || word_number(words[1], 10, 0x7fffffff, &tid) ||
+	    word_number(words[2], 10, 0x7fffffff, &pid))
+		return -1;
+	for (i = 3; i < count; i++) {
+		const size_t length = strlen(name);
+
+		snprintf(name + length, sizeof(name) - length, "%s%s", i > 3 ? " " : "", words[i]);
+	}
+	return recording_add_task(recording, tid, pid, name);
+}
+
 /* Returns 0, -1 for an invalid line, or 1 for an unknown one. */
 static int read_line(struct recording *recording, char **words, int count)
 {
@@ -199,6 +249,8 @@ static int read_line(struct recording *recording, char **words, int count)
 		return read_choice(recording, words, count);
 	if (!strcmp(words[0], "load") || !strcmp(words[0], "thread") || !strcmp(words[0], "lost"))
 		return read_list(recording, words, count);
+	if (!strcmp(words[0], "task"))
+		return read_task(recording, words, count);
 	if (!strcmp(words[0], "cpu"))
 		return read_numbers(words, count, 10, cpu, ARRAY_SIZE(cpu));
 	if (!strcmp(words[0], "mtc"))
@@ -220,7 +272,7 @@ static int read_info(struct recording *recording, FILE *file, const char *path,
 		     struct fault *fault)
 {
 	unsigned long number = 0;
-	char line[4096], *words[10];
+	char line[4096], *words[12];
 	int count, result;
 
 	while (fgets(line, sizeof(line), file)) {
@@ -242,6 +294,9 @@ static int read_info(struct recording *recording, FILE *file, const char *path,
 				 path);
 	sort_notes(recording->tids, recording->nr_tids);
 	sort_notes(recording->lost, recording->nr_lost);
+	if (recording->nr_tasks)
+		qsort(recording->tasks, recording->nr_tasks, sizeof(*recording->tasks),
+		      compare_tasks);
 	if (!recording->has_format || !recording->has_streams)
 		return fault_say(fault, "%s: it does not say of what %s", path,
 				 recording->has_format ? "the streams are" : "format it is");
@@ -300,6 +355,7 @@ void recording_free(struct recording *recording)
 	free(recording->loads);
 	free(recording->tids);
 	free(recording->lost);
+	free(recording->tasks);
 	memset(recording, 0, sizeof(*recording));
 }
 
@@ -452,6 +508,9 @@ static void write_lines(const struct recording *recording, FILE *file)
 	for (i = 0; i < recording->nr_tids; i++)
 		fprintf(file, "thread %u %llu\n", recording->tids[i].stream,
 			recording->tids[i].value);
+	for (i = 0; i < recording->nr_tasks; i++)
+		fprintf(file, "task %u %u %s\n", recording->tasks[i].tid,
+			recording->tasks[i].pid, recording->tasks[i].name);
 	for (i = 0; i < recording->nr_lost; i++)
 		fprintf(file, "lost %u %llu\n", recording->lost[i].stream,
 			recording->lost[i].value);

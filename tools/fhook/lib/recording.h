@@ -45,6 +45,13 @@ struct recording_note {
 	u64 value;
 };
 
+/* The process of a thread or task; if there are several lines, the last counts. */
+struct recording_task {
+	u32 tid, pid;
+	u32 line;
+	char name[16];
+};
+
 /* The registers that are needed to decode an ETMv4 stream. */
 struct recording_etm {
 	u32 traceid;
@@ -64,6 +71,7 @@ struct recording_etm {
  * @has_streams: there was a line "streams"
  * @loads: lines "load ID 0xBIAS": objects at other addresses than in the map
  * @tids: lines "thread STREAM TID": the thread of a stream
+ * @tasks: lines "task TID PID [NAME]": the process of a thread or task, and its own name
  * @lost: lines "lost STREAM N": number of bytes that could not be written, or 0 if unknown
  * @unplaced: line "unplaced N": number of times that an object was loaded whose calls could
  *	not be recorded there
@@ -83,8 +91,9 @@ struct recording {
 	bool threads, has_format, has_streams;
 	struct recording_load *loads;
 	struct recording_note *tids, *lost;
-	size_t nr_loads, nr_tids, nr_lost;
-	size_t room_loads, room_tids, room_lost;
+	struct recording_task *tasks;
+	size_t nr_loads, nr_tids, nr_lost, nr_tasks;
+	size_t room_loads, room_tids, room_lost, room_tasks;
 	u32 unopened, unplaced;
 	u32 family, model, stepping;
 	u64 clock;
@@ -138,10 +147,14 @@ char *recording_stream_path(const struct recording *recording, u32 stream);
 
 int recording_add_load(struct recording *recording, u32 object, u64 bias);
 int recording_add_thread(struct recording *recording, u32 stream, u64 tid);
+int recording_add_task(struct recording *recording, u32 tid, u32 pid, const char *name);
 int recording_add_lost(struct recording *recording, u32 stream, u64 lost);
 
 /* The note about a stream of a recording that was read; or NULL. */
 const struct recording_note *recording_note(const struct recording_note *notes, size_t nr,
 					    u32 stream);
+
+/* The task of a recording that was read; or NULL. */
+const struct recording_task *recording_task(const struct recording *recording, u32 tid);
 
 #endif /* FHOOK_RECORDING_H */

@@ -3,8 +3,9 @@
  * The call graph in the format of callgrind's profiles, which KCachegrind and
  * callgrind_annotate read
  *
- * A name is written once, with a number that stands for it afterwards. Neither files nor lines
- * are known: the costs of a function are at line 0 of a file "???".
+ * A name of a function is written once, with a number that stands for it afterwards. The costs
+ * of a function are at the line where it begins; where that is not known, at line 0 of a file
+ * "???".
  */
 #include <stdlib.h>
 #include "graph.h"
@@ -28,11 +29,20 @@ static void print_function(const struct sink *sink, bool is_callee, u32 function
 			   const struct written *written)
 {
 	const u32 object = sink->map->functions[function].object;
+	const struct place *place = sink_place(sink, function);
 
 	print_name(sink, is_callee ? "cob" : "ob", object, sink->map->objects[object].name,
 		   &written->objects[object]);
+	fprintf(sink->out, "%s=%s\n", is_callee ? "cfi" : "fl", place ? place->file : "???");
 	print_name(sink, is_callee ? "cfn" : "fn", function, sink_name(sink, function),
 		   &written->functions[function]);
+}
+
+static int line_of(const struct sink *sink, u32 function)
+{
+	const struct place *place = sink_place(sink, function);
+
+	return place ? place->line : 0;
 }
 
 static void print_graph(const struct sink *sink, const struct graph *graph,
@@ -40,9 +50,10 @@ static void print_graph(const struct sink *sink, const struct graph *graph,
 {
 	u64 total = 0;
 	size_t i, at;
+	int line;
 
 	fprintf(sink->out, "# callgrind format\nversion: 1\ncreator: fhook\npositions: line\n"
-		"events: %s\n\nfl=(1) ???\n", sink->timed ? "Nanoseconds" : "Events");
+		"events: %s\n\n", sink->timed ? "Nanoseconds" : "Events");
 	for (i = 0; i < graph->nr_nodes; i++) {
 		const struct graph_node *node = &graph->nodes[i];
 
@@ -50,11 +61,13 @@ static void print_graph(const struct sink *sink, const struct graph *graph,
 			continue;
 		total += node->self;
 		print_function(sink, false, node->function, written);
-		fprintf(sink->out, "0 %llu\n", node->self);
+		line = line_of(sink, node->function);
+		fprintf(sink->out, "%d %llu\n", line, node->self);
 		for (at = graph_first_callee(graph, node->function);
 		     at < graph->pairs.nr && graph->edges[at].caller == node->function; at++) {
 			print_function(sink, true, graph->edges[at].callee, written);
-			fprintf(sink->out, "calls=%llu 0\n0 %llu\n", graph->edges[at].calls,
+			fprintf(sink->out, "calls=%llu %d\n%d %llu\n", graph->edges[at].calls,
+				line_of(sink, graph->edges[at].callee), line,
 				graph->edges[at].total);
 		}
 	}

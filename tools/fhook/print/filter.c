@@ -42,7 +42,11 @@ static struct shown *get_shown(struct filter *filter, struct thread *thread)
 			return NULL;
 		}
 		thread->sink = shown;
-		shown->thread.number = thread->number;
+		/* Who it is; its calls are others. */
+		shown->thread = (struct thread){
+			.number = thread->number, .pid = thread->pid, .tid = thread->tid,
+			.name = thread->name, .process = thread->process,
+		};
 		memcpy(shown->thread.label, thread->label, sizeof(thread->label));
 	}
 	shown->thread.now = thread->now;

@@ -63,11 +63,12 @@ static void end(struct sink *sink)
 	snprintf(self, sizeof(self), "self %s", unit);
 	qsort(rows, sink->map->nr_functions, sizeof(*rows), compare);
 	fprintf(sink->out, "# %10s %16s %16s %10s function\n", "calls", total, self, "no exit");
-	for (i = 0; i < sink->map->nr_functions; i++)
-		if (rows[i].calls)
-			fprintf(sink->out, "%12llu %16llu %16llu %10llu %s\n", rows[i].calls,
-				rows[i].total, rows[i].self, rows[i].no_exit,
-				sink_name(sink, rows[i].function));
+	for (i = 0; i < sink->map->nr_functions && rows[i].calls; i++) {
+		fprintf(sink->out, "%12llu %16llu %16llu %10llu %s", rows[i].calls, rows[i].total,
+			rows[i].self, rows[i].no_exit, sink_name(sink, rows[i].function));
+		sink_print_place(sink, rows[i].function, " ", "");
+		fputc('\n', sink->out);
+	}
 	free(rows);
 }
 

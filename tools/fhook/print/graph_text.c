@@ -22,8 +22,10 @@ static void print_node(const struct sink *sink, const struct graph *graph,
 	for (i = graph_first_caller(graph, function);
 	     i < nr && graph->by_callee[i]->callee == function; i++)
 		print_edge(sink, graph->by_callee[i], "<-", graph->by_callee[i]->caller);
-	fprintf(sink->out, "%12llu %16llu %16llu %s\n", node->calls, node->total, node->self,
+	fprintf(sink->out, "%12llu %16llu %16llu %s", node->calls, node->total, node->self,
 		sink_name(sink, function));
+	sink_print_place(sink, function, " ", "");
+	fputc('\n', sink->out);
 	for (i = graph_first_callee(graph, function);
 	     i < nr && graph->edges[i].caller == function; i++)
 		print_edge(sink, &graph->edges[i], "->", graph->edges[i].callee);

@@ -16,18 +16,37 @@ static const char *const ends[] = {
 	[LEFT_OPEN] = "not over when its trace ends",
 };
 
-/* The common part of all events; the first event of a thread is preceded by its name. */
+/* The common part of all elements. */
+static void begin_element(struct sink *sink, const struct thread *thread, const char *phase)
+{
+	fprintf(sink->out, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,", sink->data ? "," : "",
+		phase, thread->pid, thread->tid);
+	/* There is an element before the next one. */
+	sink->data = sink;
+}
+
+/* The name of a thread, or of its process. */
+static void print_name(struct sink *sink, const struct thread *thread, const char *what,
+		       const char *name)
+{
+	begin_element(sink, thread, "M");
+	fprintf(sink->out, "\"name\":\"%s\",\"args\":{\"name\":", what);
+	json_string(sink->out, name);
+	fputs("}}", sink->out);
+}
+
+/* The common part of all calls and returns; the first event of a thread is preceded by its name. */
 static void begin_event(struct sink *sink, struct thread *thread, const char *phase)
 {
 	if (!thread->sink) {
 		thread->sink = sink;
-		fprintf(sink->out,
-			",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%u,\"args\":{\"name\":",
-			thread->number);
-		json_string(sink->out, thread->label);
-		fputs("}}", sink->out);
+		print_name(sink, thread, "process_name",
+			   thread->process ?: thread->pid == THREAD_NO_PROCESS ? "not known" :
+			   thread->label);
+		print_name(sink, thread, "thread_name", thread->name ?: thread->label);
 	}
-	fprintf(sink->out, ",\n{\"ph\":\"%s\",\"pid\":1,\"tid\":%u,\"ts\":", phase, thread->number);
+	begin_element(sink, thread, phase);
+	fputs("\"ts\":", sink->out);
 	if (sink->timed)
 		fprintf(sink->out, "%llu.%03llu", thread->now / 1000, thread->now % 1000);
 	else
@@ -37,17 +56,23 @@ static void begin_event(struct sink *sink, struct thread *thread, const char *ph
 static int begin(struct sink *sink, struct fault *fault __unused)
 {
 	fprintf(sink->out,
-		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"time\":\"%s\"},\"traceEvents\":[\n"
-		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"calltrace\"}}",
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"time\":\"%s\"},\"traceEvents\":[",
 		sink->timed ? "microseconds" : "number of the event");
 	return 0;
 }
 
 static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
 {
+	const struct place *place = sink_place(sink, frame->function);
+
 	begin_event(sink, thread, "B");
 	fputs(",\"name\":", sink->out);
 	json_string(sink->out, sink_name(sink, frame->function));
+	if (place) {
+		fputs(",\"args\":{\"file\":", sink->out);
+		json_string(sink->out, place->file);
+		fprintf(sink->out, ",\"line\":%d}", place->line);
+	}
 	fputc('}', sink->out);
 }
 

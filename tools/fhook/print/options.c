@@ -16,6 +16,7 @@ enum {
 	KEY_LONGER,
 	KEY_CHILDREN,
 	KEY_MANGLED,
+	KEY_LINES,
 };
 
 struct output {
@@ -57,6 +58,9 @@ static const struct argp_option selections[] = {
 	  "Refuse a recording that is of another build than this file", 3 },
 	{ "map", KEY_MAP, "FILE", 0,
 	  "Use this map instead of the recording's; may be given for several", 3 },
+	{ "lines", KEY_LINES, "FILE", 0,
+	  "Print the source lines of functions, from this program's debug information; may be given for several",
+	  3 },
 	{ "mangled", KEY_MANGLED, NULL, 0, "Print names of C++ and Rust as their symbols are", 3 },
 };
 
@@ -121,6 +125,11 @@ static error_t parse(int key, char *word, struct argp_state *state)
 		if (options->nr_maps == PRINT_MAPS)
 			argp_error(state, "%u maps are the most", PRINT_MAPS);
 		options->maps[options->nr_maps++] = word;
+		return 0;
+	case KEY_LINES:
+		if (options->nr_files == PRINT_FILES)
+			argp_error(state, "%u files are the most", PRINT_FILES);
+		options->files[options->nr_files++] = word;
 		return 0;
 	case KEY_CHILDREN:
 		options->children = true;

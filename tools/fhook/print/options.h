@@ -7,6 +7,7 @@
 #include "filter.h"
 
 #define PRINT_MAPS	16
+#define PRINT_FILES	16
 
 /**
  * struct print_options - arguments of the command
@@ -15,6 +16,8 @@
  * @object: file that must be of the same build, or NULL
  * @maps: maps to use instead of the recording's
  * @nr_maps: number of elements of @maps
+ * @files: files whose debug information has the lines of functions
+ * @nr_files: number of elements of @files
  * @thread: the thread or task to print; -1: all
  * @choice: calls to print; its depth is that of the option
  * @has_depth: the option was given
@@ -26,6 +29,8 @@ struct print_options {
 	struct directories directories;
 	const char *object, *maps[PRINT_MAPS];
 	size_t nr_maps;
+	const char *files[PRINT_FILES];
+	size_t nr_files;
 	s64 thread;
 	struct filter_choice choice;
 	bool has_depth, children, mangled;

@@ -12,35 +12,10 @@
 #include "calltrace.h"
 #include "decode/streams.h"
 #include "filter.h"
-#include "lib/elf_image.h"
+#include "lines.h"
 #include "names.h"
+#include "object.h"
 #include "options.h"
-
-/* Check that the map was made from this version of the file. */
-static int check_object(const struct map *map, const char *path, struct fault *fault)
-{
-	char build_id[BUILD_ID_TEXT];
-	struct elf_image image;
-	size_t i;
-
-	if (elf_open(&image, path, fault))
-		return -1;
-	build_id_text(&image, build_id);
-	elf_close(&image);
-	if (!strcmp(build_id, "-"))
-		return fault_say(fault,
-				 "%s has no build id, so that nobody knows whether the recording is of it",
-				 path);
-	for (i = 0; i < map->nr_objects; i++)
-		if (!strcmp(map->objects[i].build_id, build_id))
-			return 0;
-	if (map->nr_objects == 1)
-		return fault_say(fault,
-				 "%s has build id %s, but the recording is of %s with build id %s",
-				 path, build_id, map->objects[0].name, map->objects[0].build_id);
-	return fault_say(fault, "%s has build id %s, and the recording has no object of this build",
-			 path, build_id);
-}
 
 static int read_map(const struct recording *recording, const struct print_options *options,
 		    struct map *map, struct fault *fault)
@@ -61,7 +36,7 @@ static int read_map(const struct recording *recording, const struct print_option
 		result = map_load(map, recording->loads[i].object, recording->loads[i].bias,
 				  fault);
 	if (!result && options->object)
-		result = check_object(map, options->object, fault);
+		result = object_find(map, options->object, fault) < 0 ? -1 : 0;
 	return result;
 }
 
@@ -73,6 +48,7 @@ static int read_map(const struct recording *recording, const struct print_option
  * @filter: the filter before it, if there is one
  * @map: map of the first recording
  * @names: names of its functions
+ * @lines: lines of its functions, if they are printed
  * @recording: recording being decoded
  */
 struct printing {
@@ -82,6 +58,7 @@ struct printing {
 	struct filter filter;
 	struct map map;
 	struct names names;
+	struct lines lines;
 	struct recording recording;
 };
 
@@ -203,6 +180,12 @@ static int prepare(struct printing *printing, struct filter_choice *choice, stru
 			return -1;
 		printing->sink.names = printing->names.text;
 	}
+	if (options->nr_files) {
+		if (lines_find(&printing->lines, &printing->map, options->files,
+			       options->nr_files, fault))
+			return -1;
+		printing->sink.places = printing->lines.places;
+	}
 	printing->streams.sink = &printing->sink;
 	if (!filter_is_needed(choice))
 		return 0;
@@ -257,6 +240,7 @@ static int print(struct print_options *options, struct fault *fault)
 	printing.streams.recording = &printing.recording;
 	result = do_all(&printing, &options->choice, fault);
 	filter_close(&printing.filter);
+	lines_free(&printing.lines);
 	names_free(&printing.names);
 	map_free(&printing.map);
 	if (fflush(stdout) || ferror(stdout))

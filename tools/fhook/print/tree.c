@@ -40,11 +40,12 @@ static void indent(const struct sink *sink, u64 time, size_t depth)
 }
 
 /* Demangled names of C++ have their parameters. */
-static void print_call(const struct sink *sink, const struct frame *frame)
+static void print_call(const struct sink *sink, const struct frame *frame, const char *end)
 {
 	const char *name = sink_name(sink, frame->function);
 
-	fprintf(sink->out, strchr(name, '(') ? "%s" : "%s()", name);
+	fprintf(sink->out, "%s%s%s", name, strchr(name, '(') ? "" : "()", end);
+	sink_print_place(sink, frame->function, " /* ", " */");
 }
 
 /* Print the call that was held back, as a block, because something comes before its end. */
@@ -57,8 +58,8 @@ static void let_go(struct sink *sink, const struct thread *thread)
 		return;
 	tree->held = 0;
 	indent(sink, tree->started, depth - 1);
-	print_call(sink, &thread->frames[depth - 1]);
-	fputs(" {\n", sink->out);
+	print_call(sink, &thread->frames[depth - 1], " {");
+	fputc('\n', sink->out);
 }
 
 /* Name the thread of the following lines. */
@@ -131,8 +132,9 @@ static void print_end(struct sink *sink, struct thread *thread, const struct fra
 			fprintf(sink->out, " %llu ns", thread->now - frame->entered);
 		fprintf(sink->out, "%s%s", certain, comments[how]);
 		if (deeper)
-			fprintf(sink->out, "%s %lu deeper calls",
-				sink->timed || *comments[how] ? "," : "", deeper);
+			fprintf(sink->out, "%s %lu deeper call%s",
+				sink->timed || *comments[how] ? "," : "", deeper,
+				deeper > 1 ? "s" : "");
 		fputs(" */", sink->out);
 	}
 	fputc('\n', sink->out);
@@ -149,8 +151,7 @@ static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
 	if (tree->held) {
 		tree->held = 0;
 		indent(sink, tree->started, thread->nr_frames - 1);
-		print_call(sink, frame);
-		fputc(';', sink->out);
+		print_call(sink, frame, ";");
 		print_end(sink, thread, frame, how, "");
 	} else {
 		indent(sink, thread->now, thread->nr_frames - 1);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include "cyg_place.h"
 #include "decode/software.h"
@@ -219,13 +220,15 @@ static void start(void)
 /* Called with the lock. A recorder without a file only keeps its thread from trying again. */
 static void open_stream(struct recorder *recorder)
 {
-	char *path = recording_stream_path(&recording, nr_streams);
+	char *path = recording_stream_path(&recording, nr_streams), name[16];
 	struct fault fault;
 
 	recorder->file = path ? trace_file_open(path) : NULL;
 	if (recorder->file) {
 		recorder->stream = nr_streams;
 		recording_add_thread(&recording, nr_streams++, gettid());
+		if (!prctl(PR_GET_NAME, name))
+			recording_add_task(&recording, gettid(), getpid(), name);
 		update();
 	} else {
 		fault_say(&fault, "%s cannot be written: a thread is not recorded", path);

@@ -65,6 +65,8 @@ static int make_instance(struct kernel_events *events, u64 buffer_kb, struct fau
 	if (own_task_find(events->group, &task, fault))
 		return -1;
 	snprintf(own, sizeof(own), "%d", task);
+	/* Older kernels do not keep the processes of tasks. */
+	tracefs_instance_file_write(events->instance, "options/record-tgid", "1");
 	/* Of all clocks, this one is the same on all CPUs. */
 	return set(events, "tracing_on", "0", fault) ||
 	       set(events, "trace_clock", "mono", fault) ||

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "decode/software.h"
 #include "kernel_events.h"
+#include "kernel_tasks.h"
 #include "lib/kernel_files.h"
 #include "lib/recording.h"
 #include "record.h"
@@ -256,6 +257,8 @@ static int finish(struct session *session, struct fault *fault)
 		    recording_add_lost(&session->recording, cpu->number, cpu->lost))
 			return fault_say(fault, "there is not enough memory to record");
 	}
+	if (kernel_tasks_add(&session->recording))
+		return fault_say(fault, "there is not enough memory to record");
 	if (write_map(session, fault))
 		return -1;
 	return recording_write(&session->recording, fault);

@@ -91,8 +91,13 @@ static void open_stream(struct vcpu *vcpu, unsigned int index)
 			fault_print("fhook-trace", &fault);
 		}
 		free(path);
-		if (vcpu->file && !plugin.system)
+		if (vcpu->file && !plugin.system) {
 			recording_add_thread(&recording, next_stream++, gettid());
+			/* The name of the process is that of QEMU. */
+			recording_add_task(&recording, gettid(), getpid(),
+					   plugin.map.nr_objects ?
+					   basename(plugin.map.objects[0].name) : "");
+		}
 		write_info();
 	}
 	pthread_mutex_unlock(&lock);
