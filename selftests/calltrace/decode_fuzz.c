@@ -19,11 +19,13 @@
 #include "decode/sink.h"
 #include "decode/streams.h"
 #include "lib/elf_map.h"
+#include "print/filter.h"
 
 #define MAX_FILE	(64 * 1024)
 
 static const struct sink_ops *const sinks[] = {
 	&sink_tree, &sink_flat, &sink_folded, &sink_json, &sink_summary, &sink_events,
+	&sink_graph, &sink_dot, &sink_callgrind, &sink_speedscope,
 };
 
 static unsigned long refused, decoded, gaps;
@@ -126,6 +128,27 @@ static bool has(const char *directory, const char *name)
 	return !access(path, F_OK);
 }
 
+/* Decode for an output, sometimes with a filter before it. */
+static bool decode_filtered(struct streams *streams, const struct map *map, struct fault *fault)
+{
+	struct filter_choice choice = { .depth = random_below(8), .longer = random_below(2) };
+	struct filter filter;
+	bool failed = true;
+
+	if (random_below(2) || !map->nr_functions)
+		return streams_decode(streams, fault);
+	list_add(random_below(2) ? &choice.callers : &choice.callees,
+		 map_name(map, random_below(map->nr_functions)), fault);
+	if (!filter_open(&filter, &choice, map, streams->sink, fault)) {
+		streams->sink = &filter.sink;
+		failed = streams_decode(streams, fault);
+	}
+	filter_close(&filter);
+	list_free(&choice.callers);
+	list_free(&choice.callees);
+	return failed;
+}
+
 static void decode(const char *directory, FILE *out)
 {
 	struct sink sink = { .ops = sinks[random_below(ARRAY_SIZE(sinks))], .out = out };
@@ -148,7 +171,7 @@ static void decode(const char *directory, FILE *out)
 			sink.timed = recording.clock != 0;
 			streams.map = &map;
 			streams.recording = &recording;
-			failed = streams_decode(&streams, &fault);
+			failed = decode_filtered(&streams, &map, &fault);
 			gaps += streams.totals.gaps;
 			decoded++;
 			map_free(&map);

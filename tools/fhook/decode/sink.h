@@ -54,7 +54,7 @@ struct sink;
  * @gap: called when something is missing in a thread; WHY is a sentence without a
  *	full stop
  * @ended: called when the thread has no more events
- * @end: called after all threads have ended
+ * @end: called after all threads have ended, or after a failure, when it prints nothing
  * @escapes: control characters in names are escaped
  */
 struct sink_ops {
@@ -91,6 +91,7 @@ struct place {
  * @totals: counters of the decoding so far
  * @depth: the tree has calls up to this depth; 0: all
  * @timed: times are in nanoseconds; otherwise they are numbers of events
+ * @failed: the recordings could not be decoded
  * @no_memory: the sink ran out of memory; the output is incomplete
  * @data: data of the kind
  */
@@ -102,7 +103,7 @@ struct sink {
 	const struct place *places;
 	const struct totals *totals;
 	size_t depth;
-	bool timed, no_memory;
+	bool timed, failed, no_memory;
 	void *data;
 };
 
@@ -125,6 +126,7 @@ static inline const char *sink_name(const struct sink *sink, u32 function)
 }
 
 extern const struct sink_ops sink_tree, sink_flat, sink_folded, sink_json, sink_summary,
-			     sink_events, sink_graph, sink_dot, sink_callgrind;
+			     sink_events, sink_graph, sink_dot, sink_callgrind,
+			     sink_speedscope;
 
 #endif /* FHOOK_SINK_H */

@@ -615,9 +615,8 @@ int streams_decode(struct streams *streams, struct fault *fault)
 		decoding.stacks.multiply = (1000000ULL << 32) / streams->recording->clock;
 	if (!streams->goes_on && sink->ops->begin && sink->ops->begin(sink, fault))
 		return -1;
-	if (decode(&decoding, fault))
-		return -1;
-	if (!streams->more && sink->ops->end)
+	sink->failed = decode(&decoding, fault);
+	if ((sink->failed || !streams->more) && sink->ops->end)
 		sink->ops->end(sink);
-	return 0;
+	return sink->failed ? -1 : 0;
 }

@@ -84,7 +84,7 @@ static void end(struct sink *sink)
 
 	if (!written.objects || !written.functions || graph_finish(graph))
 		sink->no_memory = true;
-	else
+	else if (!sink->failed)
 		print_graph(sink, graph, &written);
 	free(written.objects);
 	free(written.functions);

@@ -57,7 +57,7 @@ static void end(struct sink *sink)
 
 	if (graph_finish(graph)) {
 		sink->no_memory = true;
-	} else {
+	} else if (!sink->failed) {
 		fputs("digraph calls {\n\tnode [shape=box];\n", sink->out);
 		print_nodes(sink, graph);
 		print_edges(sink, graph);

@@ -169,7 +169,8 @@ static void stub_gap(struct sink *sink, struct thread *thread, const char *why, 
 {
 	struct filter *filter = sink->data;
 
-	filter->output->ops->gap(filter->output, thread, why, lost);
+	if (filter->output->ops->gap)
+		filter->output->ops->gap(filter->output, thread, why, lost);
 }
 
 /* The exit of a call whose entry is missing: what is around it is not known. */
@@ -219,6 +220,7 @@ static void end(struct sink *sink)
 	struct filter *filter = sink->data;
 
 	filter->output->no_memory |= sink->no_memory;
+	filter->output->failed = sink->failed;
 	if (filter->output->ops->end)
 		filter->output->ops->end(filter->output);
 }
@@ -252,10 +254,10 @@ static int give_role(u8 *roles, u8 role, struct list *list, const struct map *ma
 	for (i = 0; i < list->nr_patterns; i++)
 		excludes &= list->patterns[i].excludes;
 	/* Exclusions alone leave all other functions. */
-	if (excludes && list_add(list, "*", fault))
+	if (excludes && list->nr_patterns && list_add(list, "*", fault))
 		return -1;
 	for (i = 0; i < map->nr_functions; i++)
-		if (list_wants(list, map_name(map, i)) != LIST_NO)
+		if (!list->nr_patterns || list_wants(list, map_name(map, i)) != LIST_NO)
 			roles[i] |= role;
 	for (i = 0; i < list->nr_patterns; i++) {
 		if (list->patterns[i].matched || !map->nr_functions)

@@ -52,16 +52,14 @@ static int compare(const void *one, const void *other)
 	return a->function < b->function ? -1 : 1;
 }
 
-static void end(struct sink *sink)
+static void print_rows(const struct sink *sink, const struct row *rows)
 {
 	const char *unit = sink->timed ? "ns" : "events";
-	struct row *rows = sink->data;
 	char total[32], self[32];
 	size_t i;
 
 	snprintf(total, sizeof(total), "total %s", unit);
 	snprintf(self, sizeof(self), "self %s", unit);
-	qsort(rows, sink->map->nr_functions, sizeof(*rows), compare);
 	fprintf(sink->out, "# %10s %16s %16s %10s function\n", "calls", total, self, "no exit");
 	for (i = 0; i < sink->map->nr_functions && rows[i].calls; i++) {
 		fprintf(sink->out, "%12llu %16llu %16llu %10llu %s", rows[i].calls, rows[i].total,
@@ -69,6 +67,15 @@ static void end(struct sink *sink)
 		sink_print_place(sink, rows[i].function, " ", "");
 		fputc('\n', sink->out);
 	}
+}
+
+static void end(struct sink *sink)
+{
+	struct row *rows = sink->data;
+
+	qsort(rows, sink->map->nr_functions, sizeof(*rows), compare);
+	if (!sink->failed)
+		print_rows(sink, rows);
 	free(rows);
 }
 

@@ -1,39 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stacks of names with the time spent in them, for flame graphs
- *
- * One line per stack: "thread;main;f;g TIME". The memory used is one node for each
- * different stack, in a table by caller and function. The inner calls of a stack that is
- * too deep are one node, "[deeper]".
+ * Stacks of functions with the time spent in them; the header describes them. They are printed
+ * for flame graphs, one line per stack: "thread;main;f;g TIME".
  */
 #include <stdlib.h>
-#include "decode/sink.h"
-#include "pairs.h"
-
-#define ROOT	PAIRS_NONE
-#define DEEPER	0xfffffffeu
-
-/* The maximum number of calls in a line: lines as long as deep stacks would fill the disk. */
-#define MAX_DEPTH	256
-
-/**
- * struct node - a stack; its pair has the node of its caller, or ROOT, and the index of the
- *	function, or DEEPER; for a thread, that of its label
- * @self: time spent in it
- * @depth: number of calls on the stack
- */
-struct node {
-	u64 self;
-	u32 depth;
-};
-
-struct folded {
-	struct pairs pairs;
-	struct node *nodes;
-	size_t room_nodes;
-	char **labels;
-	size_t nr_labels, room_labels;
-};
+#include "folded.h"
 
 static u32 caller_of(const struct folded *folded, u32 node)
 {
@@ -45,23 +16,24 @@ static u32 function_of(const struct folded *folded, u32 node)
 	return folded->pairs.pairs[node].second;
 }
 
-/* The node of a function that this node calls; ROOT when there is no memory. */
+/* The node of a function that this node calls; FOLDED_ROOT when there is no memory. */
 static u32 get_node(struct folded *folded, u32 caller, u32 function)
 {
 	const size_t nr = folded->pairs.nr;
 	u32 node;
 
 	if (grow(&folded->nodes, &folded->room_nodes, nr, sizeof(*folded->nodes)))
-		return ROOT;
+		return FOLDED_ROOT;
 	node = pairs_get(&folded->pairs, caller, function);
 	if (node == nr)
-		folded->nodes[node] = (struct node){
-			.depth = caller == ROOT ? 0 : folded->nodes[caller].depth + 1,
+		folded->nodes[node] = (struct folded_node){
+			.depth = caller == FOLDED_ROOT ? 0 : folded->nodes[caller].depth + 1,
+			.thread = caller == FOLDED_ROOT ? function : folded->nodes[caller].thread,
 		};
 	return node;
 }
 
-static int begin(struct sink *sink, struct fault *fault)
+int folded_begin(struct sink *sink, struct fault *fault)
 {
 	sink->data = calloc(1, sizeof(struct folded));
 	if (!sink->data)
@@ -79,68 +51,55 @@ static u32 get_thread(struct folded *folded, struct thread *thread)
 	if (grow(&folded->labels, &folded->room_labels, folded->nr_labels,
 		 sizeof(*folded->labels)) ||
 	    asprintf(&label, "%s", thread->label) < 0)
-		return ROOT;
+		return FOLDED_ROOT;
 	folded->labels[folded->nr_labels] = label;
-	thread->sink = (void *)(get_node(folded, ROOT, folded->nr_labels++) + 1UL);
+	thread->sink = (void *)(get_node(folded, FOLDED_ROOT, folded->nr_labels++) + 1UL);
 	return (u32)(unsigned long)thread->sink - 1;
 }
 
-/* The node of a call; ROOT when there is no memory. */
+/* The node of a call; FOLDED_ROOT when there is no memory. */
 static u32 get_call(struct folded *folded, u32 caller, u32 function)
 {
-	if (caller == ROOT || function_of(folded, caller) == DEEPER)
+	if (caller == FOLDED_ROOT || function_of(folded, caller) == FOLDED_DEEPER)
 		return caller;
-	if (folded->nodes[caller].depth == MAX_DEPTH)
-		function = DEEPER;
+	if (folded->nodes[caller].depth == FOLDED_DEPTH)
+		function = FOLDED_DEEPER;
 	return get_node(folded, caller, function);
 }
 
-static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
+void folded_enter(struct sink *sink, struct thread *thread, struct frame *frame)
 {
 	struct folded *folded = sink->data;
 	u32 caller;
 
 	caller = thread->nr_frames > 1 ? frame[-1].mark : get_thread(folded, thread);
 	frame->mark = get_call(folded, caller, frame->function);
-	sink->no_memory |= frame->mark == ROOT;
+	sink->no_memory |= frame->mark == FOLDED_ROOT;
 }
 
-static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
+void folded_leave(struct sink *sink, struct thread *thread, struct frame *frame,
 		  enum leave_how how __unused)
 {
 	struct folded *folded = sink->data;
 	const u64 time = thread->now - frame->entered;
 
-	if (frame->mark != ROOT && time > frame->below)
+	if (frame->mark != FOLDED_ROOT && time > frame->below)
 		folded->nodes[frame->mark].self += time - frame->below;
 }
 
-/* The outermost call first. */
-static void print_stack(const struct sink *sink, const struct folded *folded, u32 node)
+size_t folded_path(const struct folded *folded, u32 node, u32 *functions)
 {
-	u32 path[MAX_DEPTH + 1], function;
 	size_t depth = 0;
 
-	for (; caller_of(folded, node) != ROOT; node = caller_of(folded, node))
-		path[depth++] = function_of(folded, node);
-	fputs(folded->labels[function_of(folded, node)], sink->out);
-	while (depth--) {
-		function = path[depth];
-		fprintf(sink->out, ";%s",
-			function == DEEPER ? "[deeper]" : sink_name(sink, function));
-	}
+	for (; caller_of(folded, node) != FOLDED_ROOT; node = caller_of(folded, node))
+		functions[depth++] = function_of(folded, node);
+	return depth;
 }
 
-static void end(struct sink *sink)
+void folded_free(struct folded *folded)
 {
-	struct folded *folded = sink->data;
 	size_t i;
 
-	for (i = 0; i < folded->pairs.nr; i++)
-		if (folded->nodes[i].self && caller_of(folded, i) != ROOT) {
-			print_stack(sink, folded, i);
-			fprintf(sink->out, " %llu\n", folded->nodes[i].self);
-		}
 	for (i = 0; i < folded->nr_labels; i++)
 		free(folded->labels[i]);
 	free(folded->labels);
@@ -149,9 +108,33 @@ static void end(struct sink *sink)
 	free(folded);
 }
 
+static void print_stack(const struct sink *sink, const struct folded *folded, u32 node)
+{
+	u32 path[FOLDED_DEPTH + 1];
+	size_t depth = folded_path(folded, node, path);
+
+	fputs(folded->labels[folded->nodes[node].thread], sink->out);
+	while (depth--)
+		fprintf(sink->out, ";%s", path[depth] == FOLDED_DEEPER ? "[deeper]" :
+			sink_name(sink, path[depth]));
+	fprintf(sink->out, " %llu\n", folded->nodes[node].self);
+}
+
+static void end(struct sink *sink)
+{
+	struct folded *folded = sink->data;
+	size_t i;
+
+	/* The nodes of threads have no time. */
+	for (i = 0; i < folded->pairs.nr && !sink->failed; i++)
+		if (folded->nodes[i].self)
+			print_stack(sink, folded, i);
+	folded_free(folded);
+}
+
 const struct sink_ops sink_folded = {
-	.begin = begin,
-	.enter = enter,
-	.leave = leave,
+	.begin = folded_begin,
+	.enter = folded_enter,
+	.leave = folded_leave,
 	.end = end,
 };

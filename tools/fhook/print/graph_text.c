@@ -38,7 +38,7 @@ static void end(struct sink *sink)
 
 	if (graph_finish(graph)) {
 		sink->no_memory = true;
-	} else {
+	} else if (!sink->failed) {
 		fprintf(sink->out, "# %10s %16s %16s function, between its callers and callees\n",
 			"calls", sink->timed ? "total ns" : "total events",
 			sink->timed ? "self ns" : "self events");

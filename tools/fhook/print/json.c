@@ -118,7 +118,8 @@ static void gap(struct sink *sink, struct thread *thread, const char *why, u64 l
 
 static void end(struct sink *sink)
 {
-	fputs("\n]}\n", sink->out);
+	if (!sink->failed)
+		fputs("\n]}\n", sink->out);
 }
 
 const struct sink_ops sink_json = {

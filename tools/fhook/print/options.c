@@ -30,6 +30,7 @@ static const struct output outputs[] = {
 	{ "tree", &sink_tree, "Calls as an indented text (the default)" },
 	{ "flat", &sink_flat, "Calls and time of each function" },
 	{ "folded", &sink_folded, "Time of each stack, for flame graphs" },
+	{ "speedscope", &sink_speedscope, "Time of each stack, for speedscope" },
 	{ "graph", &sink_graph, "Callers and callees of each function" },
 	{ "dot", &sink_dot, "The same, in the language of graphviz" },
 	{ "callgrind", &sink_callgrind, "The same, for KCachegrind and callgrind_annotate" },

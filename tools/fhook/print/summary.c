@@ -17,7 +17,7 @@ static void hit(struct sink *sink, struct thread *thread __unused, const struct 
 	((u8 *)sink->data)[stub->function] = 1;
 }
 
-static void end(struct sink *sink)
+static void print_counters(const struct sink *sink)
 {
 	const struct totals *totals = sink->totals;
 	const u64 stubs = totals->events + totals->contexts;
@@ -39,6 +39,12 @@ static void end(struct sink *sink)
 	fprintf(sink->out, "threads %llu\n", totals->threads);
 	fprintf(sink->out, "threads with several stacks %llu\n", totals->several);
 	fprintf(sink->out, "functions %llu\n", functions);
+}
+
+static void end(struct sink *sink)
+{
+	if (!sink->failed)
+		print_counters(sink);
 	free(sink->data);
 }
 

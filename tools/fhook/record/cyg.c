@@ -9,6 +9,7 @@
  * but counted, and the trace has a gap. A signal handler may leave by siglongjmp() while
  * the recorder is held; the next event of the thread detects that.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -213,6 +214,8 @@ static void start(void)
 		pthread_atfork(NULL, NULL, forked);
 		prepared = true;
 	}
+	/* In an emulator, the name of its first thread is the emulator's. */
+	recording_add_task(&recording, getpid(), getpid(), program_invocation_short_name);
 	write_map();
 	state = STATE_RECORDS;
 }
@@ -227,7 +230,7 @@ static void open_stream(struct recorder *recorder)
 	if (recorder->file) {
 		recorder->stream = nr_streams;
 		recording_add_thread(&recording, nr_streams++, gettid());
-		if (!prctl(PR_GET_NAME, name))
+		if (gettid() != getpid() && !prctl(PR_GET_NAME, name))
 			recording_add_task(&recording, gettid(), getpid(), name);
 		update();
 	} else {
