@@ -72,7 +72,8 @@ static void switch_to(struct sink *sink, const struct thread *thread)
 	if (tree->thread)
 		let_go(sink, tree->thread);
 	tree->thread = thread;
-	fprintf(sink->out, "-- %s\n", thread->label);
+	fprintf(sink->out, "-- %s%s%s\n", thread->label, thread->name ? ", " : "",
+		thread->name ?: "");
 }
 
 static int begin(struct sink *sink, struct fault *fault)
