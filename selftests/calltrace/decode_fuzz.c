@@ -131,7 +131,10 @@ static bool has(const char *directory, const char *name)
 /* Decode for an output, sometimes with a filter before it. */
 static bool decode_filtered(struct streams *streams, const struct map *map, struct fault *fault)
 {
-	struct filter_choice choice = { .depth = random_below(8), .longer = random_below(2) };
+	struct filter_choice choice = {
+		.depth = random_below(8), .longer = random_below(2),
+		.from = random_below(4), .to = random_below(2) ? random_below(1000) : 0,
+	};
 	struct filter filter;
 	bool failed = true;
 

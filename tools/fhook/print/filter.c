@@ -28,7 +28,8 @@ struct shown {
 bool filter_is_needed(const struct filter_choice *choice)
 {
 	return choice->functions.nr_patterns || choice->callees.nr_patterns ||
-	       choice->callers.nr_patterns || choice->depth || choice->longer;
+	       choice->callers.nr_patterns || choice->depth || choice->from || choice->to ||
+	       choice->longer;
 }
 
 static struct shown *get_shown(struct filter *filter, struct thread *thread)
@@ -73,12 +74,21 @@ static void tell(struct filter *filter, struct shown *shown, size_t depth)
 	thread->now = now;
 }
 
+/* Is an event in the time that is shown? */
+static bool is_in_time(const struct filter *filter, const struct thread *thread)
+{
+	const struct filter_choice *choice = filter->choice;
+
+	return thread->now >= choice->from && (!choice->to || thread->now <= choice->to);
+}
+
 static bool is_shown(const struct filter *filter, const struct shown *shown, u8 roles)
 {
 	const struct filter_choice *choice = filter->choice;
 
 	return (roles & CHOSEN) && (shown->inside || !filter->limits_callees) &&
-	       (!choice->depth || shown->nr < choice->depth);
+	       (!choice->depth || shown->nr < choice->depth) &&
+	       (!choice->to || shown->thread.now <= choice->to);
 }
 
 /* Push a call on the second stack. Returns 0, or -1 without memory. */
@@ -116,7 +126,7 @@ static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
 	}
 	if (roles & ENDS)
 		shown->wanted = shown->nr;
-	if (!filter->choice->longer)
+	if (!filter->choice->longer && thread->now >= filter->choice->from)
 		tell(filter, shown, shown->wanted);
 }
 
@@ -128,7 +138,8 @@ static void pop(struct filter *filter, struct shown *shown, bool uncertain, enum
 	struct frame *frame = &thread->frames[shown->nr - 1];
 	const u64 time = thread->now - frame->entered;
 
-	if (shown->wanted >= shown->nr && time >= filter->choice->longer)
+	if (shown->wanted >= shown->nr && time >= filter->choice->longer &&
+	    thread->now >= filter->choice->from)
 		tell(filter, shown, shown->nr);
 	stacks_open_calls(thread, frame->function)->count--;
 	shown->nr--;
@@ -161,7 +172,7 @@ static void hit(struct sink *sink, struct thread *thread, const struct map_stub 
 {
 	struct filter *filter = sink->data;
 
-	if (filter->roles[stub->function] & CHOSEN)
+	if ((filter->roles[stub->function] & CHOSEN) && is_in_time(filter, thread))
 		filter->output->ops->hit(filter->output, thread, stub);
 }
 
@@ -169,7 +180,7 @@ static void stub_gap(struct sink *sink, struct thread *thread, const char *why, 
 {
 	struct filter *filter = sink->data;
 
-	if (filter->output->ops->gap)
+	if (filter->output->ops->gap && is_in_time(filter, thread))
 		filter->output->ops->gap(filter->output, thread, why, lost);
 }
 
@@ -181,7 +192,8 @@ static void unmatched(struct sink *sink, struct thread *thread, const struct map
 	struct shown *shown = get_shown(filter, thread);
 
 	if (shown && filter->output->ops->unmatched && !filter->limits_callers &&
-	    !choice->longer && is_shown(filter, shown, filter->roles[stub->function]))
+	    !choice->longer && is_in_time(filter, thread) &&
+	    is_shown(filter, shown, filter->roles[stub->function]))
 		filter->output->ops->unmatched(filter->output, &shown->thread, stub);
 }
 
@@ -190,7 +202,7 @@ static void gap(struct sink *sink, struct thread *thread, const char *why, u64 l
 	struct filter *filter = sink->data;
 	struct shown *shown = get_shown(filter, thread);
 
-	if (shown && filter->output->ops->gap)
+	if (shown && filter->output->ops->gap && is_in_time(filter, thread))
 		filter->output->ops->gap(filter->output, &shown->thread, why, lost);
 }
 

@@ -22,11 +22,13 @@
  * @callees: only calls of these functions, and the calls within them
  * @callers: only calls of these functions, and the calls around them
  * @depth: only the outermost calls, this many; 0: all
+ * @from: only calls that are not over before this time, as threads count it
+ * @to: only calls that have begun until this time; 0: all
  * @longer: only calls that last at least this long, in nanoseconds
  */
 struct filter_choice {
 	struct list functions, callees, callers;
-	u64 depth, longer;
+	u64 depth, from, to, longer;
 };
 
 /**

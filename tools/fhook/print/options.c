@@ -13,6 +13,8 @@ enum {
 	KEY_CALLEES = 1000,
 	KEY_CALLERS,
 	KEY_DEPTH,
+	KEY_FROM,
+	KEY_TO,
 	KEY_LONGER,
 	KEY_CHILDREN,
 	KEY_MANGLED,
@@ -52,6 +54,9 @@ static const struct argp_option selections[] = {
 	{ "depth", KEY_DEPTH, "NUMBER", 0,
 	  "Only the outermost calls, this many in each other; 0 for all (default in the tree: 64)",
 	  2 },
+	{ "from", KEY_FROM, "NUMBER", 0,
+	  "Only calls that are not over before this time or event, as the tree counts them", 2 },
+	{ "to", KEY_TO, "NUMBER", 0, "Only calls that have begun until this time or event", 2 },
 	{ "longer", KEY_LONGER, "TIME", 0,
 	  "Only calls that last this long, in ns, us, ms or s, as in 1.5ms", 2 },
 	{ "children", KEY_CHILDREN, NULL, 0, "Print the recordings of children, too", 2 },
@@ -76,6 +81,7 @@ static void add_pattern(struct list *list, const char *pattern, struct argp_stat
 static error_t parse_choice(int key, char *word, struct argp_state *state)
 {
 	struct print_options *options = state->input;
+	u64 number;
 
 	switch (key) {
 	case KEY_FUNCTION:
@@ -91,6 +97,12 @@ static error_t parse_choice(int key, char *word, struct argp_state *state)
 		if (word_number(word, 10, 0xffffffff, &options->choice.depth))
 			argp_error(state, "'%s' is no depth", word);
 		options->has_depth = true;
+		return 0;
+	case KEY_FROM:
+	case KEY_TO:
+		if (word_number(word, 10, ~0ULL, &number) || !number)
+			argp_error(state, "'%s' is no time of the tree's first column", word);
+		*(key == KEY_FROM ? &options->choice.from : &options->choice.to) = number;
 		return 0;
 	case KEY_LONGER:
 		if (word_time(word, &options->choice.longer))
@@ -156,13 +168,14 @@ static int check_choice(const struct print_options *options, struct fault *fault
 	const struct filter_choice *choice = &options->choice;
 	const bool calls = choice->callees.nr_patterns || choice->callers.nr_patterns ||
 			   options->has_depth || choice->longer;
+	const bool events = choice->functions.nr_patterns || choice->from || choice->to;
 
-	if (options->ops == &sink_summary && (calls || choice->functions.nr_patterns))
+	if (options->ops == &sink_summary && (calls || events))
 		return fault_say(fault,
 				 "--summary is about the whole recording: it takes no filter but --thread");
 	if (options->ops == &sink_events && calls)
 		return fault_say(fault,
-				 "--events is not about calls: it takes no filters but --thread and --function");
+				 "--events is not about calls: it takes no --callees, --callers, --depth or --longer");
 	return 0;
 }
 
