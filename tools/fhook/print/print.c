@@ -30,7 +30,7 @@ static int read_map(const struct recording *recording, const struct print_option
 		 map_read_files(map, options->maps, options->nr_maps, fault) :
 		 map_read_file(map, path, fault);
 	free(path);
-	if (!result && !arguments->ops->escapes)
+	if (!result && !options->ops->escapes)
 		map_clean_names(map);
 	for (i = 0; !result && i < recording->nr_loads; i++)
 		result = map_load(map, recording->loads[i].object, recording->loads[i].bias,
