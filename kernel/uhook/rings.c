@@ -226,7 +226,7 @@ static void add_given_up(const struct uhook_mm *um, struct uhook_area *area, u64
 	/* Pairs with enter_slot(). */
 	unsigned int nr, used = smp_load_acquire(&area->used);
 
-	guard(spinlock)(&lock);
+	spin_lock(&lock);
 	reading++;
 	for (nr = 0; nr < used; nr++) {
 		const struct uhook_set *set = uhook_set_of(um, uhook_body_nr(area, nr));
@@ -234,6 +234,7 @@ static void add_given_up(const struct uhook_mm *um, struct uhook_area *area, u64
 		if (set)
 			add_lost(set, nr_entries, reading);
 	}
+	spin_unlock(&lock);
 }
 
 /*
