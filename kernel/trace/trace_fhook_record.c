@@ -140,16 +140,19 @@ static void fill_record(void *record, struct trace_fhook *tfh,
 			const struct hit *hit, int size)
 {
 	void *args = record + tfh->head_size;
-	int dsize = 0;
+	int end;
 
 	fill_head(record, tfh, hit);
-	/* Values that cannot be fetched read as 0, and not as an older record. */
-	if (!tfh->is_plain) {
-		memset(args, 0, size - tfh->head_size);
-		dsize = size - tfh->head_size - tfh->tp.size - trace_hook_end_size(&tfh->tp);
+	if (tfh->is_plain) {
+		store_trace_args(args, &tfh->tp, hit->fregs, hit->edata, tfh->head_size, 0);
+		return;
 	}
+	/* Values that cannot be fetched read as 0, and not as an older record. */
+	memset(args, 0, size - tfh->head_size);
+	end = size - trace_hook_end_size(&tfh->tp);
 	store_trace_args(args, &tfh->tp, hit->fregs, hit->edata, tfh->head_size,
-			 dsize);
+			 end - tfh->head_size - tfh->tp.size);
+	trace_hook_end_strings(&tfh->tp, args, end);
 }
 
 /* The size of a record; the strings, which follow the arguments, are cut off if needed. */

@@ -101,8 +101,8 @@ struct span_trace_entry_head {
 #define MAX_HOOK_RECORD	(SZ_4K - 256)
 
 /*
- * Size of what follows the strings of a record: a 0, at which those end that have no room or
- * cannot be read. Filters compare these, too.
+ * Size of what follows the strings of a record: a 0, which is the place of those that have no
+ * room or cannot be read, because filters compare these, too.
  */
 static inline int trace_hook_end_size(const struct trace_probe *tp)
 {
@@ -113,6 +113,21 @@ static inline int trace_hook_end_size(const struct trace_probe *tp)
 			return 1;
 
 	return 0;
+}
+
+/* Give strings without contents their place. @end is that of the 0 in the record. */
+static inline void trace_hook_end_strings(const struct trace_probe *tp, void *args, int end)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < tp->nr_args; i++) {
+		const struct probe_arg *arg = &tp->args[i];
+		u32 *loc = args + arg->offset;
+
+		for (j = 0; arg->dynamic && j < max(arg->count, 1U); j++)
+			if (!get_loc_len(loc[j]))
+				loc[j] = make_data_loc(0, end);
+	}
 }
 
 /* Replace characters that the name of an event cannot have. */

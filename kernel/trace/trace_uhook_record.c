@@ -250,6 +250,7 @@ static int record_hit(struct hit *hit)
 	memset(hit->args, 0, hit->args_size);
 	store_trace_args(hit->args, tp, hit, NULL, head_size(hit->tuh),
 			 hit->args_size - tp->size - end);
+	trace_hook_end_strings(tp, hit->args, head_size(hit->tuh) + hit->args_size - end);
 	dispatch(hit);
 	kfree(memory);
 	return 0;
