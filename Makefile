@@ -7,13 +7,13 @@
 # cases and host tests by name), FLAVOUR (for shell and build), JOBS, TRACE (directory
 # for recordings of shell's guest), KVM=1 (QEMU uses KVM), V=1 (show compiler commands),
 # CC (the compiler), BASE (the kernel: 6.12 or 7.3), TOPIC (for test and series), TARBALL
-# (of the kernel source), CONFIG (for deb), VM_SUITE (for vm).
+# (of the kernel source), CONFIG (for deb).
 
 BUILD ?= build
 FLAVOUR ?= $(if $(filter arm64,$(ARCH)),arm64,x86)
 T ?=
 export BUILD ARCH JOBS KVM V
-export BASE TOPIC CONFIG VM_SUITE
+export BASE TOPIC CONFIG
 
 .PHONY: help deps tree build tools tools-all deb-tools deb vm vm-shell test-vm install demo shell \
 	test test-brief test-all bench bench-native lint series check newest baseline refresh clean
@@ -33,7 +33,7 @@ help:
 	@echo "make deb-tools  build the Debian package fhook-tools in $(BUILD)/deb, without kernel source"
 	@echo "make deb       build Debian packages of the patched kernel in $(BUILD)/deb, from Debian's"
 	@echo "               configuration (CONFIG=cloud, generic or localmodconfig; ARCH=, BASE=)"
-	@echo "make vm        make a virtual machine: Debian with these packages (VM_SUITE=), as root"
+	@echo "make vm        make a virtual machine: Debian with these packages, as root"
 	@echo "make vm-shell  boot it; its root needs no password"
 	@echo "make test-vm   run services, compilers and containers in it, with and without hooks"
 	@echo "make tools-all  build also the programs that put stubs of call traces into others"
