@@ -6,6 +6,9 @@
  * A name of a function is written once, with a number that stands for it afterwards. The costs
  * of a function are at the line where it begins; where that is not known, at line 0 of a file
  * "???".
+ *
+ * Readers take the calls of a function for the whole of its inclusive time. The outermost calls
+ * are therefore calls by a function "[outermost]", which has no time of its own.
  */
 #include <stdlib.h>
 #include "graph.h"
@@ -45,15 +48,32 @@ static int line_of(const struct sink *sink, u32 function)
 	return place ? place->line : 0;
 }
 
+/* Print the calls of a function, or of GRAPH_NONE; LINE is that of the function. */
+static void print_callees(const struct sink *sink, const struct graph *graph, u32 caller,
+			  int line, const struct written *written)
+{
+	size_t at;
+
+	for (at = graph_first_callee(graph, caller);
+	     at < graph->pairs.nr && graph->edges[at].caller == caller; at++) {
+		print_function(sink, true, graph->edges[at].callee, written);
+		fprintf(sink->out, "calls=%llu %d\n%d %llu\n", graph->edges[at].calls,
+			line_of(sink, graph->edges[at].callee), line, graph->edges[at].total);
+	}
+}
+
 static void print_graph(const struct sink *sink, const struct graph *graph,
 			const struct written *written)
 {
 	u64 total = 0;
-	size_t i, at;
+	size_t i;
 	int line;
 
 	fprintf(sink->out, "# callgrind format\nversion: 1\ncreator: fhook\npositions: line\n"
 		"events: %s\n\n", sink->timed ? "Nanoseconds" : "Events");
+	fprintf(sink->out, "ob=(%zu) ???\nfl=???\nfn=(%zu) [outermost]\n0 0\n",
+		sink->map->nr_objects + 1, sink->map->nr_functions + 1);
+	print_callees(sink, graph, GRAPH_NONE, 0, written);
 	for (i = 0; i < graph->nr_nodes; i++) {
 		const struct graph_node *node = &graph->nodes[i];
 
@@ -63,13 +83,7 @@ static void print_graph(const struct sink *sink, const struct graph *graph,
 		print_function(sink, false, node->function, written);
 		line = line_of(sink, node->function);
 		fprintf(sink->out, "%d %llu\n", line, node->self);
-		for (at = graph_first_callee(graph, node->function);
-		     at < graph->pairs.nr && graph->edges[at].caller == node->function; at++) {
-			print_function(sink, true, graph->edges[at].callee, written);
-			fprintf(sink->out, "calls=%llu %d\n%d %llu\n", graph->edges[at].calls,
-				line_of(sink, graph->edges[at].callee), line,
-				graph->edges[at].total);
-		}
+		print_callees(sink, graph, node->function, line, written);
 	}
 	fprintf(sink->out, "\ntotals: %llu\n", total);
 }
