@@ -16,28 +16,18 @@
 #include "names.h"
 #include "object.h"
 #include "options.h"
+#include "recorded_map.h"
 
 static int read_map(const struct recording *recording, const struct print_options *options,
 		    struct map *map, struct fault *fault)
 {
-	char *path = recording_path(recording, "map");
-	size_t i;
-	int result;
+	const struct map_choice choice = {
+		.paths = options->maps, .nr = options->nr_maps, .raw = options->ops->escapes,
+	};
 
-	if (!path)
-		return fault_say(fault, "there is not enough memory");
-	result = options->nr_maps ?
-		 map_read_files(map, options->maps, options->nr_maps, fault) :
-		 map_read_file(map, path, fault);
-	free(path);
-	if (!result && !options->ops->escapes)
-		map_clean_names(map);
-	for (i = 0; !result && i < recording->nr_loads; i++)
-		result = map_load(map, recording->loads[i].object, recording->loads[i].bias,
-				  fault);
-	if (!result && options->object)
-		result = object_find(map, options->object, fault) < 0 ? -1 : 0;
-	return result;
+	if (recorded_map_read(map, recording, &choice, fault))
+		return -1;
+	return options->object && object_find(map, options->object, fault) < 0 ? -1 : 0;
 }
 
 /**
@@ -142,13 +132,8 @@ static int do_one(struct printing *printing, size_t number, bool print, struct f
 
 	if (recording_read(&printing->recording, directory, fault))
 		return -1;
-	if (printing->recording.profile == PROFILE_BRANCHES)
-		result = fault_say(fault,
-				   "%s is a trace of all branches: it can be measured, but has no stubs to decode",
-				   directory);
-	else
-		result = read_map(&printing->recording, printing->options, &own, fault) ?:
-			 check_same(printing, &own, number, fault);
+	result = read_map(&printing->recording, printing->options, &own, fault) ?:
+		 check_same(printing, &own, number, fault);
 	if (!result && print)
 		result = decode(printing, &own, fault);
 	/* The sink uses the names of the first map to the end. */

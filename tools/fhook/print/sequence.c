@@ -3,31 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include "decode/streams.h"
+#include "recorded_map.h"
 #include "sequence.h"
 
 static int open_side(struct side *side, const char *directory, struct fault *fault)
 {
-	char *path;
-	size_t i;
-	int ret;
+	const struct map_choice choice = { };
 
 	side->directory = directory;
-	if (recording_read(&side->recording, directory, fault))
-		return -1;
-	if (side->recording.profile == PROFILE_BRANCHES)
-		return fault_say(fault, "%s is a trace of all branches: it has no calls to compare",
-				 directory);
-	path = recording_path(&side->recording, "map");
-	ret = path ? map_read_file(&side->map, path, fault) :
-	      fault_say(fault, "there is not enough memory");
-	free(path);
-	/* They are printed. */
-	for (i = 0; i < side->map.nr_strings; i++)
-		text_clean(side->map.strings[i]);
-	for (i = 0; !ret && i < side->recording.nr_loads; i++)
-		ret = map_load(&side->map, side->recording.loads[i].object,
-			       side->recording.loads[i].bias, fault);
-	return ret;
+	return recording_read(&side->recording, directory, fault) ?:
+	       recorded_map_read(&side->map, &side->recording, &choice, fault);
 }
 
 static int compare_names(const void *a, const void *b)
