@@ -34,6 +34,7 @@ struct cursor {
  * struct diff - a comparison
  * @sides: the recordings
  * @counts: compare only numbers of calls
+ * @mangled: names are symbols
  * @threads: sequences of the first recording, by number of the thread
  * @nr_threads: number of @threads
  * @room_threads: allocated size of @threads
@@ -43,7 +44,7 @@ struct cursor {
  */
 struct diff {
 	struct sides sides;
-	bool counts;
+	bool counts, mangled;
 	struct sequence *threads;
 	size_t nr_threads, room_threads, nr_compared;
 	FILE *text;
@@ -65,7 +66,7 @@ static struct sequence *sequence_of(struct diff *diff, const struct thread *thre
 static void count(struct side *side, const struct map_stub *stub)
 {
 	if (stub->kind == STUB_ENTRY)
-		side->calls[side->names[side->map.functions[stub->function].name]]++;
+		side->calls[side_name(side, stub->function)]++;
 }
 
 static void keep_hit(struct sink *sink, struct thread *thread, const struct map_stub *stub)
@@ -126,14 +127,14 @@ static void print_parting(struct diff *diff, const struct sequence *sequence,
 {
 	const size_t depth = thread ? thread->nr_frames : 0;
 	const size_t first = depth > CALLERS_MOST ? depth - CALLERS_MOST : 0;
-	const struct map *map = &diff->sides.side[1].map;
+	const struct side *side = &diff->sides.side[1];
 	size_t i;
 
 	diff->differs = true;
 	fprintf(diff->text, "@ %s, event %zu", sequence->label, at + 1);
 	for (i = first; i < depth; i++)
 		fprintf(diff->text, "%s%s", i > first ? " > " : first ? ", in ... > " : ", in ",
-			map_name(map, thread->frames[i].function));
+			diff->sides.names[side_name(side, thread->frames[i].function)]);
 	fputc('\n', diff->text);
 	print_event(diff, '-', at < sequence->nr ? sequence->events[at] : EVENT_END);
 	print_event(diff, '+', event);
@@ -259,7 +260,7 @@ static int do_diff(struct diff *diff, char **directories, struct fault *fault)
 	int ret;
 
 	diff->text = open_memstream(&text, &size);
-	ret = diff->text ? sides_open(&diff->sides, directories, fault) :
+	ret = diff->text ? sides_open(&diff->sides, directories, diff->mangled, fault) :
 	      fault_say(fault, "there is not enough memory to compare");
 	ret = ret ?: side_decode(&diff->sides.side[0], &keep, diff, fault);
 	ret = ret ?: side_decode(&diff->sides.side[1], &compare, diff, fault);
@@ -278,10 +279,12 @@ static int do_diff(struct diff *diff, char **directories, struct fault *fault)
 	return ret;
 }
 
+#define KEY_MANGLED	256
+
 struct arguments {
 	char *directories[2];
 	unsigned int nr;
-	bool counts;
+	bool counts, mangled;
 };
 
 static error_t parse(int key, char *word, struct argp_state *state)
@@ -291,6 +294,9 @@ static error_t parse(int key, char *word, struct argp_state *state)
 	switch (key) {
 	case 'c':
 		arguments->counts = true;
+		return 0;
+	case KEY_MANGLED:
+		arguments->mangled = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->nr == ARRAY_SIZE(arguments->directories))
@@ -311,6 +317,8 @@ int calltrace_diff(int argc, char **argv, struct fault *fault)
 	static const struct argp_option options[] = {
 		{ "counts", 'c', NULL, 0,
 		  "Compare how often functions are called, and not in which order", 0 },
+		{ "mangled", KEY_MANGLED, NULL, 0,
+		  "Compare and print names of C++ and Rust as their symbols are", 0 },
 		{ }
 	};
 	static const struct argp argp = {
@@ -325,6 +333,7 @@ int calltrace_diff(int argc, char **argv, struct fault *fault)
 	argv[0] = "fhook calltrace diff";
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	diff.counts = arguments.counts;
+	diff.mangled = arguments.mangled;
 	if (do_diff(&diff, arguments.directories, fault))
 		return -1;
 	return diff.differs;

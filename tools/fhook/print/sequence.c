@@ -6,13 +6,23 @@
 #include "recorded_map.h"
 #include "sequence.h"
 
-static int open_side(struct side *side, const char *directory, struct fault *fault)
+static int open_side(struct side *side, const char *directory, bool mangled,
+		     struct fault *fault)
 {
 	const struct map_choice choice = { };
 
 	side->directory = directory;
-	return recording_read(&side->recording, directory, fault) ?:
-	       recorded_map_read(&side->map, &side->recording, &choice, fault);
+	if (recording_read(&side->recording, directory, fault) ||
+	    recorded_map_read(&side->map, &side->recording, &choice, fault))
+		return -1;
+	return mangled ? 0 : names_find(&side->printed, &side->map, fault);
+}
+
+/* The name of a function, as it is printed. */
+static const char *printed_name(const struct side *side, u32 function)
+{
+	return side->printed.text ? side->printed.text[function] :
+	       map_name(&side->map, function);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -23,16 +33,17 @@ static int compare_names(const void *a, const void *b)
 /* Collect the names of functions of both maps, sorted, each once. */
 static int collect_names(struct sides *sides)
 {
-	const struct map *one = &sides->side[0].map, *two = &sides->side[1].map;
-	size_t i, nr = 0;
+	const struct side *one = &sides->side[0], *two = &sides->side[1];
+	size_t i, nr = one->map.nr_functions + two->map.nr_functions;
 
-	sides->names = calloc(one->nr_functions + two->nr_functions + 1, sizeof(*sides->names));
+	sides->names = calloc(nr + 1, sizeof(*sides->names));
 	if (!sides->names)
 		return -1;
-	for (i = 0; i < one->nr_functions; i++)
-		sides->names[nr++] = map_name(one, i);
-	for (i = 0; i < two->nr_functions; i++)
-		sides->names[nr++] = map_name(two, i);
+	nr = 0;
+	for (i = 0; i < one->map.nr_functions; i++)
+		sides->names[nr++] = printed_name(one, i);
+	for (i = 0; i < two->map.nr_functions; i++)
+		sides->names[nr++] = printed_name(two, i);
 	qsort(sides->names, nr, sizeof(*sides->names), compare_names);
 	for (i = 0; i < nr; i++) {
 		if (!i || strcmp(sides->names[i], sides->names[sides->nr_names - 1]))
@@ -53,7 +64,7 @@ static int number_names(const struct sides *sides, struct side *side)
 	if (!side->names || !side->calls || !side->traced)
 		return -1;
 	for (i = 0; i < map->nr_functions; i++) {
-		name = map_name(map, i);
+		name = printed_name(side, i);
 		found = bsearch(&name, sides->names, sides->nr_names, sizeof(*sides->names),
 				compare_names);
 		side->names[map->functions[i].name] = found - sides->names;
@@ -62,11 +73,11 @@ static int number_names(const struct sides *sides, struct side *side)
 	return 0;
 }
 
-int sides_open(struct sides *sides, char **directories, struct fault *fault)
+int sides_open(struct sides *sides, char **directories, bool mangled, struct fault *fault)
 {
 	memset(sides, 0, sizeof(*sides));
-	if (open_side(&sides->side[0], directories[0], fault) ||
-	    open_side(&sides->side[1], directories[1], fault))
+	if (open_side(&sides->side[0], directories[0], mangled, fault) ||
+	    open_side(&sides->side[1], directories[1], mangled, fault))
 		return -1;
 	if (collect_names(sides) || number_names(sides, &sides->side[0]) ||
 	    number_names(sides, &sides->side[1]))
@@ -85,6 +96,7 @@ void sides_free(struct sides *sides)
 		free(sides->side[i].names);
 		free(sides->side[i].calls);
 		free(sides->side[i].traced);
+		names_free(&sides->side[i].printed);
 		map_free(&sides->side[i].map);
 		recording_free(&sides->side[i].recording);
 	}

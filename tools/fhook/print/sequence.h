@@ -2,14 +2,16 @@
 /*
  * Two recordings whose calls are compared
  *
- * Functions of both are the same if they have the same name: another build has them at other
- * addresses. Threads are compared in the order in which they begin.
+ * Functions of both are the same if they have the same name, as it is printed: another build has
+ * them at other addresses, and its symbols of Rust have other hashes. Threads are compared in
+ * the order in which they begin.
  */
 #ifndef FHOOK_PRINT_SEQUENCE_H
 #define FHOOK_PRINT_SEQUENCE_H
 
 #include "decode/sink.h"
 #include "lib/recording.h"
+#include "names.h"
 
 /**
  * struct sequence - the events of a thread
@@ -31,6 +33,7 @@ struct sequence {
  * @directory: its directory, as given
  * @recording: its description
  * @map: its map
+ * @printed: printed names of the functions of the map; empty if they are the symbols
  * @names: for each string of the map, its index among the names of both
  * @calls: number of calls by name
  * @traced: whether a function of this name has stubs
@@ -40,6 +43,7 @@ struct side {
 	const char *directory;
 	struct recording recording;
 	struct map map;
+	struct names printed;
 	u32 *names;
 	u64 *calls;
 	bool *traced;
@@ -58,8 +62,11 @@ struct sides {
 	size_t nr_names;
 };
 
-/* Read what is needed to decode them. Free them in any case. */
-int sides_open(struct sides *sides, char **directories, struct fault *fault);
+/*
+ * Read what is needed to decode them, with symbols as names, or with demangled ones. Free them
+ * in any case.
+ */
+int sides_open(struct sides *sides, char **directories, bool mangled, struct fault *fault);
 void sides_free(struct sides *sides);
 
 /* Decode a side into a sink, which gets DATA. */
@@ -67,12 +74,16 @@ int side_decode(struct side *side, const struct sink_ops *ops, void *data, struc
 
 #define KIND_BITS	2
 
+/* The index of the name of a function among the names of both. */
+static inline u32 side_name(const struct side *side, u32 function)
+{
+	return side->names[side->map.functions[function].name];
+}
+
 /* The kinds of events of functions come first. */
 static inline u32 event_of(const struct side *side, const struct map_stub *stub)
 {
-	const u32 string = side->map.functions[stub->function].name;
-
-	return side->names[string] << KIND_BITS | stub->kind;
+	return side_name(side, stub->function) << KIND_BITS | stub->kind;
 }
 
 #endif /* FHOOK_PRINT_SEQUENCE_H */
