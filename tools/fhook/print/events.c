@@ -10,7 +10,7 @@
 static void hit(struct sink *sink, struct thread *thread, const struct map_stub *stub)
 {
 	fprintf(sink->out, "%s\t%s\t%s\t0x%llx\n", thread->label, map_kinds[stub->kind],
-		map_name(sink->map, stub->function), sink->map->functions[stub->function].entry);
+		sink_name(sink, stub->function), sink->map->functions[stub->function].entry);
 }
 
 static void gap(struct sink *sink, struct thread *thread, const char *why, u64 lost)
