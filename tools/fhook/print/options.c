@@ -21,24 +21,32 @@ enum {
 	KEY_LINES,
 };
 
+/**
+ * struct output - a kind of output
+ * @name: name of its option
+ * @ops: the sink
+ * @brief: help for the option
+ * @no_lines: it has no source lines
+ */
 struct output {
 	const char *name;
 	const struct sink_ops *ops;
 	const char *brief;
+	bool no_lines;
 };
 
 /* The first is the default. */
 static const struct output outputs[] = {
 	{ "tree", &sink_tree, "Calls as an indented text (the default)" },
 	{ "flat", &sink_flat, "Calls and time of each function" },
-	{ "folded", &sink_folded, "Time of each stack, for flame graphs" },
+	{ "folded", &sink_folded, "Time of each stack, for flame graphs", true },
 	{ "speedscope", &sink_speedscope, "Time of each stack, for speedscope" },
 	{ "graph", &sink_graph, "Callers and callees of each function" },
-	{ "dot", &sink_dot, "The same, in the language of graphviz" },
+	{ "dot", &sink_dot, "The same, in the language of graphviz", true },
 	{ "callgrind", &sink_callgrind, "The same, for KCachegrind and callgrind_annotate" },
 	{ "json", &sink_json, "Chrome's trace format, for Perfetto" },
-	{ "summary", &sink_summary, "Events, bytes, gaps, threads" },
-	{ "events", &sink_events, "Each event as it was recorded" },
+	{ "summary", &sink_summary, "Events, bytes, gaps, threads", true },
+	{ "events", &sink_events, "Each event as it was recorded", true },
 };
 
 #define OUTPUTS		ARRAY_SIZE(outputs)
@@ -179,6 +187,19 @@ static int check_choice(const struct print_options *options, struct fault *fault
 	return 0;
 }
 
+/* An output that has no lines cannot print those that were asked for. */
+static int check_lines(const struct print_options *options, struct fault *fault)
+{
+	unsigned int i;
+
+	for (i = 0; options->nr_files && i < OUTPUTS; i++)
+		if (outputs[i].ops == options->ops && outputs[i].no_lines)
+			return fault_say(fault,
+					 "--%s has no source lines: leave out --lines, or choose another output",
+					 outputs[i].name);
+	return 0;
+}
+
 int print_options_parse(struct print_options *options, int argc, char **argv, struct fault *fault)
 {
 	struct argp_option all[OUTPUTS + ARRAY_SIZE(selections) + 1] = { 0 };
@@ -205,7 +226,7 @@ int print_options_parse(struct print_options *options, int argc, char **argv, st
 		if (directories_add_children(&options->directories, options->directories.names[i],
 					     fault))
 			return -1;
-	return check_choice(options, fault);
+	return check_choice(options, fault) ?: check_lines(options, fault);
 }
 
 void print_options_free(struct print_options *options)
