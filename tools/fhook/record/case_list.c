@@ -56,17 +56,35 @@ static void free_words(char **words)
 	free(words);
 }
 
-/* Split off the file after the last "<", a word of its own; true if that is well-formed. */
+/* The last "<" that is a word of its own and not quoted, or NULL. */
+static char *find_redirection(char *command)
+{
+	char *at, *found = NULL;
+	char quote = '\0';
+
+	for (at = command; *at; at++) {
+		if (*at == '\\' && quote != '\'' && at[1])
+			at++;
+		else if (quote)
+			quote = *at == quote ? '\0' : quote;
+		else if (*at == '\'' || *at == '"')
+			quote = *at;
+		else if (*at == '<' && at > command && isblank((unsigned char)at[-1]) &&
+			 isblank((unsigned char)at[1]))
+			found = at;
+	}
+	return found;
+}
+
+/* Split off the file after the redirection; true if there is none, or one with one file. */
 static bool take_input(char *command, char **input)
 {
-	char *at = NULL, *next = command, **words;
+	char *at = find_redirection(command), **words;
 	size_t nr = 0;
 
-	while ((next = strstr(next, " < ")))
-		at = next++;
 	if (!at)
 		return true;
-	words = split(at + 3, &nr);
+	words = split(at + 1, &nr);
 	*at = '\0';
 	if (words && nr == 1) {
 		*input = words[0];
