@@ -54,6 +54,12 @@ _fhook()
 	fi
 	if [ "${COMP_WORDS[1]}" = calltrace ] && [ "$COMP_CWORD" -gt 2 ]; then
 		command+=("${COMP_WORDS[2]}")
+		# They take files, and their -b and -p are other options than those below.
+		if [ "${word#-}" = "$word" ]; then
+			mapfile -t words < <(compgen -f -- "$word")
+			_fhook_matching "$word" "${words[@]}"
+			return
+		fi
 	fi
 	case $previous in
 	-p | --program)
