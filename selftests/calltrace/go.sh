@@ -58,6 +58,19 @@ for file in wanted printed; do
 done
 cmp wanted.stack printed.stack && grep -q '^main.load' printed.stack || fails "$(cat printed)"
 
+# A profiler's signals arrive at each instruction, also at the jumps.
+go build -o profile "$programs/profile.go"
+"$tools/fhook-rewrite" -F '*' -o profile.new profile 2> said || fails "profile: $(cat said)"
+./profile > wanted 2> /dev/null
+for try in 1 2 3; do
+	./profile.new > printed 2> said || fails "profile.new: $(head -n 3 said)"
+	cmp wanted printed || fails "profile.new, run $try"
+done
+if "$tools/fhook-rewrite" -F main.odd -o none profile 2> said || [ -e none ] ||
+   ! grep -q 'main.odd .* room for a short jump only, and Go needs' said; then
+	fails "a hop: $(cat said)"
+fi
+
 # Without symbols.
 rewrites whole -F 'main.*'
 rewrites stripped -F 'main.*'

@@ -192,7 +192,7 @@ int code_read(struct rewrite *rw, struct fault *fault)
 	size_t i;
 
 	code->image = &rw->image;
-	code->faults_stay = go_is(&rw->image) && !rw->at_run_time;
+	code->finds_functions = go_is(&rw->image) && !rw->at_run_time;
 	code->arch = rw->image.header->e_machine == EM_X86_64 ? &rewrite_x86 : &rewrite_arm64;
 	if (add_regions(rw))
 		return fault_say(fault, "There is no memory.");

@@ -7,7 +7,9 @@
  * instruction. An event there would be one for each turn, so the entry is after the check.
  *
  * Go's runtime looks for the function of an instruction that has faulted, to turn the fault into
- * a panic; moved code has none. So instructions that may fault stay where they are.
+ * a panic; moved code has none. So instructions that may fault stay where they are. For a
+ * profiler's signal it unwinds the stack from the interrupted instruction, and dies if the
+ * function that has this address cannot be at it. So jumps have no hops.
  *
  * The runtime needs the names of functions, so a stripped file has them too, in .gopclntab.
  */

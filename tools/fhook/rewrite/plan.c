@@ -41,7 +41,7 @@ static bool can_move(const struct code *code, size_t i)
 	u8 copy[REWRITE_COPY_MAX];
 
 	if (!bytes || (insn->marks & (MARK_FIXED | MARK_USED)) || insn->kind == INSN_BAD ||
-	    (code->faults_stay && insn->marks & MARK_FAULTS))
+	    (code->finds_functions && insn->marks & MARK_FAULTS))
 		return false;
 	return code->arch->copy(bytes, insn->size, insn->address, insn->address, copy) >= 0;
 }
@@ -663,25 +663,35 @@ static u64 hop_in_new_window(struct rewrite *rw, size_t w)
 	return 0;
 }
 
+static u64 find_any_hop(struct rewrite *rw, size_t w)
+{
+	u64 hop = find_hop(rw, rw->windows + w);
+
+	hop = hop ?: hop_in_window(rw, rw->windows + w);
+	return hop ?: hop_in_new_window(rw, w);
+}
+
 /* Hops use padding that remains after all windows have been planned. */
 int plan_hops(struct rewrite *rw)
 {
 	size_t w, count = rw->nr_windows;
 	struct window *window;
+	const char *why;
 	u64 hop;
 
+	why = rw->code.finds_functions ?
+	      "there is room for a short jump only, and Go needs one that stays in its function" :
+	      "there is room for a short jump only, and none for a long one near";
 	for (w = 0; w < count; w++) {
 		window = rw->windows + w;
 		if (window->room >= rw->code.arch->jump_size ||
 		    rw->functions[window->function].refused)
 			continue;
-		hop = find_hop(rw, window);
-		hop = hop ?: hop_in_window(rw, window);
-		hop = hop ?: hop_in_new_window(rw, w);
+		/* Where a hop is, the function or its stack frame would be another one. */
+		hop = rw->code.finds_functions ? 0 : find_any_hop(rw, w);
 		window = rw->windows + w;
 		window->hop = hop;
-		if (!hop && refuse(rw, window->function,
-				   "there is room for a short jump only, and none for a long one near",
+		if (!hop && refuse(rw, window->function, why,
 				   rw->code.insns[window->first].address) < 0)
 			return -1;
 	}

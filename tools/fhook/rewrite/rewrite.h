@@ -23,8 +23,7 @@
  * @insns: instructions sorted by address
  * @regions: sorted starts of functions, from symbols and unwind information
  * @branches: indexes of the instructions that have a target, sorted by target
- * @faults_stay: instructions that may fault cannot be moved, because the program looks for
- *	their function
+ * @finds_functions: the program looks for the function of an instruction, as Go's runtime does
  */
 struct code {
 	const struct elf_image *image;
@@ -35,7 +34,7 @@ struct code {
 	size_t nr_regions, room_regions;
 	size_t *branches;
 	size_t nr_branches;
-	bool faults_stay;
+	bool finds_functions;
 };
 
 struct relocation;
