@@ -31,15 +31,23 @@ rewrites()
 	done
 }
 
+# rewrites_most FILE: most of its functions are traced, also those that may grow their stacks.
+rewrites_most()
+{
+	rewrites "$1" -F '*'
+	done=$(awk '/ functions, .* stubs\.$/ { print $2 }' said)
+	all=$(nm "$1" | grep -ci ' t ')
+	echo "$done of $all functions"
+	[ "$((done * 100))" -gt "$((all * 85))" ] || fails "$(cat said)"
+	# Words of data that are numbers look like addresses of arm64's code, which are small.
+	loops=$(awk '/ left out, .*: it jumps back to its own entry/ { print $2 + 0 }' said)
+	[ "$((${loops:-0} * 50))" -lt "$all" ] || fails "$(cat said)"
+}
+
 run=''
 go build -o whole "$programs/grow.go"
 strip -o stripped whole
-rewrites whole -F '*'
-done=$(awk '/ functions, .* stubs\.$/ { print $2 }' said)
-all=$(nm whole | grep -ci ' t ')
-echo "$done of $all functions"
-[ "$((done * 100))" -gt "$((all * 85))" ] || fails "$(cat said)"
-! grep -q ' functions are left out.*: it jumps back to its own entry' said || fails "$(cat said)"
+rewrites_most whole
 
 # An event is behind the check of the stack, so that there is one for each call.
 rewrites whole -F main.deep -F main.main
@@ -96,6 +104,6 @@ fi
 
 run=qemu-aarch64
 GOARCH=arm64 go build -o arm64 "$programs/grow.go"
-rewrites arm64 -F '*'
+rewrites_most arm64
 
 exit $status
