@@ -336,6 +336,8 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 	ret = list_check(&rw->run.list, fault);
 	ret = ret ?: elf_open(&rw->image, rw->run.input, fault);
 	ret = ret ?: check_file(rw, fault);
+	if (!ret && relocations_read(rw))
+		return fault_say(fault, "There is no memory.");
 	ret = ret ?: names_read(rw, fault);
 	ret = ret ?: frames_read(rw, fault);
 	ret = ret ?: code_read(rw, fault);

@@ -10,8 +10,6 @@
  * a panic; moved code has none. So instructions that may fault stay where they are. For a
  * profiler's signal it unwinds the stack from the interrupted instruction, and dies if the
  * function that has this address cannot be at it. So jumps have no hops.
- *
- * The runtime needs the names of functions, so a stripped file has them too, in .gopclntab.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,115 +19,11 @@
 #define CHECK_INSNS	16
 #define GROWTH_INSNS	64
 
-/* Of Go 1.18 and 1.20. */
-#define MAGIC_18	0xfffffff0
-#define MAGIC_20	0xfffffff1
-
-/**
- * struct names_header - the start of .gopclntab
- * @magic: version of the format
- * @nr_functions: number of functions
- * @text: address of the first function, 0 if it is that of .text
- * @names: offset of the names
- * @functions: offset of the table of functions
- */
-struct names_header {
-	u32 magic;
-	u8 zeros[2], unit, pointer_size;
-	u64 nr_functions, nr_files;
-	u64 text;
-	u64 names;
-	u64 units, files, numbers;
-	u64 functions;
-};
-
-/* An element of the table of functions; the last one only has the end of the code. */
-struct names_entry {
-	u32 start;
-	u32 description;
-};
-
-static const Elf64_Shdr *names_section(const struct elf_image *image)
-{
-	return elf_section(image, ".gopclntab") ?: elf_section(image, ".data.rel.ro.gopclntab");
-}
-
 bool go_is(const struct elf_image *image)
 {
-	return names_section(image);
-}
-
-/* The name of a function, or NULL if the table is damaged. */
-static const char *name_of(const u8 *data, size_t size, const struct names_header *header,
-			   u32 description)
-{
-	u64 at = header->functions + description;
-	u32 offset;
-
-	if (at > size || size - at < 2 * sizeof(offset))
-		return NULL;
-	memcpy(&offset, data + at + sizeof(offset), sizeof(offset));
-	at = header->names + offset;
-	return at < size && memchr(data + at, '\0', size - at) ? (const char *)data + at : NULL;
-}
-
-/* Read COUNT functions. Returns 0, or -1 if the table is damaged. */
-static int read_functions(const u8 *data, size_t size, const struct names_header *header,
-			  u64 text, struct elf_symbol *symbols, size_t count)
-{
-	struct names_entry entry, next;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		/* Of the element after the last one, only the start is used. */
-		memcpy(&entry, data + header->functions + i * sizeof(entry), sizeof(entry));
-		memcpy(&next.start, data + header->functions + (i + 1) * sizeof(entry),
-		       sizeof(next.start));
-		symbols[i] = (struct elf_symbol){
-			.address = text + entry.start, .size = next.start - entry.start,
-			.name = name_of(data, size, header, entry.description), .type = STT_FUNC,
-		};
-		if (next.start < entry.start || !symbols[i].name)
-			return -1;
-	}
-	return 0;
-}
-
-static bool is_whole(const struct names_header *header, size_t size)
-{
-	const size_t entry = sizeof(struct names_entry);
-
-	return header->functions < size && header->names < size &&
-	       header->nr_functions < (size - header->functions) / entry;
-}
-
-int go_names(struct rewrite *rw, struct fault *fault)
-{
-	const Elf64_Shdr *section = names_section(&rw->image);
-	const Elf64_Shdr *text = elf_section(&rw->image, ".text");
-	const u8 *data = elf_section_data(&rw->image, section);
-	struct names_header header = { };
-	struct elf_symbol *symbols;
-	int ret;
-
-	if (data && section->sh_size >= sizeof(header))
-		memcpy(&header, data, sizeof(header));
-	if (header.magic != MAGIC_18 && header.magic != MAGIC_20)
-		return 0;
-	if (!is_whole(&header, section->sh_size))
-		return fault_say(fault, "%s is damaged: its .gopclntab is.", rw->image.path);
-	symbols = calloc(header.nr_functions + 1, sizeof(*symbols));
-	if (!symbols)
-		return fault_say(fault, "There is no memory.");
-	if (read_functions(data, section->sh_size, &header,
-			   header.text ?: text ? text->sh_addr : 0, symbols, header.nr_functions))
-		ret = fault_say(fault, "%s is damaged: its .gopclntab is.", rw->image.path);
-	else
-		ret = elf_add_symbols(&rw->image, symbols, header.nr_functions, fault) ?:
-		      instrument_note(&rw->run, fault, "The names of functions are those of %s.",
-				      ".gopclntab");
-	free(symbols);
-	return ret;
+	/* Other linkers than Go's put the table of names into a section with other data. */
+	return elf_section(image, ".note.go.buildid") || elf_section(image, ".go.buildinfo") ||
+	       elf_section(image, ".gopclntab");
 }
 
 static bool grows_stack(const struct code *code, const struct rewrite_insn *call)

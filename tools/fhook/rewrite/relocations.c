@@ -56,7 +56,7 @@ static int read_section(struct rewrite *rw, const Elf64_Shdr *section)
 	const char *name;
 	u64 number;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; data && i < count; i++) {
 		memcpy(&relocation, data + i * sizeof(relocation), sizeof(relocation));
 		number = ELF64_R_SYM(relocation.r_info);
 		if (!number && (section->sh_flags & SHF_ALLOC) &&

@@ -268,13 +268,14 @@ void jumps_find_thunks(struct code *code);
 
 /* go.c: programs in Go */
 bool go_is(const struct elf_image *image);
-/* Take the names of functions of a stripped file from its table for the runtime. */
-int go_names(struct rewrite *rw, struct fault *fault);
 /*
  * The index of the instruction after the stack check that a function begins with at ENTRY, or
  * NO_INSN.
  */
 size_t go_after_check(const struct rewrite *rw, const struct function *function, size_t entry);
+
+/* go_names.c: names of functions of a stripped file, from the table of Go's runtime */
+int go_names(struct rewrite *rw, struct fault *fault);
 
 /* frames.c: unwind information */
 int frames_read(struct rewrite *rw, struct fault *fault);

@@ -178,8 +178,6 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 		     section->sh_type == SHT_FINI_ARRAY))
 			mark_words(rw, section);
 	}
-	if (relocations_read(rw))
-		return fault_say(fault, "There is no memory.");
 	fix_sequences(rw);
 	if (find_setjmps(rw))
 		return fault_say(fault, "There is no memory.");
