@@ -102,7 +102,7 @@ static void change(void)
 	const Elf64_Ehdr *header = (void *)original;
 	const unsigned int width = 1 << random_below(4);
 
-	switch (random_below(9)) {
+	switch (random_below(10)) {
 	case 0:
 		change_record(16, 1, sizeof(*header) - 16, width < 4 ? 2 : 8);
 		break;
@@ -124,6 +124,9 @@ static void change(void)
 		break;
 	case 7:
 		change_section(random_below(2) ? ".eh_frame" : ".gcc_except_table", 8, width);
+		break;
+	case 8:
+		change_section(".gopclntab", 8, width);
 		break;
 	default:
 		change_section(random_below(2) ? ".text" : ".rodata", 8, width);

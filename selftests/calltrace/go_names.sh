@@ -39,7 +39,7 @@ refuses()
 
 # The header of the table begins with this, and has numbers at these offsets.
 magic='[\xf0\xf1]\xff{3}\x00\x00[\x01\x04]\x08'
-text=24 names=32
+text=24 names=32 units=40
 
 # header FILE: its offset in the file.
 header()
@@ -51,6 +51,12 @@ header()
 write_to()
 {
 	dd of="$1" bs=64K seek="$(($(header "$1") + $2))" oflag=seek_bytes conv=notrunc 2> /dev/null
+}
+
+# number FILE OFFSET: a number of the header.
+number()
+{
+	od -An -t u8 -j "$(($(header "$1") + $2))" -N 8 "$1" | tr -d ' '
 }
 
 sed 's/^import (/import "C"\n\n&/' "$programs/grow.go" > grow.go
@@ -83,5 +89,10 @@ cmp fixed.stubs fixed.stripped.stubs || fails "names by the moduledata"
 cp fixed.stripped lost
 printf '\001' | write_to lost "$names"
 refuses "lost is stripped, and Go's pclntab does not say where functions begin" lost '*'
+# All names are ends of one string, so that they are much longer than the file.
+cp pie.stripped long
+start=$(number long "$names") end=$(number long "$units")
+head -c "$((end - start))" /dev/zero | tr '\000' A | write_to long "$start"
+refuses "long is damaged: Go's pclntab in it is" long '*'
 
 exit $status

@@ -304,22 +304,16 @@ static int compare_names(const void *a, const void *b, void *data)
 	return strcmp(symbols[x].name, symbols[y].name) ?: x < y ? -1 : x > y;
 }
 
-/*
- * Names that are suffixes of others share their bytes, so the total length of the names
- * may exceed the size of the file, but by more than this factor only in a malicious file.
- */
-#define NAMES_MOST	16
-
 static int sort_symbols(struct elf_image *image, struct fault *fault)
 {
 	size_t i, length = 0;
 
 	for (i = 0; i < image->nr_symbols; i++) {
 		length += strlen(image->symbols[i].name);
-		if (length > NAMES_MOST * image->size)
+		if (length > ELF_NAMES_MOST * image->size)
 			return fault_say(fault,
 					 "%s is damaged: its names are longer than %d times the file.",
-					 image->path, NAMES_MOST);
+					 image->path, ELF_NAMES_MOST);
 	}
 	image->by_name = calloc(image->nr_symbols + 1, sizeof(*image->by_name));
 	if (!image->by_name)

@@ -72,6 +72,12 @@ void elf_close(struct elf_image *image);
 /* Use the symbols of a debug file, which stays open because it contains their names. */
 void elf_take_symbols(struct elf_image *image, struct elf_image *debug);
 
+/*
+ * Names that are suffixes of others share their bytes, so the total length of the names
+ * may exceed the size of the file, but by more than this factor only in a malicious file.
+ */
+#define ELF_NAMES_MOST	16
+
 /* Add functions, whose names must live as long as the image. */
 int elf_add_symbols(struct elf_image *image, const struct elf_symbol *symbols, size_t nr,
 		    struct fault *fault);

@@ -163,12 +163,16 @@ static const char *name_of(const struct names_table *table, u32 description)
 	       (const char *)table->data + at : NULL;
 }
 
-/* Read all functions. Returns 0, or -1 if the table is damaged. */
-static int read_functions(const struct names_table *table, u64 text, struct elf_symbol *symbols)
+/*
+ * Read all functions. Returns 0, or -1 if the table is damaged. If all names are the end of the
+ * same string, which is long, their total length is quadratic.
+ */
+static int read_functions(const struct names_table *table, u64 text, size_t longest,
+			  struct elf_symbol *symbols)
 {
 	const u8 *functions = table->data + table->header.functions;
 	struct names_entry entry, next;
-	size_t i;
+	size_t i, length = 0;
 
 	for (i = 0; i < table->header.nr_functions; i++) {
 		/* Of the element after the last one, only the start is used. */
@@ -179,6 +183,9 @@ static int read_functions(const struct names_table *table, u64 text, struct elf_
 			.name = name_of(table, entry.description), .type = STT_FUNC,
 		};
 		if (next.start < entry.start || !symbols[i].name)
+			return -1;
+		length += strlen(symbols[i].name);
+		if (length > longest)
 			return -1;
 	}
 	return 0;
@@ -193,7 +200,7 @@ static int add_functions(struct rewrite *rw, const struct names_table *table, u6
 
 	if (!symbols)
 		return fault_say(fault, "There is no memory.");
-	if (read_functions(table, text, symbols))
+	if (read_functions(table, text, ELF_NAMES_MOST * rw->image.size, symbols))
 		ret = fault_say(fault, "%s is damaged: Go's pclntab in it is.", rw->image.path);
 	else
 		ret = elf_add_symbols(&rw->image, symbols, count, fault) ?:
