@@ -93,6 +93,14 @@ rewrites stripped -f addresses
 is_as_whole
 rewrites whole -F work -F "$(head -n 1 addresses)"
 [ "$(awk '{ print $2 }' whole.stubs | sort -u | wc -l)" -eq 2 ] || fails "an address and a name"
+# An address does not give names to other functions, which a glob would match.
+gcc -O2 -rdynamic -Wl,--build-id -o exports program.c
+leaf=$(nm exports | awk '$3 == "leaf" { print $1 }' | sed 's/^0*//')
+strip exports
+rewrites exports -F '*' -F "0x$leaf"
+$fhook map exports.new | awk '$1 == "stub" { print $6 }' | sort -u > named
+grep -qx "func_$leaf" named && grep -qx work named || fails "exports: $(cat named)"
+[ "$(grep -c '^func_' named)" -eq 1 ] || fails "exports: $(cat named)"
 
 # A debug file beside the file, and one from the cache of fetched ones.
 rewrites whole -F leaf -F taken -F work -F main

@@ -235,6 +235,17 @@ enum list_answer list_wants_at(struct list *list, const char *symbol, u64 addres
 	return wants(list, symbol, text);
 }
 
+enum list_answer list_wants_address(struct list *list, u64 address)
+{
+	struct answer answer = { .answer = LIST_NO };
+	char text[sizeof(ADDRESS) + 16];
+
+	snprintf(text, sizeof(text), ADDRESS, address);
+	if (!sort(list))
+		ask_exact(list, text, &answer);
+	return answer.excluded ? LIST_NO : answer.answer;
+}
+
 bool list_has_addresses(const struct list *list)
 {
 	size_t i;

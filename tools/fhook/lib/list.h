@@ -65,6 +65,9 @@ enum list_answer list_wants(struct list *list, const char *symbol);
 /* The same for a function at an address. */
 enum list_answer list_wants_at(struct list *list, const char *symbol, u64 address);
 
+/* The same for a function that has only an address. */
+enum list_answer list_wants_address(struct list *list, u64 address);
+
 /* Are there addresses among the patterns? */
 bool list_has_addresses(const struct list *list);
 

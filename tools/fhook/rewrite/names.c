@@ -168,19 +168,24 @@ static bool has_symbol(const struct elf_image *image, const struct range *range)
 	       (next < image->nr_symbols && image->symbols[next].address < range->end);
 }
 
-/* Add a name for each function of .eh_frame without a symbol. */
+/*
+ * Add a name for each function of .eh_frame without a symbol. If only the list's addresses are
+ * the reason, a glob must not match the names of others.
+ */
 static int name_frames(struct rewrite *rw, const struct range *ranges, size_t nr,
 		       struct fault *fault)
 {
 	struct elf_symbol *symbols = calloc(nr + 1, sizeof(*symbols));
 	char (*names)[NAME_ROOM] = calloc(nr + 1, sizeof(*names));
+	const bool all = from_frames || !rw->image.nr_symbols;
 	size_t count = 0, i;
 	int ret;
 
 	for (i = 0; symbols && names && i < nr; i++) {
 		if (!code_is_code(&rw->image, ranges[i].start) ||
 		    has_symbol(&rw->image, ranges + i) ||
-		    !is_function(&rw->code, ranges, nr, ranges + i))
+		    !is_function(&rw->code, ranges, nr, ranges + i) ||
+		    (!all && list_wants_address(&rw->run.list, ranges[i].start) == LIST_NO))
 			continue;
 		snprintf(names[count], NAME_ROOM, "func_%llx", ranges[i].start);
 		symbols[count] = (struct elf_symbol){
