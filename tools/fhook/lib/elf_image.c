@@ -412,6 +412,8 @@ int elf_add_symbols(struct elf_image *image, const struct elf_symbol *symbols, s
 		image->symbols[image->nr_symbols++] = symbols[i];
 	}
 	free(image->by_name);
+	/* sort_symbols() may fail before it has another one. */
+	image->by_name = NULL;
 	return sort_symbols(image, fault);
 }
 
