@@ -17,12 +17,6 @@ cat > program.c <<-'END'
 	int main(void) { puts(leaf(3) == 4 ? "right" : "wrong"); return 0; }
 END
 
-fails()
-{
-	echo "$*"
-	status=1
-}
-
 # is_right FILE: it runs, and its stubs are those of the file it was made of.
 is_right()
 {

@@ -12,12 +12,6 @@ export GOCACHE CGO_ENABLED=0 GOFLAGS=-trimpath
 shift
 . "$(dirname "$0")/test_lib.sh"
 
-fails()
-{
-	echo "$*"
-	status=1
-}
-
 # rewrites FILE OPTION...: it prints the same, by the emulator $run.
 rewrites()
 {

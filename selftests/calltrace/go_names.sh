@@ -12,12 +12,6 @@ export GOCACHE CGO_ENABLED=1 GOFLAGS=-trimpath
 shift
 . "$(dirname "$0")/test_lib.sh"
 
-fails()
-{
-	echo "$*: $(cat said)"
-	status=1
-}
-
 # stubs FILE: FILE.stubs has those of some functions of FILE, which is rewritten as FILE.new.
 stubs()
 {

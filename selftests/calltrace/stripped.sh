@@ -42,12 +42,6 @@ gcc -O2 -Wl,--build-id -o whole program.c
 objcopy --only-keep-debug whole whole.debug
 strip -o stripped whole
 
-fails()
-{
-	echo "$*: $(cat said)"
-	status=1
-}
-
 # rewrites FILE OPTION...: FILE.new computes the same, and FILE.stubs has its stubs by address.
 rewrites()
 {

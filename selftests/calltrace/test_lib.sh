@@ -12,6 +12,14 @@ rm -rf "$dir"
 mkdir -p "$dir"
 cd "$dir" || exit
 
+# fails SENTENCE...: the test fails; what the tool said is in the file "said", if there is one.
+fails()
+{
+	echo "$*"
+	[ ! -s said ] || cat said
+	status=1
+}
+
 # write_libraries: one.c and two.c, with functions of these names, which call another one
 # that calls itself three times.
 write_libraries()
