@@ -15,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/sort.h>
+#include <linux/uaccess.h>
 #include <asm/sections.h>
 
 #include "../core.h"
@@ -44,16 +45,19 @@ static int add_word(unsigned long word)
 	return 0;
 }
 
-/* The range includes redzones of KASAN, so the reads must not be checked. */
-static int __no_sanitize_address list_words(const void *from, const void *to,
-					    const struct fhook_range *text)
+/*
+ * The range includes redzones of KASAN, and on arm64 pages that protected KVM has taken from
+ * the kernel, so the reads must neither be checked nor trusted to succeed.
+ */
+static int list_words(const void *from, const void *to, const struct fhook_range *text)
 {
 	const unsigned long *word = PTR_ALIGN(from, sizeof(*word));
 	unsigned long value;
 	int err;
 
 	for (; (const void *)(word + 1) <= to; word++) {
-		value = READ_ONCE_NOCHECK(*word);
+		if (get_kernel_nofault(value, word))
+			value = 0;
 		if (value >= text->start && value < text->end) {
 			err = add_word(value);
 			if (err)
