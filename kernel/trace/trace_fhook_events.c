@@ -198,6 +198,14 @@ static int reg_event(struct trace_event_call *call, enum trace_reg type,
 	return 0;
 }
 
+#ifdef CONFIG_PERF_EVENTS
+/* An event that only counts patches all functions of its pattern, too. */
+static int may_perf(struct trace_event_call *call, struct perf_event *event)
+{
+	return event->parent ? 0 : perf_allow_tracepoint();
+}
+#endif
+
 /* Set up the event of a new probe. */
 static void init_probe(struct trace_fhook *tfh)
 {
@@ -208,6 +216,9 @@ static void init_probe(struct trace_fhook *tfh)
 	dyn_event_init(&tfh->devent, &trace_fhook_ops);
 	call->class->reg = reg_event;
 	call->flags = TRACE_EVENT_FL_HOOK;
+#ifdef CONFIG_PERF_EVENTS
+	call->perf_perm = may_perf;
+#endif
 }
 
 static struct trace_probe *probe_of(struct dyn_event *ev)
