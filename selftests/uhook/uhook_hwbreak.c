@@ -6,16 +6,19 @@
  *	uhook_hwbreak execute ROUNDS [signals]	perf counts how often one is come to
  *	uhook_hwbreak write ROUNDS [signals]	how often one of them writes the sum
  *	uhook_hwbreak both ROUNDS [signals]	both
+ *	uhook_hwbreak fault ROUNDS		both, after a round whose write faults
  *
  * With signals those of a timer come, and so often ROUNDS until ENOUGH of them have.
  * Prints how often the probed instructions were run.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <string.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 
@@ -69,6 +72,27 @@ static void on_alarm(int sig, siginfo_t *info, void *context)
 	nr_signals++;
 }
 
+static sigjmp_buf faulted;
+
+static void on_fault(int sig)
+{
+	siglongjmp(faulted, 1);
+}
+
+/* The handler does not return to the instruction, which the kernel was stepping. */
+static void fault_once(void)
+{
+	unsigned long *page = mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	check(page != MAP_FAILED, "mmap: %s", strerror(errno));
+	check(signal(SIGSEGV, on_fault) != SIG_ERR, "signal: %s", strerror(errno));
+	if (!sigsetjmp(faulted, 1)) {
+		uhook_loop(1, page);
+		check(false, "a write to a read-only page does not fault");
+	}
+	signal(SIGSEGV, SIG_DFL);
+}
+
 static void start_signals(void)
 {
 	struct itimerval timer = { { 0, 700 }, { 0, 700 } };
@@ -90,7 +114,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "";
 	unsigned long each, rounds = 0, ret;
 	int execute = -1, write = -1;
-	bool signals = argc == 4;
+	bool signals = argc == 4, fault = !strcmp(mode, "fault");
 
 	if (!strcmp(mode, "offsets")) {
 		say_loop_offsets();
@@ -100,9 +124,12 @@ int main(int argc, char **argv)
 
 	each = strtoul(argv[2], NULL, 0);
 	if (strcmp(mode, "write"))
-		execute = open_breakpoint(HW_BREAKPOINT_X, uhook_loop_add);
+		execute = open_breakpoint(HW_BREAKPOINT_X,
+					  fault ? uhook_loop_store : uhook_loop_add);
 	if (strcmp(mode, "execute"))
 		write = open_breakpoint(HW_BREAKPOINT_W, &sum);
+	if (fault)
+		fault_once();
 	if (signals)
 		start_signals();
 	do {
@@ -113,9 +140,12 @@ int main(int argc, char **argv)
 	} while (signals && nr_signals < ENOUGH);
 	if (signals)
 		stop_signals();
-	check_breakpoint(execute, "breakpoint", rounds, nr_signals);
+	check_breakpoint(execute, "breakpoint", rounds + fault, nr_signals);
 	check_breakpoint(write, "watchpoint", rounds, nr_signals);
-	say_loop_counts(rounds);
+	if (fault)
+		printf("add %lu\nload %lu\nstore %lu\n", rounds + 1, rounds + 1, rounds + 1);
+	else
+		say_loop_counts(rounds);
 
 	return 0;
 }
