@@ -42,6 +42,9 @@
 /* Maximum number of entries to read when a process or a hook ends. */
 #define READ_AT_END	16384U
 
+/* Maximum time for all processes when hooks end: users wait, also for locks of tracefs. */
+#define FLUSH_TIME	(HZ / 2)
+
 /* How many times the ring is filled before an entry that was given up is used again. */
 #define LATE_TURNS	16
 
@@ -325,9 +328,16 @@ static void drain_visit(struct uhook_mm *um)
 	drain_rings(um, READ_IN_VISIT, false);
 }
 
+/* Serializes flushes, and protects flush_end. */
+static DEFINE_MUTEX(flush_lock);
+static unsigned long flush_end;
+
 static void drain_all(struct uhook_mm *um)
 {
-	drain_rings(um, READ_AT_END, false);
+	lockdep_assert_held(&flush_lock);
+
+	if (time_before(jiffies, flush_end))
+		drain_rings(um, READ_AT_END, false);
 }
 
 /* Count the entries that are left as lost, as far as their recorders have not done so. */
@@ -365,10 +375,15 @@ void uhook_drain_last(struct uhook_mm *um)
 /**
  * uhook_flush - hand over all records written so far
  *
+ * Programs decide how many these are: after FLUSH_TIME the rest stays in the rings, and is
+ * lost if its hook is unregistered.
+ *
  * Context: task; sleeps.
  */
 void uhook_flush(void)
 {
+	guard(mutex)(&flush_lock);
+	flush_end = jiffies + FLUSH_TIME;
 	uhook_visit_data(drain_all);
 }
 
