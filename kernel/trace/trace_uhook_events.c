@@ -191,12 +191,31 @@ static int reapply_event(struct trace_probe *event)
 
 	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
 		say_for_whom(tp);
-		/* Processes may have missed exits. */
-		trace_uhook_begin_span(uhook_of_probe(tp));
 		ret = uhook_apply(&uhook_of_probe(tp)->entry) ?: ret;
 		ret = uhook_apply(&uhook_of_probe(tp)->ops) ?: ret;
 	}
 	return ret;
+}
+
+/*
+ * The event is going to apply to more processes, to that of @task or to all, which may have
+ * missed exits meanwhile. perf users without privileges must not disturb others, so they
+ * affect only their process.
+ */
+static void forget_calls(struct trace_probe *event, struct task_struct *task)
+{
+	struct trace_probe *tp;
+
+	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
+		struct trace_uhook *tuh = uhook_of_probe(tp);
+
+		if (tuh->place.kind != TRACE_UHOOK_SPAN)
+			continue;
+		if (task)
+			uhook_forget_calls(task, tuh->owner);
+		else
+			trace_uhook_begin_span(tuh);
+	}
 }
 
 /* Is perf the only user of the event? */
@@ -238,6 +257,7 @@ static int enable_event(struct trace_event_call *call, struct trace_event_file *
 	ret = trace_hook_enable(&trace_uhook_type, call, file);
 	if (ret || !was_perfs || !file)
 		return ret;
+	forget_calls(tp, NULL);
 	ret = reapply_event(tp);
 	if (ret)
 		disable_event(call, file);
@@ -270,6 +290,7 @@ static int open_perf(struct trace_event_call *call, struct perf_event *event)
 		return -ENODEV;
 	if (trace_uprobe_filter_add(tp->event->filter, event) || !is_perfs(tp))
 		return 0;
+	forget_calls(tp, event->hw.target);
 	ret = reapply_event(tp);
 	if (ret)
 		close_perf(call, event);

@@ -24,6 +24,7 @@
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "events.h"
@@ -174,6 +175,32 @@ bool uhook_end_span(struct uhook_mm *um, struct uhook_span *span)
 	mutex_unlock(&spans->lock);
 
 	return found;
+}
+
+/**
+ * uhook_forget_calls - forget the calls of a hook in a process
+ * @task: task of the process
+ * @owner: &uhook_span_key.owner of the calls
+ *
+ * Context: task; sleeps.
+ */
+void uhook_forget_calls(struct task_struct *task, u64 owner)
+{
+	struct mm_struct *mm = get_task_mm(task);
+	struct uhook_mm *um = mm ? uhook_mm_of(mm) : NULL;
+	/* Pairs with get_spans(). */
+	struct uhook_spans *spans = um ? smp_load_acquire(&um->spans) : NULL;
+	struct open_call *open, *next;
+
+	if (spans) {
+		mutex_lock(&spans->lock);
+		list_for_each_entry_safe(open, next, &spans->order, order)
+			if (open->span.key.owner == owner)
+				remove_call(spans, open);
+		mutex_unlock(&spans->lock);
+	}
+	if (mm)
+		mmput(mm);
 }
 
 /**
