@@ -36,7 +36,7 @@ help:
 	@echo "make vm        make a virtual machine: Debian with these packages, as root"
 	@echo "make vm-shell  boot it; its root needs no password"
 	@echo "make test-vm   run services, compilers and containers in it, with and without hooks"
-	@echo "make tools-all  build also the programs that put stubs of call traces into others"
+	@echo "make tools-all  build also the programs that put stubs into source and LLVM's IR"
 	@echo "make install   build and install the command fhook, its manual pages and completions"
 	@echo "               (PREFIX=/usr/local, DESTDIR=); needs no kernel source"
 	@echo "make bench     measure the cost of hooks and call traces, beside alternatives (ARCH=)"
@@ -83,7 +83,6 @@ tools:
 
 tools-all:
 	@scripts/build/deps tests
-	@scripts/series/tree
 	@scripts/build/tools
 	@echo "$(BUILD)/host/fhook/fhook calltrace --help"
 

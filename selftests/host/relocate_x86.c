@@ -248,6 +248,13 @@ static void x86_make(u8 *bytes)
 #define MOVES(name, bytes)	CASE(name, bytes, 0)
 #define STAYS(name, bytes)	CASE(name, bytes, -EOPNOTSUPP)
 
+/* Instructions that the kernel's decoder does not know, but Zydis does. */
+#ifdef RELOCATE_ZYDIS
+#define NOT_IN_KERNEL(name, bytes)	MOVES(name, bytes)
+#else
+#define NOT_IN_KERNEL(name, bytes)	STAYS(name, bytes)
+#endif
+
 static const struct relocate_case x86_cases[] = {
 	MOVES("endbr64", "\xf3\x0f\x1e\xfa"),
 	MOVES("rdsspq", "\xf3\x48\x0f\x1e\xc8"),
@@ -322,7 +329,7 @@ static const struct relocate_case x86_cases[] = {
 	STAYS("REX2", "\xd5\x48\x90"),
 	STAYS("REX before a prefix", "\x48\x66\x90"),
 	STAYS("two REX", "\x48\x48\x90"),
-	STAYS("five prefixes", "\x2e\x36\x26\x64\x65\x90"),
+	NOT_IN_KERNEL("five prefixes", "\x2e\x36\x26\x64\x65\x90"),
 	STAYS("VEX behind REX", "\x48\xc5\xf8\x77"),
 	STAYS("VEX behind 66", "\x66\xc5\xf8\x77"),
 	STAYS("movsb with F2 and F3", "\xf2\xf3\xa4"),
@@ -330,8 +337,8 @@ static const struct relocate_case x86_cases[] = {
 	STAYS("EVEX with APX's bit of the index", "\x62\xf1\x78\x48\x58\xc0"),
 	MOVES("EVEX without them", "\x62\xf1\x7c\x48\x58\xc0"),
 	STAYS("EVEX of APX's map", "\x62\xf4\x7c\x08\x01\xc0"),
-	STAYS("F3 0F 42, not in the table", "\xf3\x0f\x42\xc0"),
-	STAYS("67 0F 19, not in the table", "\x67\x0f\x19\xc0"),
+	NOT_IN_KERNEL("F3 0F 42", "\xf3\x0f\x42\xc0"),
+	NOT_IN_KERNEL("67 0F 19", "\x67\x0f\x19\xc0"),
 	STAYS("F2 0F 72, not in the table", "\xf2\x0f\x72\xd0\x01"),
 	STAYS("extrq", "\x66\x0f\x78\xc0\x01\x02"),
 	STAYS("mov %cr0 with what would be SIB", "\x0f\x20\x04"),

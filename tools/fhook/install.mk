@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# "make install" installs fhook, its manual pages and completions, the plugin of QEMU and the
-# software recorder's library below $(DESTDIR)$(PREFIX). ZSHDIR is where zsh looks for
-# completions, which differs between distributions.
+# "make install" installs fhook, its manual pages and completions, the programs that put stubs
+# into files, the plugin of QEMU and the software recorder's library below $(DESTDIR)$(PREFIX).
+# ZSHDIR is where zsh looks for completions, which differs between distributions.
 # The pages are made from the help, which is their only source.
 
 PREFIX	?= /usr/local
@@ -31,8 +31,20 @@ $(O)/man/fhook-%.1: $(O)/fhook
 install: tools man
 	install -D $(O)/fhook $(DESTDIR)$(PREFIX)/bin/fhook
 	install -m 644 -D $(O)/fhook-trace.so $(DESTDIR)$(PREFIX)/lib/fhook/fhook-trace.so
+	$(if $(kernel_missing),,install -t $(DESTDIR)$(PREFIX)/lib/fhook \
+		$(O)/fhook-rewrite $(O)/fhook-attach)
 	install -m 644 -D $(O)/libfhook-record.a $(DESTDIR)$(PREFIX)/lib/libfhook-record.a
 	install -m 644 -D -t $(DESTDIR)$(PREFIX)/share/man/man1 $(pages)
 	install -m 644 -D completion/fhook.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/fhook
 	install -m 644 -D completion/_fhook $(DESTDIR)$(ZSHDIR)/_fhook
+
+# This directory and the files of the kernel's part of fhook that it needs, which are enough to
+# build everything here.
+source:
+	$(if $(filter $(CURDIR)/% $(CURDIR),$(O)),$(error give another directory: make source O=DIR))
+	rm -rf $(O)/fhook-tools
+	mkdir -p $(O)/fhook-tools/kernel
+	cp -rL $(wildcard *) $(O)/fhook-tools
+	cd $(overlay) && cp -L --parents $(kernel_files) $(O)/fhook-tools/kernel
+.PHONY: source
