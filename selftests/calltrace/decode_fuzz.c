@@ -25,7 +25,7 @@
 
 static const struct sink_ops *const sinks[] = {
 	&sink_tree, &sink_flat, &sink_folded, &sink_json, &sink_summary, &sink_events,
-	&sink_graph, &sink_dot, &sink_callgrind, &sink_speedscope,
+	&sink_graph, &sink_dot, &sink_callgrind, &sink_speedscope, &sink_firefox,
 };
 
 static unsigned long refused, decoded, gaps;

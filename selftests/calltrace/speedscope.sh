@@ -11,28 +11,16 @@ cache=$1
 shift
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/test_lib.sh"
-version=1.25.0
 
-# lacks COMMAND PACKAGE: leave the test out without it.
-lacks()
-{
-	command -v "$1" > /dev/null || {
-		echo "$1 is not installed: the package $2 has it"
-		exit 4
-	}
+command -v chromium > /dev/null || {
+	echo "chromium is not installed: the package chromium has it"
+	exit 4
 }
-
-lacks chromium chromium
-lacks npm npm
-page=$cache/$version/package/dist/release/index.html
-if [ ! -f "$page" ]; then
-	mkdir -p "$cache/$version"
-	(cd "$cache/$version" && timeout 120 npm pack "speedscope@$version" > log 2>&1 &&
-		tar xf "speedscope-$version.tgz") || {
-		echo "npm does not give speedscope $version: see $cache/$version/log"
-		exit 4
-	}
-fi
+page=$("$tests/fetch_npm.sh" speedscope 1.25.0 "$cache") || {
+	echo "$page"
+	exit 4
+}
+page=$page/dist/release/index.html
 
 # shows NAME LINE...: total time, own time and name of each function, in lines of their own.
 # The browser's clock does not wait, so the table is there when it has run for ten seconds.

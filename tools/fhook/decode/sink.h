@@ -127,6 +127,6 @@ static inline const char *sink_name(const struct sink *sink, u32 function)
 
 extern const struct sink_ops sink_tree, sink_flat, sink_folded, sink_json, sink_summary,
 			     sink_events, sink_graph, sink_dot, sink_callgrind,
-			     sink_speedscope;
+			     sink_speedscope, sink_firefox;
 
 #endif /* FHOOK_SINK_H */

@@ -96,6 +96,16 @@ size_t folded_path(const struct folded *folded, u32 node, u32 *functions)
 	return depth;
 }
 
+int folded_compare(const void *one, const void *other)
+{
+	const struct folded_node *a = *(const struct folded_node *const *)one;
+	const struct folded_node *b = *(const struct folded_node *const *)other;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
 void folded_free(struct folded *folded)
 {
 	size_t i;

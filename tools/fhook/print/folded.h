@@ -60,6 +60,9 @@ void folded_leave(struct sink *sink, struct thread *thread, struct frame *frame,
  */
 size_t folded_path(const struct folded *folded, u32 node, u32 *functions);
 
+/* Compare two pointers to nodes, for qsort(): by thread, callers before their callees. */
+int folded_compare(const void *one, const void *other);
+
 void folded_free(struct folded *folded);
 
 #endif /* FHOOK_PRINT_FOLDED_H */

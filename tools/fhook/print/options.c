@@ -41,6 +41,7 @@ static const struct output outputs[] = {
 	{ "flat", &sink_flat, "Calls and time of each function" },
 	{ "folded", &sink_folded, "Time of each stack, for flame graphs", true },
 	{ "speedscope", &sink_speedscope, "Time of each stack, for speedscope" },
+	{ "firefox", &sink_firefox, "Time of each stack, for Firefox Profiler" },
 	{ "graph", &sink_graph, "Callers and callees of each function" },
 	{ "dot", &sink_dot, "The same, in the language of graphviz", true },
 	{ "callgrind", &sink_callgrind, "The same, for KCachegrind and callgrind_annotate" },

@@ -90,16 +90,6 @@ static size_t print_thread(struct sink *sink, struct scope *scope, size_t first)
 	return i;
 }
 
-static int compare(const void *one, const void *other)
-{
-	const struct folded_node *a = *(const struct folded_node *const *)one;
-	const struct folded_node *b = *(const struct folded_node *const *)other;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return a < b ? -1 : a > b;
-}
-
 static void print_all(struct sink *sink, struct scope *scope)
 {
 	const struct folded *folded = scope->folded;
@@ -115,7 +105,7 @@ static void print_all(struct sink *sink, struct scope *scope)
 			scope->samples[scope->nr_samples++] = &folded->nodes[i];
 	}
 	if (scope->nr_samples)
-		qsort(scope->samples, scope->nr_samples, sizeof(*scope->samples), compare);
+		qsort(scope->samples, scope->nr_samples, sizeof(*scope->samples), folded_compare);
 	fputs("]},\"profiles\":[", sink->out);
 	for (i = 0; i < scope->nr_samples;)
 		i = print_thread(sink, scope, i);
