@@ -31,12 +31,50 @@ static const char *const comments[] = {
 	[LEFT_OPEN] = " not over when its trace ends",
 };
 
+/* Most lines have no other text than this, so printf() would take most of the time. */
+static void print(const struct sink *sink, const char *text)
+{
+	fputs_unlocked(text, sink->out);
+}
+
+/* The most digits of a time, and the least width of a line's time. */
+#define TIME_DIGITS	20
+#define TIME_WIDTH	12
+
+/* Write the digits of a time before END; returns their start. */
+static char *put_digits(char *end, u64 time)
+{
+	do {
+		*--end = '0' + time % 10;
+		time /= 10;
+	} while (time);
+	return end;
+}
+
+/* The same as "%12llu | " with the indentation after it. */
 static void indent(const struct sink *sink, u64 time, size_t depth)
 {
-	if (depth <= TREE_DEPTH)
-		fprintf(sink->out, "%12llu | %*s", time, (int)(depth * 2), "");
-	else
-		fprintf(sink->out, "%12llu | %*s[%zu] ", time, TREE_DEPTH * 2, "", depth);
+	const size_t spaces = 2 * (depth <= TREE_DEPTH ? depth : TREE_DEPTH);
+	char line[TIME_DIGITS + sizeof(" | ") + 2 * TREE_DEPTH];
+	char *end = line + TIME_DIGITS, *start = put_digits(end, time);
+
+	while (start > end - TIME_WIDTH)
+		*--start = ' ';
+	memcpy(end, " | ", 3);
+	memset(end + 3, ' ', spaces);
+	fwrite_unlocked(start, 1, end + 3 + spaces - start, sink->out);
+	if (depth > TREE_DEPTH)
+		fprintf(sink->out, "[%zu] ", depth);
+}
+
+static void print_duration(const struct sink *sink, u64 duration)
+{
+	char text[1 + TIME_DIGITS + sizeof(" ns")];
+	char *end = text + 1 + TIME_DIGITS, *start = put_digits(end, duration);
+
+	*--start = ' ';
+	memcpy(end, " ns", sizeof(" ns"));
+	print(sink, start);
 }
 
 /* Demangled names of C++ have their parameters. */
@@ -44,7 +82,10 @@ static void print_call(const struct sink *sink, const struct frame *frame, const
 {
 	const char *name = sink_name(sink, frame->function);
 
-	fprintf(sink->out, "%s%s%s", name, strchr(name, '(') ? "" : "()", end);
+	print(sink, name);
+	if (!strchr(name, '('))
+		print(sink, "()");
+	print(sink, end);
 	sink_print_place(sink, frame->function, " /* ", " */");
 }
 
@@ -59,7 +100,7 @@ static void let_go(struct sink *sink, const struct thread *thread)
 	tree->held = 0;
 	indent(sink, tree->started, depth - 1);
 	print_call(sink, &thread->frames[depth - 1], " {");
-	fputc('\n', sink->out);
+	putc_unlocked('\n', sink->out);
 }
 
 /* Name the thread of the following lines. */
@@ -128,17 +169,19 @@ static void print_end(struct sink *sink, struct thread *thread, const struct fra
 		set_deeper(thread, 0);
 	}
 	if (*name || sink->timed || *certain || *comments[how] || deeper) {
-		fprintf(sink->out, " /*%s%s", *name ? " " : "", name);
+		print(sink, *name ? " /* " : " /*");
+		print(sink, name);
 		if (sink->timed)
-			fprintf(sink->out, " %llu ns", thread->now - frame->entered);
-		fprintf(sink->out, "%s%s", certain, comments[how]);
+			print_duration(sink, thread->now - frame->entered);
+		print(sink, certain);
+		print(sink, comments[how]);
 		if (deeper)
 			fprintf(sink->out, "%s %lu deeper call%s",
 				sink->timed || *comments[how] ? "," : "", deeper,
 				deeper > 1 ? "s" : "");
-		fputs(" */", sink->out);
+		print(sink, " */");
 	}
-	fputc('\n', sink->out);
+	putc_unlocked('\n', sink->out);
 }
 
 static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
@@ -156,7 +199,7 @@ static void leave(struct sink *sink, struct thread *thread, struct frame *frame,
 		print_end(sink, thread, frame, how, "");
 	} else {
 		indent(sink, thread->now, thread->nr_frames - 1);
-		fputc('}', sink->out);
+		putc_unlocked('}', sink->out);
 		print_end(sink, thread, frame, how, sink_name(sink, frame->function));
 	}
 }
@@ -180,7 +223,7 @@ static void gap(struct sink *sink, struct thread *thread, const char *why, u64 l
 	fprintf(sink->out, "-- missing: %s", why);
 	if (lost)
 		fprintf(sink->out, ", %llu bytes are missing", lost);
-	fputc('\n', sink->out);
+	putc_unlocked('\n', sink->out);
 }
 
 static void ended(struct sink *sink, struct thread *thread)
