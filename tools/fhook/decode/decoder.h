@@ -22,8 +22,8 @@ enum trace_event_type {
  * struct trace_event - an event of a stream
  * @address: address of the stub
  * @time: time in cycles of the recording's clock; 0 if unknown
- * @why: reason of a gap, a sentence without a full stop
- * @lost: number of bytes of a gap that could not be read, if known
+ * @why: reason of a gap, a sentence without a full stop; undefined for other events
+ * @lost: number of bytes of a gap that could not be read, if known; undefined for other events
  * @type: value of enum trace_event_type
  */
 struct trace_event {

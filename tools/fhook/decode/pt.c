@@ -102,9 +102,10 @@ static unsigned int accept(struct trace_event *event, struct pt *pt, enum trace_
 {
 	if (!pt->inside)
 		return say_gap(event, pt, "the packet that enables the trace is missing", 0);
-	*event = (struct trace_event){
-		.type = type, .address = pt->address, .time = pt->time,
-	};
+	/* Only gaps have the other members. */
+	event->type = type;
+	event->address = pt->address;
+	event->time = pt->time;
 	pt->inside = false;
 	return 1;
 }
@@ -190,14 +191,14 @@ static unsigned int fill(struct decoder *decoder, struct trace_event *events)
 		pt->skipped = 0;
 	}
 	while (count < TRACE_BATCH && !pt->ended) {
-		if (pt->status < 0) {
-			count += recover(&events[count], pt);
-		} else if (pt->status & pts_event_pending) {
+		if (pt->status >= 0 && pt->status & pts_event_pending) {
 			/* The error may belong to data after the event. */
 			event.type = NO_EVENT;
 			pt->status = pt_qry_event(pt->query, &event, sizeof(event));
 			if (event.type != NO_EVENT)
 				count += take(&events[count], pt, &event);
+		} else if (pt->status < 0) {
+			count += recover(&events[count], pt);
 		} else if (pt->status & pts_eos) {
 			count += say_end(&events[count], pt, offset_of(pt));
 		} else {

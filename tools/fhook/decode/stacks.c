@@ -22,27 +22,34 @@ static struct open_calls *find_open(struct open_calls *open, size_t room, u32 fu
 	return &open[slot];
 }
 
-struct open_calls *stacks_open_calls(struct thread *thread, u32 function)
+/* Double the hash table, without the functions that have no calls. */
+static int grow_open(struct thread *thread)
 {
 	const size_t room = thread->room_open ? thread->room_open * 2 : FIRST_OPEN;
-	struct open_calls *open;
+	struct open_calls *open = calloc(room, sizeof(*open));
 	size_t i;
 
-	if (thread->nr_open * 2 >= thread->room_open) {
-		open = calloc(room, sizeof(*open));
-		if (!open)
-			return NULL;
-		thread->nr_open = 0;
-		for (i = 0; i < thread->room_open; i++) {
-			if (!thread->open[i].count)
-				continue;
-			*find_open(open, room, thread->open[i].function) = thread->open[i];
-			thread->nr_open++;
-		}
-		free(thread->open);
-		thread->open = open;
-		thread->room_open = room;
+	if (!open)
+		return -1;
+	thread->nr_open = 0;
+	for (i = 0; i < thread->room_open; i++) {
+		if (!thread->open[i].count)
+			continue;
+		*find_open(open, room, thread->open[i].function) = thread->open[i];
+		thread->nr_open++;
 	}
+	free(thread->open);
+	thread->open = open;
+	thread->room_open = room;
+	return 0;
+}
+
+struct open_calls *stacks_open_calls(struct thread *thread, u32 function)
+{
+	struct open_calls *open;
+
+	if (thread->nr_open * 2 >= thread->room_open && grow_open(thread))
+		return NULL;
 	open = find_open(thread->open, thread->room_open, function);
 	if (!open->used) {
 		open->used = true;
@@ -52,10 +59,10 @@ struct open_calls *stacks_open_calls(struct thread *thread, u32 function)
 	return open;
 }
 
-/* Mark the innermost call of a function as no longer running. */
-static void stop_running(struct thread *thread, const struct frame *frame)
+/* The slot of the function of a frame. */
+static struct open_calls *open_of(const struct thread *thread, const struct frame *frame)
 {
-	find_open(thread->open, thread->room_open, frame->function)->depth = frame->before;
+	return find_open(thread->open, thread->room_open, frame->function);
 }
 
 static struct frame *top_of(struct thread *thread)
@@ -88,14 +95,16 @@ static void pop_one(struct stacks *stacks, struct thread *thread, enum leave_how
 {
 	struct sink *sink = stacks->sink;
 	struct frame *frame = top_of(thread);
+	struct open_calls *open;
 
 	if (sink->ops->leave)
 		sink->ops->leave(sink, thread, frame, how);
 	if (how == LEFT_UNSEEN || how == LEFT_LOST || how == LEFT_OPEN)
 		stacks->totals->no_exit++;
+	open = open_of(thread, frame);
 	if (frame->state == FRAME_RUNS)
-		stop_running(thread, frame);
-	find_open(thread->open, thread->room_open, frame->function)->count--;
+		open->depth = frame->before;
+	open->count--;
 	thread->nr_frames--;
 	if (thread->uncertain > thread->nr_frames)
 		thread->uncertain = thread->nr_frames;
@@ -151,18 +160,21 @@ static u16 follow_tail(struct stacks *stacks, struct thread *thread, u32 functio
 	return chain + 1;
 }
 
+static int grow_frames(struct thread *thread)
+{
+	if (thread->room_frames)
+		return grow(&thread->frames, &thread->room_frames, thread->nr_frames,
+			    sizeof(*thread->frames));
+	thread->frames = calloc(FIRST_FRAMES, sizeof(*thread->frames));
+	thread->room_frames = thread->frames ? FIRST_FRAMES : 0;
+	return thread->frames ? 0 : -1;
+}
+
 /* Push a frame, and find the slot of its function; NULL if there is no memory. */
 static struct frame *push(struct thread *thread, u32 function, struct open_calls **open)
 {
-	if (!thread->room_frames) {
-		thread->frames = calloc(FIRST_FRAMES, sizeof(*thread->frames));
-		thread->room_frames = thread->frames ? FIRST_FRAMES : 0;
-		if (!thread->frames)
-			return NULL;
-	}
 	if (thread->nr_frames == 0xffffffff ||
-	    grow(&thread->frames, &thread->room_frames, thread->nr_frames,
-		 sizeof(*thread->frames)))
+	    (thread->nr_frames == thread->room_frames && grow_frames(thread)))
 		return NULL;
 	*open = stacks_open_calls(thread, function);
 	return *open ? &thread->frames[thread->nr_frames++] : NULL;
@@ -225,7 +237,7 @@ static void leave(struct stacks *stacks, struct thread *thread, const struct map
 		pop(stacks, thread, LEFT_TAIL);
 	} else if (stub->kind == STUB_TAIL) {
 		frame = top_of(thread);
-		stop_running(thread, frame);
+		open_of(thread, frame)->depth = frame->before;
 		frame->state = FRAME_WAITS;
 		frame->target = stub->target;
 	}
