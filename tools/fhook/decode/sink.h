@@ -16,6 +16,7 @@
 /* How a call ended. */
 enum leave_how {
 	LEFT_RETURN,	/* by one of its exits */
+	LEFT_LEAF,	/* as a leaf, after an unknown time and before the next event */
 	LEFT_TAIL,	/* by going to another function, which has returned */
 	LEFT_UNSEEN,	/* its caller continued without an exit: whether it ended is unknown */
 	LEFT_LOST,	/* the same, but events have been lost since it was entered */

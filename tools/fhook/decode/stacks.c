@@ -180,7 +180,8 @@ static struct frame *push(struct thread *thread, u32 function, struct open_calls
 	return *open ? &thread->frames[thread->nr_frames++] : NULL;
 }
 
-static void enter(struct stacks *stacks, struct thread *thread, u32 function)
+/* Returns false without memory. */
+static bool enter(struct stacks *stacks, struct thread *thread, u32 function)
 {
 	struct sink *sink = stacks->sink;
 	const u16 chain = follow_tail(stacks, thread, function);
@@ -189,7 +190,7 @@ static void enter(struct stacks *stacks, struct thread *thread, u32 function)
 
 	if (!frame) {
 		sink->no_memory = true;
-		return;
+		return false;
 	}
 	*frame = (struct frame){
 		.entered = thread->now, .function = function, .chain = chain,
@@ -201,6 +202,7 @@ static void enter(struct stacks *stacks, struct thread *thread, u32 function)
 		thread->uncertain = thread->nr_frames;
 	if (sink->ops->enter)
 		sink->ops->enter(sink, thread, frame);
+	return true;
 }
 
 static void unmatched(struct stacks *stacks, struct thread *thread, const struct map_stub *stub)
@@ -255,7 +257,9 @@ void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_s
 		sink->ops->hit(sink, thread, stub);
 	if (stub->kind == STUB_ENTRY)
 		enter(stacks, thread, stub->function);
-	else
+	else if (stub->kind == STUB_LEAF && enter(stacks, thread, stub->function))
+		pop(stacks, thread, LEFT_LEAF);
+	else if (stub->kind != STUB_LEAF)
 		leave(stacks, thread, stub);
 }
 

@@ -19,6 +19,7 @@ static const char *const kinds[] = {
 	[FHOOK_STUB_EXIT] = "exit",
 	[FHOOK_STUB_TAIL] = "tail",
 	[FHOOK_STUB_LAND] = "land",
+	[FHOOK_STUB_LEAF] = "leaf",
 };
 
 /**

@@ -16,7 +16,7 @@
 #include "map.h"
 
 const char *const map_kinds[STUB_KINDS] = {
-	"entry", "exit", "tail", "land", "task2", "task1", "task0", "turn",
+	"entry", "exit", "tail", "land", "leaf", "task2", "task1", "task0", "turn",
 };
 
 /* The initial value of map->recent, so that a look-up always has a block. */
@@ -318,7 +318,7 @@ static int read_function(struct reader *reader, struct map_stub *stub, char **wo
 	if (function < 0)
 		return no_memory(reader);
 	stub->function = function;
-	map->functions[function].entered |= stub->kind == STUB_ENTRY;
+	map->functions[function].entered |= stub->kind == STUB_ENTRY || stub->kind == STUB_LEAF;
 	return stub->kind == STUB_TAIL ? read_target(reader, stub, words, count) : 0;
 }
 

@@ -17,6 +17,7 @@ enum stub_kind {
 	STUB_EXIT,
 	STUB_TAIL,
 	STUB_LAND,
+	STUB_LEAF,	/* entry of a function whose exit has no stub, because it follows */
 	/*
 	 * The kinds from here on belong to contexts; these stubs have a number instead of a
 	 * function.

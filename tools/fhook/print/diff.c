@@ -65,20 +65,31 @@ static struct sequence *sequence_of(struct diff *diff, const struct thread *thre
 
 static void count(struct side *side, const struct map_stub *stub)
 {
-	if (stub->kind == STUB_ENTRY)
+	if (stub->kind == STUB_ENTRY || stub->kind == STUB_LEAF)
 		side->calls[side_name(side, stub->function)]++;
 }
 
-static void keep_hit(struct sink *sink, struct thread *thread, const struct map_stub *stub)
+/* A leaf is an entry and an exit, as in a recording that has both. */
+static void each_event(struct sink *sink, struct thread *thread, const struct map_stub *stub,
+		       void (*with)(struct sink *sink, struct thread *thread,
+				    const struct map_stub *stub))
+{
+	struct map_stub one = *stub;
+
+	if (stub->kind == STUB_LEAF) {
+		one.kind = STUB_ENTRY;
+		with(sink, thread, &one);
+		one.kind = STUB_EXIT;
+	}
+	with(sink, thread, &one);
+}
+
+static void keep_event(struct sink *sink, struct thread *thread, const struct map_stub *stub)
 {
 	struct diff *diff = sink->data;
 	struct side *side = &diff->sides.side[0];
-	struct sequence *sequence;
+	struct sequence *sequence = sequence_of(diff, thread);
 
-	count(side, stub);
-	if (diff->counts)
-		return;
-	sequence = sequence_of(diff, thread);
 	if (!sequence) {
 		sink->no_memory = true;
 		return;
@@ -91,6 +102,15 @@ static void keep_hit(struct sink *sink, struct thread *thread, const struct map_
 		sink->no_memory = true;
 	else
 		sequence->events[sequence->nr++] = event_of(side, stub);
+}
+
+static void keep_hit(struct sink *sink, struct thread *thread, const struct map_stub *stub)
+{
+	struct diff *diff = sink->data;
+
+	count(&diff->sides.side[0], stub);
+	if (!diff->counts)
+		each_event(sink, thread, stub, keep_event);
 }
 
 static void keep_gap(struct sink *sink, struct thread *thread, const char *why __unused,
@@ -154,16 +174,13 @@ static struct cursor *cursor_of(struct sink *sink, struct thread *thread)
 	return thread->sink;
 }
 
-static void compare_hit(struct sink *sink, struct thread *thread, const struct map_stub *stub)
+static void compare_event(struct sink *sink, struct thread *thread, const struct map_stub *stub)
 {
 	struct diff *diff = sink->data;
-	struct side *side = &diff->sides.side[1];
-	const u32 event = event_of(side, stub);
+	const u32 event = event_of(&diff->sides.side[1], stub);
+	struct cursor *cursor = cursor_of(sink, thread);
 	const struct sequence *sequence;
-	struct cursor *cursor;
 
-	count(side, stub);
-	cursor = diff->counts ? NULL : cursor_of(sink, thread);
 	if (!cursor || cursor->done || thread->number > diff->nr_threads)
 		return;
 	sequence = diff->threads + thread->number - 1;
@@ -174,6 +191,15 @@ static void compare_hit(struct sink *sink, struct thread *thread, const struct m
 	cursor->done = true;
 	if (cursor->at < sequence->nr || !sequence->gap)
 		print_parting(diff, sequence, thread, cursor->at, event);
+}
+
+static void compare_hit(struct sink *sink, struct thread *thread, const struct map_stub *stub)
+{
+	struct diff *diff = sink->data;
+
+	count(&diff->sides.side[1], stub);
+	if (!diff->counts)
+		each_event(sink, thread, stub, compare_event);
 }
 
 static void compare_gap(struct sink *sink, struct thread *thread, const char *why __unused,

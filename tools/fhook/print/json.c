@@ -10,6 +10,7 @@
 
 static const char *const ends[] = {
 	[LEFT_RETURN] = "return",
+	[LEFT_LEAF] = "at an unknown time",
 	[LEFT_TAIL] = "tail call",
 	[LEFT_UNSEEN] = "no exit seen",
 	[LEFT_LOST] = "exit lost",

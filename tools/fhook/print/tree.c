@@ -25,6 +25,7 @@ struct tree {
 
 static const char *const comments[] = {
 	[LEFT_RETURN] = "",
+	[LEFT_LEAF] = "",
 	[LEFT_TAIL] = " tail call",
 	[LEFT_UNSEEN] = " no exit seen",
 	[LEFT_LOST] = " exit lost",
@@ -171,7 +172,9 @@ static void print_end(struct sink *sink, struct thread *thread, const struct fra
 	if (*name || sink->timed || *certain || *comments[how] || deeper) {
 		print(sink, *name ? " /* " : " /*");
 		print(sink, name);
-		if (sink->timed)
+		if (how == LEFT_LEAF && sink->timed)
+			print(sink, " leaf, time not known");
+		else if (sink->timed)
 			print_duration(sink, thread->now - frame->entered);
 		print(sink, certain);
 		print(sink, comments[how]);
