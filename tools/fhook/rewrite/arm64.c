@@ -105,6 +105,32 @@ static bool is_valid_base(uint32_t reg)
 	return reg >= 28 && reg != 30;
 }
 
+/* Is the stack pointer set, but not to itself or the frame pointer plus a number? */
+static bool loads_stack_pointer(uint32_t word)
+{
+	const uint32_t from = word >> 5 & 31;
+
+	if ((word & 31) != 31)
+		return false;
+	/* ADD and SUB of a number */
+	if ((word & 0xbf800000) == 0x91000000)
+		return from != 31 && from != 29;
+	/* AND, ORR and EOR of a number; ADD and SUB of a register */
+	return ((word & 0x9f800000) == 0x92000000 && (word & 0x60000000) != 0x60000000) ||
+	       (word & 0xbfe00000) == 0x8b200000;
+}
+
+/* May others run on this thread: by a system call, or because the stack is replaced? */
+static bool may_switch(uint32_t word)
+{
+	const uint32_t reg = word >> 5 & 31;
+
+	/* A return to the address in another register than x30 is a jump to anywhere. */
+	if (kind_of(word) == INSN_RETURN)
+		return reg < 30;
+	return (word & 0xff000000) == 0xd4000000 || loads_stack_pointer(word);
+}
+
 static int read_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 		      const uint8_t *previous, size_t previous_size, struct rewrite_insn *insn)
 {
@@ -126,6 +152,8 @@ static int read_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 		insn->target = address_of(word, address, !previous);
 	if ((word & 0x0a000000) == 0x08000000 && !is_valid_base(word >> 5 & 31))
 		insn->marks |= MARK_FAULTS;
+	if (may_switch(word))
+		insn->marks |= MARK_SWITCHES;
 	if (insn->kind == INSN_INDIRECT && is_table(word, previous, previous_size))
 		insn->kind = INSN_TABLE;
 	return insn->kind;

@@ -88,6 +88,8 @@ static const char *kind_name(u32 kind)
 		return "exit";
 	case FHOOK_STUB_TAIL:
 		return "tail";
+	case FHOOK_STUB_LEAF:
+		return "leaf";
 	default:
 		return "land";
 	}
@@ -287,7 +289,8 @@ static char *full_path(const struct rewrite *rw, struct fault *fault)
 int main(int argc, char **argv)
 {
 	static const struct argp own = { .options = options, .parser = parse };
-	static const struct argp_child more[] = { { .argp = &own }, { .argp = &names_argp }, { } };
+	static const struct argp_child more[] = { { .argp = &own }, { .argp = &names_argp },
+						   { .argp = &leaves_argp }, { } };
 	static struct rewrite rewrite = { .at_run_time = true };
 	struct rewrite *rw = &rewrite;
 	struct fault fault;

@@ -233,7 +233,7 @@ static int add_function(struct rewrite *rw, const struct elf_symbol *symbol, boo
 	if (grow(&rw->functions, &rw->room_functions, rw->nr_functions, sizeof(function)))
 		return -1;
 	rw->functions[rw->nr_functions++] = function;
-	return plan_function(rw, rw->nr_functions - 1);
+	return 0;
 }
 
 /* Symbols at the same address are one function, selected if any of them is. */
@@ -248,7 +248,6 @@ static int choose_functions(struct rewrite *rw)
 	for (end = symbol + rw->image.nr_symbols; symbol < end && !ret;) {
 		wanted = NULL;
 		by_name = false;
-		instrument_progress("names", symbol - rw->image.symbols, rw->image.nr_symbols);
 		for (first = symbol; symbol < end && symbol->address == first->address; symbol++) {
 			/* Parts are added with their functions. */
 			if (strstr(symbol->name, ".cold"))
@@ -264,6 +263,31 @@ static int choose_functions(struct rewrite *rw)
 		ret = why ? refuse(rw, wanted, by_name, why) : add_function(rw, wanted, by_name);
 	}
 	return ret;
+}
+
+static int plan_functions(struct rewrite *rw)
+{
+	size_t f;
+
+	for (f = 0; f < rw->nr_functions; f++) {
+		instrument_progress("functions", f, rw->nr_functions);
+		if (plan_function(rw, f))
+			return -1;
+	}
+	return plan_hops(rw);
+}
+
+static int count_functions(struct rewrite *rw, struct fault *fault)
+{
+	size_t leaves = 0, f;
+
+	for (f = 0; f < rw->nr_functions; f++) {
+		rw->run.instrumented += !rw->functions[f].refused;
+		leaves += rw->functions[f].leaf && !rw->functions[f].refused;
+	}
+	return rw->loud ? instrument_note(&rw->run, fault,
+					  "Functions traced by their entries alone: %zu.",
+					  leaves) : 0;
 }
 
 static int compare_strings(const void *a, const void *b)
@@ -330,7 +354,6 @@ static int check_file(const struct rewrite *rw, struct fault *fault)
 
 int choose_all(struct rewrite *rw, struct fault *fault)
 {
-	size_t i;
 	int ret;
 
 	ret = list_check(&rw->run.list, fault);
@@ -352,10 +375,14 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 				 rw->image.path,
 				 "build it without -s, or give its debug file with -d");
 	targets_mark_shared(&rw->code);
-	if (choose_functions(rw) || plan_hops(rw))
+	if (choose_functions(rw))
 		return fault_say(fault, "There is no memory.");
-	for (i = 0; i < rw->nr_functions; i++)
-		rw->run.instrumented += !rw->functions[i].refused;
+	if (leaves_find(rw, fault))
+		return -1;
+	if (plan_functions(rw))
+		return fault_say(fault, "There is no memory.");
+	if (count_functions(rw, fault))
+		return -1;
 	if (find_imported(rw) || instrument_unmatched(&rw->run, what_it_is, rw))
 		return fault_say(fault, "There is no memory.");
 	return instrument_may_write(&rw->run, fault);

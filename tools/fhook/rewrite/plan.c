@@ -519,6 +519,16 @@ static int check_points(struct rewrite *rw, size_t f, size_t first)
 	return 0;
 }
 
+/* The exits of a leaf need no stubs. */
+static void drop_exits(struct rewrite *rw, size_t f, size_t points)
+{
+	if (!leaves_is(rw, rw->functions + f, points))
+		return;
+	rw->functions[f].leaf = true;
+	rw->points[points].kind = FHOOK_STUB_LEAF;
+	rw->nr_points = points + 1;
+}
+
 int plan_function(struct rewrite *rw, size_t f)
 {
 	size_t points = rw->nr_points, windows = rw->nr_windows, i;
@@ -529,6 +539,8 @@ int plan_function(struct rewrite *rw, size_t f)
 	ret = ret ?: add_entry(rw, f);
 	ret = ret ?: add_landings(rw, f);
 	ret = ret ?: add_exits(rw, f, &inside);
+	if (!ret)
+		drop_exits(rw, f, points);
 	if (rw->at_run_time)
 		ret = ret ?: check_points(rw, f, points);
 	else

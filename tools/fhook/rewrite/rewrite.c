@@ -20,7 +20,8 @@
 int main(int argc, char **argv)
 {
 	static struct rewrite rewrite;
-	static const struct argp_child more[] = { { .argp = &names_argp }, { } };
+	static const struct argp_child more[] = { { .argp = &names_argp },
+						   { .argp = &leaves_argp }, { } };
 	struct rewrite *rw = &rewrite;
 	struct fault fault;
 	int ret;

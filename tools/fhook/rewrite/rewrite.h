@@ -63,6 +63,7 @@ struct range {
  * @scattered: it has more ranges than @ranges
  * @by_name: the list names it
  * @refused: it cannot be rewritten
+ * @leaf: its exits need no stubs
  */
 struct function {
 	const struct elf_symbol *symbol;
@@ -71,6 +72,7 @@ struct function {
 	bool scattered;
 	bool by_name;
 	bool refused;
+	bool leaf;
 };
 
 /**
@@ -165,6 +167,8 @@ struct patch {
  * @imported: sorted names of the symbols from libraries
  * @pads: sorted addresses at which exceptions and longjmp arrive
  * @bases: addresses in the function being planned to which its switches add distances
+ * @loud: for each symbol, whether stubs may be executed until its function returns; NULL: all
+ *	functions get stubs at their exits
  * @frames: unwind information
  * @block: address of the first stub
  * @stubs: stubs of the block
@@ -195,6 +199,7 @@ struct rewrite {
 	size_t nr_pads, room_pads;
 	u64 *bases;
 	size_t nr_bases, room_bases;
+	u8 *loud;
 	struct frame *frames;
 	size_t nr_frames, room_frames;
 	struct elf_record *records;
@@ -279,6 +284,13 @@ int go_names(struct rewrite *rw, struct fault *fault);
 
 /* frames.c: unwind information */
 int frames_read(struct rewrite *rw, struct fault *fault);
+
+/* leaves.c: functions whose exit follows from their entry */
+extern const struct argp leaves_argp;
+/* Find the functions that a leaf must not call, when all functions have been chosen. */
+int leaves_find(struct rewrite *rw, struct fault *fault);
+/* Is a function a leaf? Its points, from index POINTS, begin with its entry. */
+bool leaves_is(const struct rewrite *rw, const struct function *function, size_t points);
 
 /* plan.c: from functions to points and windows */
 int plan_function(struct rewrite *rw, size_t function);

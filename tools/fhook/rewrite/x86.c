@@ -112,6 +112,57 @@ static bool may_fault(void)
 	return false;
 }
 
+static bool is_stack_pointer(const cs_x86_op *op)
+{
+	return op->type == X86_OP_REG && (op->reg == X86_REG_RSP || op->reg == X86_REG_ESP ||
+					  op->reg == X86_REG_SP || op->reg == X86_REG_SPL);
+}
+
+/* Is the stack pointer set to itself or the frame pointer, plus a number or aligned? */
+static bool moves_by_number(void)
+{
+	const cs_x86_op *from = &decoded->detail->x86.operands[1];
+
+	switch (decoded->id) {
+	case X86_INS_ADD:
+	case X86_INS_SUB:
+	case X86_INS_AND:
+		return from->type == X86_OP_IMM;
+	case X86_INS_MOV:
+		return from->type == X86_OP_REG && from->reg == X86_REG_RBP;
+	case X86_INS_LEA:
+		return from->mem.index == X86_REG_INVALID &&
+		       (from->mem.base == X86_REG_RSP || from->mem.base == X86_REG_RBP);
+	}
+	return false;
+}
+
+/*
+ * May others run during an instruction on this thread: by a system call, after the abort of
+ * a transaction, or because the stack is replaced?
+ */
+static bool may_switch(void)
+{
+	const cs_x86 *x86 = &decoded->detail->x86;
+	int i;
+
+	switch (decoded->id) {
+	case X86_INS_SYSCALL:
+	case X86_INS_SYSENTER:
+	case X86_INS_INT:
+	case X86_INS_INT1:
+	case X86_INS_XBEGIN:
+	case X86_INS_XABORT:
+		return true;
+	}
+	for (i = 0; i < x86->op_count; i++) {
+		if (is_stack_pointer(x86->operands + i) &&
+		    (x86->operands[i].access & CS_AC_WRITE) && (i || !moves_by_number()))
+			return true;
+	}
+	return false;
+}
+
 static int read_x86(const uint8_t *bytes, size_t size, uint64_t address,
 		    const uint8_t *previous, size_t previous_size, struct rewrite_insn *insn)
 {
@@ -136,6 +187,8 @@ static int read_x86(const uint8_t *bytes, size_t size, uint64_t address,
 		insn->target = address_of(address, &insn->marks);
 	if (insn->kind != INSN_NOP && may_fault())
 		insn->marks |= MARK_FAULTS;
+	if (may_switch())
+		insn->marks |= MARK_SWITCHES;
 	/* A return to an address that was pushed just before is a jump. */
 	if (insn->kind == INSN_RETURN && is_pushed(previous, previous_size)) {
 		insn->kind = INSN_INDIRECT;
