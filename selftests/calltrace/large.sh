@@ -105,9 +105,9 @@ for delay in 0.2 0.5 0.1 1 0.3 2; do
 	sleep "$delay"
 	kill -STOP $! 2> /dev/null && sleep 7 && kill -CONT $!
 	wait $! || status=1
-	! grep -q ' of [0-9]* names\.$' said || break
+	! grep -qE ' of [0-9]* (names|functions)\.$' said || break
 done
-if ! grep -q ' of [0-9]* names\.$' said; then
+if ! grep -qE ' of [0-9]* (names|functions)\.$' said; then
 	echo "no progress, but: $(cat said)"
 	status=1
 fi

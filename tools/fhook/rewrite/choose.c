@@ -248,6 +248,7 @@ static int choose_functions(struct rewrite *rw)
 	for (end = symbol + rw->image.nr_symbols; symbol < end && !ret;) {
 		wanted = NULL;
 		by_name = false;
+		instrument_progress("names", symbol - rw->image.symbols, rw->image.nr_symbols);
 		for (first = symbol; symbol < end && symbol->address == first->address; symbol++) {
 			/* Parts are added with their functions. */
 			if (strstr(symbol->name, ".cold"))
