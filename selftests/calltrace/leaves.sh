@@ -75,6 +75,24 @@ leaves_of_lists()
 	grep -q ' 13 functions' all.said || fails "other functions are left out: $(cat all.said)"
 }
 
+# Where others have a duration, a leaf has none. The kernel gets the same leaves.
+times_and_attach()
+{
+	name=leaves
+	gcc -O0 -o program "$programs/leaves.c" -Wl,--build-id
+	recorded timed cycles --leaves -F 't_*'
+	$fhook print rec.timed > timed
+	grep -qE '[0-9] \| +t_leaf\(\); /\* leaf, time not known \*/$' timed ||
+		fails "no leaf without time"
+	! grep 't_leaf(); .* ns' timed || fails "a leaf with a time"
+	"$tools/fhook-attach" -n -a 0x1000000000 -p /program --skip --leaves -F 't_*' -o attached \
+		program > line 2> said || fails "attach --leaves"
+	[ "$(awk '$4 == "leaf" { print $6 }' attached | sort | tr '\n' ' ')" = \
+	  "t_compare t_leaf t_leaf_with_callee " ] || fails "attached: $(cat attached)"
+	[ "$(($(wc -w < line) - 2))" = "$(grep -c '^stub' attached)" ] ||
+		fails "attached: $(cat line)"
+}
+
 for compiler in gcc clang; do
 	for option in -O0 -O2; do
 		same_calls shapes c 't_*' $compiler $option
@@ -87,6 +105,7 @@ for compiler in gcc clang; do
 		[ $option != -O0 ] || leaves_of_lists
 	done
 done
+times_and_attach
 only_leaves aarch64-linux-gnu-gcc -O0
 leaves_of_lists
 exit $status

@@ -117,7 +117,9 @@ static void fail(const struct fault *fault)
 
 static void write_map(const char *directory)
 {
-	static const char *const kinds[] = { "entry", "exit", "tail", "tail", "tail", "land" };
+	static const char *const kinds[] = {
+		"entry", "exit", "tail", "tail", "tail", "land", "leaf",
+	};
 	unsigned int function, stub, number;
 	char path[4096];
 	FILE *file;
@@ -130,7 +132,7 @@ static void write_map(const char *directory)
 	}
 	fprintf(file, "# calltrace map 1\nobject 7 - synth\nblock 0x%llx 0x8000 7\n", SYNTH_BLOCK);
 	for (function = 0; function < SYNTH_FUNCTIONS; function++)
-		for (stub = SYNTH_ENTRY; stub <= SYNTH_LAND; stub++) {
+		for (stub = SYNTH_ENTRY; stub <= SYNTH_LEAF; stub++) {
 			fprintf(file, "stub 0x%llx %u %s 7 %u 0x%llx", synth_stub(function, stub),
 				stub == SYNTH_EXIT ? 8 : 5, kinds[stub], function,
 				SYNTH_TEXT + 0x1000 * function);
@@ -199,7 +201,7 @@ static void hit(struct sink *sink, struct thread *thread __unused, const struct 
 {
 	struct texts *texts = sink->data;
 
-	fprintf(texts->events, "%c%s ", "EXTL"[stub->kind], map_name(sink->map, stub->function));
+	fprintf(texts->events, "%c%s ", "EXTLF"[stub->kind], map_name(sink->map, stub->function));
 }
 
 static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
@@ -210,7 +212,7 @@ static void enter(struct sink *sink, struct thread *thread, struct frame *frame)
 static void leave(struct sink *sink, struct thread *thread, struct frame *frame __unused,
 		  enum leave_how how)
 {
-	say(sink, thread, "%c ", ")>}]~"[how]);
+	say(sink, thread, "%c ", ")*>}]~"[how]);
 }
 
 static void unmatched(struct sink *sink, struct thread *thread, const struct map_stub *stub)

@@ -76,6 +76,9 @@ static const struct calls_case cases[] = {
 	  "task 1: 0( 1( ~ ~ task 1: 2( ) ", true },
 	{ "two stacks by turns", "E0 E1 E2 X0 E3 E4 X2 X1 X4 E5 X3",
 	  THREAD "0( 1( 2( } } ) 3( 4( ! ?2 ?1 ) 5( ] ) " },
+	{ "leaves", "E0 F1 F1 E2 F3 X2 X0 F4",
+	  THREAD "0( 1( * 1( * 2( 3( * ) ) 4( * " },
+	{ "a leaf under a tail", "E0 E1 T1 F2 E3 X3 X0", THREAD "0( 1( 2( * > 3( ) ) " },
 };
 
 static void write_task(struct synth *synth, const char *word)
@@ -88,7 +91,7 @@ static void write_task(struct synth *synth, const char *word)
 
 static void write_word(struct synth *synth, const char *word)
 {
-	static const char kinds[] = "EXTUOL";
+	static const char kinds[] = "EXTUOLF";
 	const char *kind = strchr(kinds, *word);
 
 	switch (*word) {
