@@ -5,8 +5,9 @@
 #
 # Bytes of an event by profile, beside uftrace's, and bytes of a recording beside a full
 # branch trace of the same run: of the programs that bench_build.sh has built in DIR,
-# with all functions, and with chosen ones: all but the tenth that is called most. It is
-# the same each time, but for cycles, which are those of the machine's clock.
+# with all functions, with the same by --leaves, and with chosen ones: all but the tenth that
+# is called most. It is the same each time, but for cycles, which are those of the machine's
+# clock.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -59,12 +60,22 @@ but_most_called()
 		awk '{ name[NR] = $2 } END { for (i = 1; i <= NR / 10; i++) print "!" name[i] }'
 }
 
+# leaves_rows NAME: the functions with stubs are those without --leaves, which has more.
+leaves_rows()
+{
+	awk '$1 == "stub" { print $6 }' "$(recording_of "$1" rewrite-gcc target)/map" |
+		sort -u > "$dir/$1.list"
+	rewritten "$1" leaves-gcc plain-gcc --leaves "-f$dir/$1.list"
+	share_rows "$1" leaves-gcc ", leaves"
+}
+
 event_rows fib "$(uftrace_bytes)"
 share_rows fib rewrite-gcc ""
 for program in minigzip sqlite python; do
 	[ -e "$dir/$program-rewrite-gcc" ] || continue
 	event_rows $program -
 	share_rows $program rewrite-gcc ""
+	leaves_rows $program
 	but_most_called $program > "$dir/$program.list"
 	rewritten $program chosen-gcc plain-gcc "-f$dir/$program.list"
 	share_rows $program chosen-gcc ", chosen"

@@ -34,21 +34,23 @@ run()
 	env -i "PATH=$PATH" "$@" < "$dir/text"
 }
 
-# rewritten NAME VARIANT PLAIN FUNCTIONS: of the program's variant PLAIN, with stubs in
-# these functions, as options say them.
+# rewritten NAME VARIANT PLAIN OPTION...: of the program's variant PLAIN, with stubs in
+# the functions that the options say.
 rewritten()
 {
+	rewritten_name=$1 rewritten_variant=$2
 	rewritten_to=$dir/$1-$2 rewritten_from=$dir/$1-$3
+	shift 3
 	# A library's map is not the program's.
-	if [ "$1" = sqlite ]; then
+	if [ "$rewritten_name" = sqlite ]; then
 		mkdir -p "$rewritten_to"
 		rewritten_to=$rewritten_to/libsqlite3.so.0
 		rewritten_from=$rewritten_from/libsqlite3.so.0
 	fi
-	"$tools/fhook-rewrite" --skip "$4" -o "$rewritten_to" "$rewritten_from" \
+	"$tools/fhook-rewrite" --skip "$@" -o "$rewritten_to" "$rewritten_from" \
 		2> "$dir/said" || { tail -n 1 "$dir/said" >&2; return 1; }
-	[ "$1" != sqlite ] ||
-		"$tools/fhook" calltrace map "$rewritten_to" > "$dir/$1-$2/map"
+	[ "$rewritten_name" != sqlite ] ||
+		"$tools/fhook" calltrace map "$rewritten_to" > "$dir/sqlite-$rewritten_variant/map"
 }
 
 # words PROFILE: how rows call it.
