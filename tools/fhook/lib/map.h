@@ -98,7 +98,7 @@ struct map_object {
 
 #define MAP_IDS		0x10000
 #define MAP_AMBIGUOUS	0xffffffffu
-#define MAP_LINE	16
+#define MAP_LINE	8
 #define MAP_MAX_BLOCKS	(256ULL << 20)
 
 struct map {
