@@ -106,7 +106,7 @@ for compiler in gcc clang; do
 		[ $option != -O0 ] || leaves_of_lists
 	done
 done
-# All functions of the C library: many leaves that only look so end here.
+# All functions of the C library, of which some seem to be leaves.
 same_calls jumps c '*' gcc -O2 -static
 times_and_attach
 only_leaves aarch64-linux-gnu-gcc -O0
