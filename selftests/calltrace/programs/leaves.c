@@ -65,6 +65,18 @@ KEPT void t_pointer(int n)
 	sum++;
 }
 
+KEPT static void u_pointer(int n)
+{
+	pointer(n);
+	sum++;
+}
+
+KEPT void t_pointer_below(int n)
+{
+	u_pointer(n);
+	sum++;
+}
+
 KEPT int t_compare(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
@@ -135,6 +147,7 @@ int main(void)
 		t_indirectly(i);
 		t_recursive(i);
 		t_pointer(i);
+		t_pointer_below(i);
 		t_sort();
 		t_tail(i);
 		t_switches(i);

@@ -61,6 +61,17 @@ static bool jumps_away(const struct rewrite_insn *insn)
 	       insn->kind == INSN_TABLE;
 }
 
+/* A call into the middle of a function may be that of a retpoline, which jumps anywhere. */
+static bool leads_to_function(const struct rewrite *rw, const struct rewrite_insn *insn)
+{
+	const struct elf_symbol *symbol;
+
+	if (!is_branch(insn))
+		return true;
+	symbol = elf_symbol_of(&rw->image, insn->target);
+	return symbol && (insn->kind != INSN_CALL || symbol->address == insn->target);
+}
+
 /* Is a function quiet, as far as its own instructions show? */
 static bool seems_quiet(const struct rewrite *rw, const struct elf_symbol *symbol)
 {
@@ -72,8 +83,7 @@ static bool seems_quiet(const struct rewrite *rw, const struct elf_symbol *symbo
 	for (i = code_find(code, symbol->address);
 	     i < code->nr_insns && code->insns[i].address < end; i++) {
 		insn = code->insns + i;
-		if (!is_known(rw, insn) || jumps_away(insn) ||
-		    (is_branch(insn) && !elf_symbol_of(&rw->image, insn->target)))
+		if (!is_known(rw, insn) || jumps_away(insn) || !leads_to_function(rw, insn))
 			return false;
 	}
 	return insn && rewrite_ends(insn) && insn->address + insn->size == end;
@@ -169,7 +179,6 @@ static bool is_quiet_range(const struct rewrite *rw, const struct function *func
 {
 	const struct code *code = &rw->code;
 	const struct rewrite_insn *insn = NULL;
-	const struct elf_symbol *callee;
 	size_t i;
 
 	for (i = code_find(code, range->start);
@@ -180,8 +189,8 @@ static bool is_quiet_range(const struct rewrite *rw, const struct function *func
 		if (!is_branch(insn) ||
 		    (insn->kind != INSN_CALL && function_has(function, insn->target)))
 			continue;
-		callee = elf_symbol_of(&rw->image, insn->target);
-		if (insn->kind != INSN_CALL || !callee || rw->loud[index_of(rw, callee)])
+		if (insn->kind != INSN_CALL || !leads_to_function(rw, insn) ||
+		    rw->loud[index_of(rw, elf_symbol_of(&rw->image, insn->target))])
 			return false;
 	}
 	return insn && rewrite_ends(insn);
