@@ -9,7 +9,7 @@
 #define FHOOK_HOOK_CALL_EVENT_H
 
 #include "enumeration.h"
-#include "spec.h"
+#include "lib/spec.h"
 
 #define CALL_EVENT_NAME	64
 

@@ -9,7 +9,7 @@
 #define FHOOK_HOOK_GROUPS_H
 
 #include "lib/list.h"
-#include "spec.h"
+#include "lib/spec.h"
 
 /**
  * struct group - functions whose events have the same arguments

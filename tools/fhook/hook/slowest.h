@@ -10,8 +10,8 @@
 #define FHOOK_HOOK_SLOWEST_H
 
 #include <sys/types.h>
+#include "lib/spec.h"
 #include "session.h"
-#include "spec.h"
 
 /* The argument of events that has the name of the task at the hit. */
 #define SLOWEST_COMM	"current_comm"

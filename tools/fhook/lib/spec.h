@@ -8,8 +8,8 @@
  * parameter's name, members of structures, a register, $retval. Its label defaults to the
  * last name in it. FILTER compares labels, and fields that all events have.
  */
-#ifndef FHOOK_HOOK_SPEC_H
-#define FHOOK_HOOK_SPEC_H
+#ifndef FHOOK_SPEC_H
+#define FHOOK_SPEC_H
 
 #include "lib/base.h"
 
@@ -45,4 +45,4 @@ char *spec_filter(const struct spec *spec);
 /* Does an argument need the return? */
 bool spec_returns(const struct spec *spec);
 
-#endif /* FHOOK_HOOK_SPEC_H */
+#endif /* FHOOK_SPEC_H */
