@@ -5,10 +5,32 @@
 #include "decoder.h"
 #include "software.h"
 
+/**
+ * struct software - a stream that is read
+ * @base: the part common to all formats
+ * @offset: offset of the next record
+ * @end: end of the stream
+ * @begins: it is the rest of a stream whose beginning was not kept, which has not been reported
+ */
 struct software {
 	struct decoder base;
 	size_t offset, end;
+	bool begins;
 };
+
+/* A snapshot begins after a hole, or after a record of missing events. */
+static void find_begin(struct software *software)
+{
+	const struct software_record *records = (const void *)software->base.data;
+	size_t first = 0;
+	const size_t nr = software->end / sizeof(*records);
+
+	while (first < nr && !records[first].address) {
+		software->begins = true;
+		first++;
+	}
+	software->offset = first * sizeof(*records);
+}
 
 static unsigned int fill(struct decoder *decoder, struct trace_event *events)
 {
@@ -16,6 +38,12 @@ static unsigned int fill(struct decoder *decoder, struct trace_event *events)
 	struct software_record record;
 	unsigned int count = 0;
 
+	if (software->begins) {
+		events[count++] = (struct trace_event){
+			.type = TRACE_GAP, .why = "the snapshot begins here",
+		};
+		software->begins = false;
+	}
 	while (count < TRACE_BATCH && software->offset < software->end) {
 		struct trace_event *event = &events[count++];
 		const size_t left = software->end - software->offset;
@@ -44,7 +72,7 @@ static unsigned int fill(struct decoder *decoder, struct trace_event *events)
 	return count;
 }
 
-static struct decoder *open_software(const struct recording *recording __unused,
+static struct decoder *open_software(const struct recording *recording,
 				     const struct map *map __unused, const char *path,
 				     struct fault *fault)
 {
@@ -65,6 +93,8 @@ static struct decoder *open_software(const struct recording *recording __unused,
 			sizeof(struct software_record) * sizeof(struct software_record);
 	if (software->end > software->base.size)
 		software->end = software->base.size;
+	if (recording->snapshot)
+		find_begin(software);
 	return &software->base;
 }
 

@@ -240,7 +240,8 @@ static int read_line(struct recording *recording, char **words, int count)
 	u32 *cpu[] = { &recording->family, &recording->model, &recording->stepping };
 	u32 *mtc[] = { &recording->mtc_freq, &recording->mtc_eax, &recording->mtc_ebx };
 	u32 *nominal[] = { &recording->nominal }, *unopened[] = { &recording->unopened };
-	u32 *unplaced[] = { &recording->unplaced };
+	u32 *unplaced[] = { &recording->unplaced }, *snapshot[] = { &recording->snapshot };
+	u32 *until[] = { &recording->until };
 	struct recording_etm *e = &recording->etm;
 	u32 *etm[] = { &e->traceid, &e->config, &e->idr0, &e->idr1, &e->idr2, &e->idr8 };
 
@@ -259,6 +260,10 @@ static int read_line(struct recording *recording, char **words, int count)
 		return read_numbers(words, count, 10, nominal, ARRAY_SIZE(nominal));
 	if (!strcmp(words[0], "unplaced"))
 		return read_numbers(words, count, 10, unplaced, ARRAY_SIZE(unplaced));
+	if (!strcmp(words[0], "snapshot"))
+		return read_numbers(words, count, 10, snapshot, ARRAY_SIZE(snapshot));
+	if (!strcmp(words[0], "until"))
+		return read_numbers(words, count, 10, until, ARRAY_SIZE(until));
 	if (!strcmp(words[0], "unopened"))
 		return read_numbers(words, count, 10, unopened, ARRAY_SIZE(unopened));
 	if (!strcmp(words[0], "etm"))
@@ -514,6 +519,10 @@ static void write_lines(const struct recording *recording, FILE *file)
 	for (i = 0; i < recording->nr_lost; i++)
 		fprintf(file, "lost %u %llu\n", recording->lost[i].stream,
 			recording->lost[i].value);
+	if (recording->snapshot)
+		fprintf(file, "snapshot %u\n", recording->snapshot);
+	if (recording->until)
+		fprintf(file, "until %u\n", recording->until);
 	if (recording->unplaced)
 		fprintf(file, "unplaced %u\n", recording->unplaced);
 	if (recording->unopened)

@@ -75,6 +75,9 @@ struct recording_etm {
  * @lost: lines "lost STREAM N": number of bytes that could not be written, or 0 if unknown
  * @unplaced: line "unplaced N": number of times that an object was loaded whose calls could
  *	not be recorded there
+ * @snapshot: line "snapshot MIB": only the last events of each stream were kept, in so many MiB;
+ *	0 without it
+ * @until: line "until N": the N-th condition, from 1, has ended the recording; 0 without it
  * @unopened: line "unopened N": number of streams that could not be made
  * @family: line "cpu FAMILY MODEL STEPPING", which determines the errata
  * @clock: line "clock KHZ": unit of the time stamps; without it, there are no times
@@ -94,7 +97,7 @@ struct recording {
 	struct recording_task *tasks;
 	size_t nr_loads, nr_tids, nr_lost, nr_tasks;
 	size_t room_loads, room_tids, room_lost, room_tasks;
-	u32 unopened, unplaced;
+	u32 unopened, unplaced, snapshot, until;
 	u32 family, model, stepping;
 	u64 clock;
 	u32 nominal;

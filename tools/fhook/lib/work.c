@@ -26,7 +26,7 @@ static const struct {
 };
 
 static struct sigaction before[ARRAY_SIZE(signals)];
-static volatile sig_atomic_t stopped, nr_signals;
+static volatile sig_atomic_t stopped, triggered, nr_signals;
 static volatile pid_t command;
 static int command_fd = -1, command_status;
 static bool command_ended;
@@ -67,6 +67,23 @@ void work_begin(void)
 	}
 	/* If it is ignored, the status of a child cannot be had. */
 	signal(SIGCHLD, SIG_DFL);
+}
+
+static void trigger(int number __unused)
+{
+	triggered = true;
+}
+
+void work_take_trigger(void)
+{
+	const struct sigaction action = { .sa_handler = trigger };
+
+	sigaction(WORK_TRIGGER, &action, NULL);
+}
+
+bool work_triggered(void)
+{
+	return triggered;
 }
 
 static void put_signals_back(void)
@@ -165,7 +182,7 @@ bool work_runs(void)
 {
 	if (command > 0)
 		look(WNOHANG);
-	return command > 0 && !stopped;
+	return command > 0 && !stopped && !triggered;
 }
 
 int work_stopped(void)

@@ -9,11 +9,22 @@
 #ifndef FHOOK_WORK_H
 #define FHOOK_WORK_H
 
+#include <signal.h>
 #include <sys/types.h>
 #include "base.h"
 
 /* Catch signals from here on. */
 void work_begin(void);
+
+/*
+ * After work_begin(): let this signal end the recording only. The command does not get it, and
+ * goes on.
+ */
+#define WORK_TRIGGER	SIGUSR2
+void work_take_trigger(void);
+
+/* Has the signal arrived? */
+bool work_triggered(void);
 
 /* Like fork(); in the child signals have their previous handlers. */
 pid_t work_fork(void);
@@ -25,7 +36,8 @@ int work_start(char **argv, struct fault *fault);
 int work_fd(void);
 
 /*
- * True as long as the recording continues: the command runs, and no signal has arrived.
+ * True as long as the recording continues: the command runs, and no signal has arrived that ends
+ * either.
  */
 bool work_runs(void);
 

@@ -69,6 +69,7 @@ static int make_instance(struct kernel_events *events, u64 buffer_kb, struct fau
 	tracefs_instance_file_write(events->instance, "options/record-tgid", "1");
 	/* Of all clocks, this one is the same on all CPUs. */
 	return set(events, "tracing_on", "0", fault) ||
+	       set(events, "options/overwrite", "1", fault) ||
 	       set(events, "trace_clock", "mono", fault) ||
 	       set(events, "buffer_size_kb", size, fault) ||
 	       set(events, "set_event_notrace_pid", own, fault) ? -1 : 0;

@@ -4,7 +4,8 @@
  *
  * For processors without a trace. Each CPU's ring buffer is read in raw form while the command
  * runs, and becomes a stream; only the files grow with the recording. If the kernel had no
- * room for events, the stream has a gap.
+ * room for events, the stream has a gap. A snapshot is read at the end only: until then, the
+ * kernel overwrites the oldest events.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include "decode/software.h"
 #include "kernel_events.h"
 #include "kernel_tasks.h"
+#include "kernel_until.h"
 #include "lib/kernel_files.h"
 #include "lib/recording.h"
 #include "record.h"
@@ -48,6 +50,7 @@ struct cpu {
  * struct session - a recording in progress
  * @record: options of the command line
  * @events: events of the kernel
+ * @until: conditions that end the recording
  * @symbols: hooked functions
  * @recording: resulting recording
  * @cpus: CPUs, in any order
@@ -56,6 +59,7 @@ struct cpu {
 struct session {
 	struct record *record;
 	struct kernel_events events;
+	struct kernel_until until;
 	struct symbols symbols;
 	struct recording recording;
 	struct cpu *cpus;
@@ -188,12 +192,15 @@ static bool read_cpus(struct session *session)
 /* Sleep until the kernel has filled a part of a buffer, the command ends, or time is up. */
 static void sleep_for_pages(struct session *session, struct pollfd *fds)
 {
+	const bool reads = !session->record->snapshot_mb;
 	size_t i;
 
 	for (i = 0; i < session->nr_cpus; i++) {
 		const struct cpu *cpu = &session->cpus[i];
 
-		fds[i] = (struct pollfd){ .fd = cpu->absent ? -1 : cpu->fd, .events = POLLIN };
+		fds[i] = (struct pollfd){
+			.fd = reads && !cpu->absent ? cpu->fd : -1, .events = POLLIN,
+		};
 	}
 	fds[i] = (struct pollfd){ .fd = work_fd(), .events = POLLIN };
 	if (poll(fds, session->nr_cpus + 1, READ_PERIOD) <= 0)
@@ -201,6 +208,15 @@ static void sleep_for_pages(struct session *session, struct pollfd *fds)
 	for (i = 0; i < session->nr_cpus; i++)
 		if (fds[i].revents & POLLERR)
 			session->cpus[i].absent = true;
+}
+
+static int start(struct session *session, struct fault *fault)
+{
+	if (record_has_trigger(session->record))
+		work_take_trigger();
+	return kernel_until_arm(&session->until, fault) ||
+	       kernel_events_record(&session->events, true, fault) ||
+	       work_start(session->record->argv, fault) ? -1 : 0;
 }
 
 /* If this fails, nothing has been recorded. */
@@ -212,11 +228,9 @@ static int run(struct session *session, struct fault *fault)
 
 	if (!fds)
 		return fault_say(fault, "there is not enough memory to record");
-	result = kernel_events_record(&session->events, true, fault);
-	if (!result)
-		result = work_start(session->record->argv, fault);
-	while (!result && work_runs())
-		if (!read_cpus(session))
+	result = start(session, fault);
+	while (!result && work_runs() && !kernel_until_ended(&session->until))
+		if (session->record->snapshot_mb || !read_cpus(session))
 			sleep_for_pages(session, fds);
 	kernel_events_record(&session->events, false, &ignored);
 	while (read_cpus(session))
@@ -227,21 +241,44 @@ static int run(struct session *session, struct fault *fault)
 	return result;
 }
 
-/* The number of bytes lost at unknown places, because a disk or buffer was full. */
-static u64 lost_of(const struct session *session, const struct cpu *cpu)
+/* The sum of these lines of a CPU's statistics. */
+static u64 count_of(const struct session *session, const struct cpu *cpu,
+		    const char *const *names, size_t nr_names)
 {
-	unsigned long long count, lost = cpu->stream.file->lost;
 	char file[60], *text, *rest, *line;
+	u64 sum = 0;
+	size_t i;
 
 	snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu->number);
 	text = tracefs_instance_file_read(session->events.instance, file, NULL);
 	rest = text;
 	while (rest && (line = strsep(&rest, "\n")))
-		if (sscanf(line, "commit overrun: %llu", &count) == 1 ||
-		    sscanf(line, "dropped events: %llu", &count) == 1)
-			lost += count * sizeof(struct software_record);
+		for (i = 0; i < nr_names; i++)
+			if (!strncmp(line, names[i], strlen(names[i])))
+				sum += strtoull(line + strlen(names[i]), NULL, 10);
 	free(text);
-	return lost;
+	return sum;
+}
+
+/* The number of bytes lost at unknown places, because a disk or buffer was full. */
+static u64 lost_of(const struct session *session, const struct cpu *cpu)
+{
+	static const char *const names[] = { "commit overrun: ", "dropped events: " };
+
+	return cpu->stream.file->lost +
+	       count_of(session, cpu, names, ARRAY_SIZE(names)) * sizeof(struct software_record);
+}
+
+/* The number of entries and exits before the snapshot. */
+static u64 overwritten(const struct session *session)
+{
+	static const char *const names[] = { "overrun: " };
+	u64 sum = 0;
+	size_t i;
+
+	for (i = 0; i < session->nr_cpus; i++)
+		sum += count_of(session, &session->cpus[i], names, ARRAY_SIZE(names));
+	return sum;
 }
 
 static int finish(struct session *session, struct fault *fault)
@@ -257,11 +294,27 @@ static int finish(struct session *session, struct fault *fault)
 		    recording_add_lost(&session->recording, cpu->number, cpu->lost))
 			return fault_say(fault, "there is not enough memory to record");
 	}
+	session->recording.until = kernel_until_reason(&session->until);
 	if (kernel_tasks_add(&session->recording))
 		return fault_say(fault, "there is not enough memory to record");
 	if (write_map(session, fault))
 		return -1;
 	return recording_write(&session->recording, fault);
+}
+
+/* In a snapshot, the kernel overwrites the oldest events, so they are not missing. */
+static void report_gaps(const struct session *session, u64 missed, u64 gaps)
+{
+	if (!gaps)
+		return;
+	if (session->record->snapshot_mb)
+		fprintf(stderr,
+			"fhook: %llu earlier ones were overwritten: a larger --snapshot keeps more.\n",
+			overwritten(session));
+	else
+		fprintf(stderr,
+			"fhook: there are %llu gaps, in which %llu more are missing, as far as is known: a larger --buffer has room for them.\n",
+			gaps, missed);
 }
 
 static void report(const struct session *session)
@@ -276,12 +329,10 @@ static void report(const struct session *session)
 		gaps += session->cpus[i].stream.gaps;
 		lost += session->cpus[i].lost;
 	}
+	record_say_end(session->record, session->recording.until);
 	fprintf(stderr, "fhook: %llu entries and exits of %zu functions are in %s.\n", events,
 		session->symbols.nr_symbols, session->recording.directory);
-	if (gaps)
-		fprintf(stderr,
-			"fhook: there are %llu gaps, in which %llu more are missing, as far as is known: a larger --buffer has room for them.\n",
-			gaps, missed);
+	report_gaps(session, missed, gaps);
 	if (lost)
 		fprintf(stderr,
 			"fhook: %llu bytes are missing, nobody knows where: the disk was full, or the kernel had no room.\n",
@@ -298,6 +349,7 @@ static int begin(struct session *session, struct fault *fault)
 
 	recording->format = FORMAT_SOFTWARE;
 	recording->clock = 1000000;
+	recording->snapshot = session->record->snapshot_mb;
 	if (recording_create(recording, session->record->directory, NULL, fault))
 		return -1;
 	if (!open_cpus(session, fault) && !kernel_events_hook(&session->events, fault) &&
@@ -315,6 +367,7 @@ static void end(struct session *session)
 		close(cpu->fd);
 		page_stream_close(&cpu->stream);
 	}
+	kernel_until_remove(&session->until);
 	kernel_events_remove(&session->events);
 	symbols_free(&session->symbols);
 	recording_free(&session->recording);
@@ -322,9 +375,21 @@ static void end(struct session *session)
 	free(session->page);
 }
 
+/* Define all events, with a buffer for the whole snapshot if there is to be one. */
+static int make(struct session *session, const struct choice *choice, struct fault *fault)
+{
+	const struct record *record = session->record;
+	const u64 buffer_kb = record->snapshot_mb ? record->snapshot_mb * 1024 : record->buffer_kb;
+
+	return kernel_events_make(&session->events, choice, buffer_kb, fault) ||
+	       kernel_until_make(&session->until, fault) ? -1 : 0;
+}
+
 int record_kernel_software(struct record *record, struct fault *fault)
 {
-	struct session session = { .record = record };
+	struct session session = {
+		.record = record, .until = { .events = &session.events, .record = record },
+	};
 	struct choice choice = { 0 };
 	int result = -1;
 
@@ -333,7 +398,7 @@ int record_kernel_software(struct record *record, struct fault *fault)
 				 "this kernel has no events of fhook (CONFIG_FHOOK_EVENTS), and its functions cannot be recorded without Intel PT");
 	work_begin();
 	if (!choose(record, &choice, fault) && !record_say_way(record) &&
-	    !kernel_events_make(&session.events, &choice, record->buffer_kb, fault) &&
+	    !make(&session, &choice, fault) &&
 	    !begin(&session, fault) && !run(&session, fault) && !finish(&session, fault)) {
 		report(&session);
 		result = 0;

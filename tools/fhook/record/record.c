@@ -24,8 +24,55 @@
 
 /* The default size of each CPU's buffer. */
 #define KERNEL_BUFFER_KB	4096
+#define SNAPSHOT_MB		4
+#define SNAPSHOT_MAX_MB		1048576
 
-enum { KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE, KEY_TRACEFS, KEY_PMU };
+enum {
+	KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE, KEY_TRACEFS, KEY_PMU, KEY_SNAPSHOT,
+	KEY_UNTIL,
+};
+
+static int add_until(struct record *record, const char *word, struct fault *fault)
+{
+	struct spec *spec = &record->until[record->nr_until];
+	unsigned int i;
+
+	if (record->nr_until == RECORD_UNTIL)
+		return fault_say(fault, "%u conditions are the most", RECORD_UNTIL);
+	if (spec_parse(spec, word, fault))
+		return -1;
+	record->until_text[record->nr_until++] = word;
+	/* It would be compared as a number without a sign. */
+	for (i = 0; i < spec->nr; i++)
+		if (!strcmp(spec->values[i], "$retval"))
+			return fault_say(fault,
+					 "%s: $retval needs a type to be compared: $retval:s32 for an int, $retval:s64 for a long",
+					 word);
+	return 0;
+}
+
+/* Options that end a recording, or that leave out its beginning. */
+static error_t parse_end(int key, char *word, struct argp_state *state)
+{
+	struct record *record = state->input;
+	struct fault fault;
+
+	switch (key) {
+	case KEY_SNAPSHOT:
+		record->snapshot_mb = SNAPSHOT_MB;
+		if (word && (word_number(word, 10, SNAPSHOT_MAX_MB, &record->snapshot_mb) ||
+			     !record->snapshot_mb))
+			argp_error(state, "'%s' is no number of MiB from 1 to %u", word,
+				   SNAPSHOT_MAX_MB);
+		return 0;
+	case KEY_UNTIL:
+		if (add_until(record, word, &fault))
+			argp_failure(state, 1, 0, "%s", fault.text);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
 
 /* Options of --kernel. */
 static error_t parse_kernel(int key, char *word, struct argp_state *state)
@@ -55,7 +102,7 @@ static error_t parse_kernel(int key, char *word, struct argp_state *state)
 		record->pmu = word;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_end(key, word, state);
 	}
 	if (result)
 		argp_failure(state, 1, 0, "%s", fault.text);
@@ -121,6 +168,10 @@ static void parse_arguments(int argc, char **argv, struct record *record)
 		{ "hardware", KEY_HARDWARE, NULL, 0, "With perf and the processor's trace" },
 		{ "software", KEY_SOFTWARE, NULL, 0,
 		  "With libfhook-record in the program, or fhook's events in the kernel" },
+		{ "snapshot", KEY_SNAPSHOT, "MIB", OPTION_ARG_OPTIONAL,
+		  "Keep the last MIB (default: 4) of each CPU or thread only" },
+		{ "until", KEY_UNTIL, "CONDITION", 0,
+		  "End the recording, not the program, when FUNCTION is called, or as FUNCTION > TIME" },
 		{ NULL, 0, NULL, 0,
 		  "Functions of the kernel, by default those in fhook/calltrace/functions:", 1 },
 		{ "kernel", 'k', NULL, 0,
@@ -351,6 +402,8 @@ int calltrace_record(int argc, char **argv, struct fault *fault)
 	if (!record.program)
 		return fault_say(fault, "there is not enough memory to record");
 	result = record.kernel ? record_kernel(&record, fault) : record_program(&record, fault);
+	while (record.nr_until)
+		spec_free(&record.until[--record.nr_until]);
 	list_free(&record.functions);
 	free(record.own_map);
 	free(record.program);

@@ -5,6 +5,7 @@
 
 #include "lib/list.h"
 #include "lib/base.h"
+#include "lib/spec.h"
 
 enum record_how {
 	RECORD_BEST,
@@ -14,6 +15,7 @@ enum record_how {
 };
 
 #define RECORD_MAPS		16
+#define RECORD_UNTIL		8
 #define RECORD_DIRECTORY	"calltrace.out"
 
 /**
@@ -34,6 +36,10 @@ enum record_how {
  * @port: port of QEMU's plugin, or NULL
  * @buffer_kb: size of each CPU's buffer when the kernel is recorded, or of perf's
  *	buffer; 0 for perf's default
+ * @snapshot_mb: number of MiB of each CPU or thread to keep; 0: the whole recording
+ * @until: conditions that end the recording
+ * @until_text: the conditions as written
+ * @nr_until: number of conditions
  */
 struct record {
 	const char *directory, *map, *profile;
@@ -46,8 +52,17 @@ struct record {
 	struct list functions;
 	const char *tracefs, *pmu;
 	char *port;
-	u64 buffer_kb;
+	u64 buffer_kb, snapshot_mb;
+	struct spec until[RECORD_UNTIL];
+	const char *until_text[RECORD_UNTIL];
+	size_t nr_until;
 };
+
+/* May something else than the end of the command end the recording, and not the command? */
+static inline bool record_has_trigger(const struct record *record)
+{
+	return record->snapshot_mb || record->nr_until;
+}
 
 /* Check whether perf supports the profile. */
 int record_check_profile(const struct record *record, struct fault *fault);
@@ -62,6 +77,8 @@ int record_kernel(struct record *record, struct fault *fault);
 int record_choose_way(struct record *record, struct fault *fault);
 /* Print which recorder is used, after the functions have been found. Returns 0. */
 int record_say_way(const struct record *record);
+/* Print why the recording has ended: at a condition (from 1, or 0), or at the trigger. */
+void record_say_end(const struct record *record, u32 until);
 int record_kernel_hardware(struct record *record, struct fault *fault);
 int record_kernel_software(struct record *record, struct fault *fault);
 int record_kernel_port(struct record *record, struct fault *fault);

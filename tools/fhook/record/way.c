@@ -7,10 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/recording.h"
+#include "lib/work.h"
 #include "record.h"
 
 static int check_way(const struct record *record, struct fault *fault)
 {
+	if (record_has_trigger(record) && record->how != RECORD_SOFTWARE)
+		return fault_say(fault,
+				 "--snapshot and --until of the kernel need fhook's events: use --software");
 	switch (record->how) {
 	case RECORD_HARDWARE:
 		if (access(record->pmu, F_OK))
@@ -64,4 +68,15 @@ int record_say_way(const struct record *record)
 		fprintf(stderr, "fhook: fhook's events record%s.\n",
 			traced ? "" : ", for this processor has no Intel PT");
 	return 0;
+}
+
+void record_say_end(const struct record *record, u32 until)
+{
+	if (until && until <= record->nr_until)
+		fprintf(stderr, "fhook: The recording has ended at '%s'.\n",
+			record->until_text[until - 1]);
+	else if (work_triggered())
+		fprintf(stderr, "fhook: The recording has ended at signal %d.\n", WORK_TRIGGER);
+	else if (record->nr_until)
+		fputs("fhook: No condition was true until the end.\n", stderr);
 }
