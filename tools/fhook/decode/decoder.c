@@ -16,6 +16,7 @@ int decoder_map(struct decoder *decoder, const char *path, struct fault *fault)
 
 	decoder->data = NULL;
 	decoder->size = 0;
+	decoder->begin = 0;
 	decoder->released = 0;
 	if (fd < 0 || fstat(fd, &status)) {
 		fault_say(fault, "%s: %s", path, strerror(errno));

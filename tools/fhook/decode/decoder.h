@@ -56,12 +56,13 @@ struct decoder_ops {
  * @ops: operations of the format
  * @data: contents of the file
  * @size: size of @data in bytes
+ * @begin: number of bytes at the start that were not kept, in a snapshot
  * @released: number of bytes at the start that are no longer in memory
  */
 struct decoder {
 	const struct decoder_ops *ops;
 	const u8 *data;
-	size_t size, released;
+	size_t size, begin, released;
 };
 
 /* For the decoders: map the file, and unmap it. */

@@ -22,14 +22,15 @@ struct software {
 static void find_begin(struct software *software)
 {
 	const struct software_record *records = (const void *)software->base.data;
-	size_t first = 0;
 	const size_t nr = software->end / sizeof(*records);
+	size_t first = 0;
 
 	while (first < nr && !records[first].address) {
 		software->begins = true;
 		first++;
 	}
 	software->offset = first * sizeof(*records);
+	software->base.begin = software->offset;
 }
 
 static unsigned int fill(struct decoder *decoder, struct trace_event *events)

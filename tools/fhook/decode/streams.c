@@ -87,7 +87,7 @@ static struct stream *open_stream(struct decoding *decoding, u32 number, struct 
 		free(stream);
 		return NULL;
 	}
-	streams->totals.bytes += stream->decoder->size;
+	streams->totals.bytes += stream->decoder->size - stream->decoder->begin;
 	return stream;
 }
 

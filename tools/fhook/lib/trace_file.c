@@ -87,6 +87,8 @@ struct trace_file *trace_file_open(const char *path)
 	file->used = 0;
 	file->written = 0;
 	file->lost = 0;
+	file->keep = 0;
+	file->hole = 0;
 	file->map = NULL;
 	file->path = strdup(path);
 	if (file->path)
@@ -147,6 +149,26 @@ static void close_window(struct trace_file *file)
 	munmap(map, TRACE_BUFFER);
 }
 
+void trace_file_keep(struct trace_file *file, u64 bytes)
+{
+	file->keep = bytes;
+}
+
+/* Make a hole before the part of the stream that is to be kept. */
+static void drop_old(struct trace_file *file)
+{
+	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+	u64 end;
+	int fd;
+
+	if (!file->keep || file->written <= file->keep)
+		return;
+	end = (file->written - file->keep) / TRACE_BUFFER * TRACE_BUFFER;
+	fd = end > file->hole ? descriptor(file) : -1;
+	if (fd >= 0 && !fallocate(fd, mode, file->hole, end - file->hole))
+		file->hole = end;
+}
+
 void trace_file_advance(struct trace_file *file)
 {
 	sigset_t all, before;
@@ -164,6 +186,7 @@ void trace_file_advance(struct trace_file *file)
 	} else {
 		trace_file_flush(file);
 	}
+	drop_old(file);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_setcancelstate(cancelled, NULL);
 }

@@ -12,6 +12,9 @@
  * that of our file, the file is opened again by its path, which must be independent of the
  * working directory.
  *
+ * If only the end of a stream is to be kept, what is before it becomes a hole in the file, which
+ * takes no room on the disk. A file system that has no holes keeps everything.
+ *
  * If data cannot be written (the disk is full), the stream ends there, and the rest is
  * counted: a hole in the stream would be decoded wrongly.
  */
@@ -35,6 +38,8 @@
  * @size: room in @window, in bytes
  * @used: number of bytes written to @window
  * @written: number of bytes of the stream before @window
+ * @keep: number of bytes of the stream to keep; 0: all
+ * @hole: size of the hole at the start of the file
  * @lost: number of bytes after the stream's end that could not be written, known after
  *	flushing
  * @buffer: buffer to write to if the file is not mapped
@@ -46,12 +51,14 @@ struct trace_file {
 	ino_t inode;
 	u8 *map, *window;
 	size_t size, used;
-	u64 written, lost;
+	u64 written, keep, hole, lost;
 	u8 buffer[TRACE_BUFFER];
 };
 
 /* Returns NULL if the file cannot be made. */
 struct trace_file *trace_file_open(const char *path);
+/* Keep only the last bytes of the stream, and up to TRACE_BUFFER more. */
+void trace_file_keep(struct trace_file *file, u64 bytes);
 void trace_file_flush(struct trace_file *file);
 void trace_file_close(struct trace_file *file);
 
