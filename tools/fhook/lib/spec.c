@@ -169,6 +169,15 @@ void spec_free(struct spec *spec)
 	memset(spec, 0, sizeof(*spec));
 }
 
+int spec_check_plain(const struct spec *spec, struct fault *fault)
+{
+	if (spec->nr || spec->filter || strpbrk(spec->pattern, "*?[!"))
+		return fault_say(fault,
+				 "%s: a condition of a program is the name of one function, or NAME > TIME",
+				 spec->pattern);
+	return 0;
+}
+
 char *spec_arguments(const struct spec *spec)
 {
 	char *text = NULL;

@@ -36,6 +36,9 @@ struct spec {
 int spec_parse(struct spec *spec, const char *text, struct fault *fault);
 void spec_free(struct spec *spec);
 
+/* Refuse everything but the name of one function and a time. */
+int spec_check_plain(const struct spec *spec, struct fault *fault);
+
 /* The arguments as a part of a definition, to be freed, or NULL. */
 char *spec_arguments(const struct spec *spec);
 

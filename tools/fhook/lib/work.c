@@ -156,6 +156,11 @@ int work_start(char **argv, struct fault *fault)
 	return 0;
 }
 
+pid_t work_pid(void)
+{
+	return command;
+}
+
 int work_fd(void)
 {
 	return command_fd;

@@ -32,6 +32,9 @@ pid_t work_fork(void);
 /* Start the command, unless a signal has arrived. */
 int work_start(char **argv, struct fault *fault);
 
+/* The process of the command; 0 if it has ended. */
+pid_t work_pid(void);
+
 /* A descriptor that becomes readable when the command has ended. */
 int work_fd(void);
 

@@ -8,6 +8,9 @@
  * signal handler, or the end of the process, comes in between, the event is not recorded
  * but counted, and the trace has a gap. A signal handler may leave by siglongjmp() while
  * the recorder is held; the next event of the thread detects that.
+ *
+ * The recording may also be started and stopped by the command fhook, see control.h, and ended
+ * by a condition, see cyg_until.h.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +21,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include "cyg_control.h"
 #include "cyg_place.h"
+#include "cyg_until.h"
 #include "decode/software.h"
 #include "lib/clock.h"
 #include "lib/trace_file.h"
@@ -33,7 +38,9 @@
  * @held: the recorder is in use; when the process ends, forever
  * @holder: stack address of the function of the thread that holds the recorder
  * @lost: number of events that could not be recorded since the last recorded event
+ * @generation: number of the recording, which the process may have several of
  * @places: locations of the functions that the thread has called
+ * @calls: calls that are measured for conditions
  */
 struct recorder {
 	struct recorder *next;
@@ -42,7 +49,9 @@ struct recorder {
 	atomic_flag held;
 	char *holder;
 	atomic_ulong lost;
+	u32 generation;
 	struct places places;
+	struct until_calls calls;
 };
 
 /* Values of @state. */
@@ -50,7 +59,8 @@ enum { STATE_NEW, STATE_RECORDS, STATE_OFF };
 
 static struct recording recording;
 static struct recorder *recorders;
-static u32 nr_streams;
+static u32 nr_streams, generation;
+static struct settings settings;
 static atomic_int state;
 static pthread_key_t key;
 /* Points at 0 in a child that was created without fork(). */
@@ -181,43 +191,60 @@ static void forked(void)
 	if (state != STATE_RECORDS)
 		return;
 	state = STATE_NEW;
-	if (asprintf(&directory, "%s-%d", recording.path, getpid()) >= 0)
+	if (asprintf(&directory, "%s-%d", recording.path, getpid()) >= 0) {
 		setenv("FHOOK_RECORD", directory, 1);
+		settings.directory = directory;
+	}
 	recording_free(&recording);
 }
 
-/* Called with the lock, at the first event of the process. */
-static void start(void)
+static void prepare(void)
 {
-	const char *directory = getenv("FHOOK_RECORD");
 	static bool prepared;
-	struct fault fault;
 
-	state = STATE_OFF;
-	if (!directory || !*directory)
+	if (prepared)
 		return;
+	alive = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (alive == MAP_FAILED || madvise((void *)alive, 1, MADV_WIPEONFORK))
+		alive = NULL;
+	else
+		*alive = 1;
+	pthread_key_create(&key, close_recorder);
+	pthread_atfork(NULL, NULL, forked);
+	prepared = true;
+}
+
+/* Called with the lock, at the first event of the process, or on request. */
+static int start(struct fault *fault)
+{
+	state = STATE_OFF;
+	if (!settings.directory || !*settings.directory)
+		return 0;
 	recording.format = FORMAT_SOFTWARE;
 	recording.threads = true;
 	recording.clock = 1000000;
-	if (recording_create(&recording, directory, NULL, &fault)) {
-		fault_print("libfhook-record", &fault);
-		return;
-	}
-	if (!prepared) {
-		alive = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (alive == MAP_FAILED || madvise((void *)alive, 1, MADV_WIPEONFORK))
-			alive = NULL;
-		else
-			*alive = 1;
-		pthread_key_create(&key, close_recorder);
-		pthread_atfork(NULL, NULL, forked);
-		prepared = true;
-	}
+	recording.snapshot = settings.snapshot_mb;
+	if (until_set(settings.until, fault) ||
+	    recording_create(&recording, settings.directory, NULL, fault))
+		return -1;
+	prepare();
 	/* In an emulator, the name of its first thread is the emulator's. */
 	recording_add_task(&recording, getpid(), getpid(), program_invocation_short_name);
 	write_map();
 	state = STATE_RECORDS;
+	control_note(true);
+	return 0;
+}
+
+static void start_first(void)
+{
+	struct fault fault;
+
+	if (!settings.directory)
+		settings = settings_of_environment();
+	if (start(&fault))
+		fault_print("libfhook-record", &fault);
 }
 
 /* Called with the lock. A recorder without a file only keeps its thread from trying again. */
@@ -228,6 +255,7 @@ static void open_stream(struct recorder *recorder)
 
 	recorder->file = path ? trace_file_open(path) : NULL;
 	if (recorder->file) {
+		trace_file_keep(recorder->file, (u64)recording.snapshot << 20);
 		recorder->stream = nr_streams;
 		recording_add_thread(&recording, nr_streams++, gettid());
 		if (gettid() != getpid() && !prctl(PR_GET_NAME, name))
@@ -249,11 +277,12 @@ static struct recorder *new_recorder(void)
 
 	take_lock(&before);
 	if (state == STATE_NEW)
-		start();
+		start_first();
 	if (state == STATE_RECORDS)
 		recorder = calloc(1, sizeof(*recorder));
 	if (recorder) {
 		open_stream(recorder);
+		recorder->generation = generation;
 		recorder->next = recorders;
 		recorders = recorder;
 		pthread_setspecific(key, recorder);
@@ -289,11 +318,91 @@ static bool add_place(struct recorder *recorder, const struct record_loaded *loa
 	return recorded;
 }
 
+/* False if another thread holds it too long. Our own thread may be in the middle of an event. */
+static bool hold(struct recorder *recorder)
+{
+	int tries = 1000;
+
+	while (atomic_flag_test_and_set(&recorder->held) && recorder != own) {
+		if (!tries--)
+			return false;
+		usleep(100);
+	}
+	return true;
+}
+
+/* Called with the lock. Threads may still run: their calls from now on are not recorded. */
+static void end_recording(void)
+{
+	struct recorder *recorder;
+
+	if (state != STATE_RECORDS)
+		return;
+	state = STATE_OFF;
+	for (recorder = recorders; recorder; recorder = recorder->next) {
+		if (!recorder->file)
+			continue;
+		if (hold(recorder))
+			close_file(recorder);
+		else if (recorder->lost)
+			recording_add_lost(&recording, recorder->stream,
+					   recorder->lost * sizeof(struct software_record));
+	}
+	update();
+	control_note(false);
+}
+
+/* Called by the holder of a recorder without the lock: a condition is true. */
+static void end_at(u32 until)
+{
+	struct before before;
+
+	take_lock(&before);
+	if (state == STATE_RECORDS) {
+		recording.until = until;
+		end_recording();
+	}
+	drop_lock(&before);
+}
+
+/* Begin a recording after another one, whose recorders are of no use any more. */
+static int start_again(struct fault *fault)
+{
+	recording_free(&recording);
+	recorders = NULL;
+	nr_streams = 0;
+	generation++;
+	settings = settings_of_request();
+	return start(fault);
+}
+
+/* Obey a request of the command fhook. */
+static void obey(void)
+{
+	struct before before;
+	struct fault fault;
+	int result = 0;
+
+	take_lock(&before);
+	if (control_requests()) {
+		if (cyg_control->request == CONTROL_STOP)
+			end_recording();
+		else if (state == STATE_RECORDS)
+			result = fault_say(&fault, "it is being recorded to %s already",
+					   recording.directory);
+		else
+			result = start_again(&fault);
+		control_done(state == STATE_RECORDS, result ? &fault : NULL);
+	}
+	drop_lock(&before);
+}
+
 static void put_event(struct recorder *recorder, u64 address, u64 offset)
 {
 	struct software_record event;
 	struct record_loaded loaded;
 	u64 at, shift = 0;
+	u32 until;
 
 	switch (places_find(&recorder->places, address, &at, &loaded)) {
 	case PLACE_NONE:
@@ -310,6 +419,9 @@ static void put_event(struct recorder *recorder, u64 address, u64 offset)
 	event.address = at + offset;
 	event.time = clock_ns(CLOCK_MONOTONIC);
 	trace_file_put(recorder->file, &event, sizeof(event));
+	until = until_event(&recorder->calls, event.address, event.time, recorder->holder);
+	if (until)
+		end_at(until);
 }
 
 /* OFFSET is 0 at the entry of the function that begins at ADDRESS, and 1 at its exit. */
@@ -323,7 +435,11 @@ static void record(u64 address, u64 offset)
 		forked();
 		recorder = NULL;
 	}
-	if (!recorder) {
+	if (control_requests()) {
+		obey();
+		recorder = own;
+	}
+	if (!recorder || recorder->generation != generation) {
 		if (state == STATE_OFF)
 			return;
 		recorder = new_recorder();
@@ -352,40 +468,13 @@ EXPORT void __cyg_profile_func_exit(void *function, void *caller __unused)
 	record((unsigned long)function, 1);
 }
 
-/* False if another thread holds it too long. Our own thread may be in the middle of an event. */
-static bool hold(struct recorder *recorder)
-{
-	int tries = 1000;
-
-	while (atomic_flag_test_and_set(&recorder->held) && recorder != own) {
-		if (!tries--)
-			return false;
-		usleep(100);
-	}
-	return true;
-}
-
-/* Threads may still run: their calls from now on are not recorded. */
 static void __attribute__((destructor)) stop(void)
 {
-	struct recorder *recorder;
 	struct before before;
 
 	if (is_child())
 		return;
 	take_lock(&before);
-	if (state == STATE_RECORDS) {
-		state = STATE_OFF;
-		for (recorder = recorders; recorder; recorder = recorder->next) {
-			if (!recorder->file)
-				continue;
-			if (hold(recorder))
-				close_file(recorder);
-			else if (recorder->lost)
-				recording_add_lost(&recording, recorder->stream,
-						   recorder->lost * sizeof(struct software_record));
-		}
-		update();
-	}
+	end_recording();
 	drop_lock(&before);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cyg.h"
+#include "cyg_until.h"
 #include "lib/elf_image.h"
 
 /* No program has addresses from here on. */
@@ -74,7 +75,7 @@ static bool in_block(const struct elf_image *image, const struct elf_symbol *sym
 	       symbol->address + 2 <= segment->p_vaddr + segment->p_memsz;
 }
 
-static void write_functions(FILE *file, const struct elf_image *image, u32 id)
+static void write_functions(FILE *file, const struct elf_image *image, u32 id, u64 bias)
 {
 	u64 next = 0;
 	size_t i;
@@ -90,6 +91,7 @@ static void write_functions(FILE *file, const struct elf_image *image, u32 id)
 			symbol->name, symbol->address);
 		fprintf(file, "stub 0x%llx 1 exit %u %s 0x%llx\n", symbol->address + 1, id,
 			symbol->name, symbol->address);
+		until_add_function(symbol->name, symbol->address + bias);
 	}
 }
 
@@ -178,7 +180,7 @@ static bool put_object(struct recording *recording, FILE *file, struct object *o
 		return false;
 	fprintf(file, "object %u %s %s\n", id, object->build_id, path);
 	write_blocks(file, image, id);
-	write_functions(file, image, id);
+	write_functions(file, image, id, object->bias);
 	object->in_map = true;
 	return true;
 }

@@ -19,6 +19,7 @@
 #include "lib/elf_image.h"
 #include "lib/elf_map.h"
 #include "lib/recording.h"
+#include "linked.h"
 #include "record.h"
 #include "lib/work.h"
 
@@ -29,7 +30,7 @@
 
 enum {
 	KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE, KEY_TRACEFS, KEY_PMU, KEY_SNAPSHOT,
-	KEY_UNTIL,
+	KEY_UNTIL, KEY_ATTACH,
 };
 
 static int add_until(struct record *record, const char *word, struct fault *fault)
@@ -56,6 +57,7 @@ static error_t parse_end(int key, char *word, struct argp_state *state)
 {
 	struct record *record = state->input;
 	struct fault fault;
+	u64 pid;
 
 	switch (key) {
 	case KEY_SNAPSHOT:
@@ -64,6 +66,11 @@ static error_t parse_end(int key, char *word, struct argp_state *state)
 			     !record->snapshot_mb))
 			argp_error(state, "'%s' is no number of MiB from 1 to %u", word,
 				   SNAPSHOT_MAX_MB);
+		return 0;
+	case KEY_ATTACH:
+		if (word_number(word, 10, 0x7fffffff, &pid) || !pid)
+			argp_error(state, "'%s' is no number of a process", word);
+		record->attach = pid;
 		return 0;
 	case KEY_UNTIL:
 		if (add_until(record, word, &fault))
@@ -145,11 +152,14 @@ static error_t parse(int key, char *word, struct argp_state *state)
 		record->how = key - KEY_PLUGIN + RECORD_PLUGIN;
 		return 0;
 	case ARGP_KEY_ARG:
+		if (record->attach)
+			argp_error(state, "with --attach, there is no program to run");
 		record->argv = state->argv + state->next - 1;
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
+		if (!record->attach)
+			argp_usage(state);
 		return 0;
 	default:
 		return parse_kernel(key, word, state);
@@ -168,10 +178,12 @@ static void parse_arguments(int argc, char **argv, struct record *record)
 		{ "hardware", KEY_HARDWARE, NULL, 0, "With perf and the processor's trace" },
 		{ "software", KEY_SOFTWARE, NULL, 0,
 		  "With libfhook-record in the program, or fhook's events in the kernel" },
+		{ "attach", KEY_ATTACH, "PID", 0,
+		  "Record a running process with libfhook-record from now on, until Ctrl-C" },
 		{ "snapshot", KEY_SNAPSHOT, "MIB", OPTION_ARG_OPTIONAL,
 		  "Keep the last MIB (default: 4) of each CPU or thread only" },
 		{ "until", KEY_UNTIL, "CONDITION", 0,
-		  "End the recording, not the program, when FUNCTION is called, or as FUNCTION > TIME" },
+		  "End the recording, not the program, at a call of FUNCTION, or FUNCTION > TIME" },
 		{ NULL, 0, NULL, 0,
 		  "Functions of the kernel, by default those in fhook/calltrace/functions:", 1 },
 		{ "kernel", 'k', NULL, 0,
@@ -190,7 +202,7 @@ static void parse_arguments(int argc, char **argv, struct record *record)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.args_doc = "PROGRAM [ARGUMENT...]",
+		.args_doc = "PROGRAM [ARGUMENT...]\n--attach=PID",
 		.doc = "Run a program and record its calls, or those of the kernel meanwhile.",
 	};
 
@@ -269,8 +281,7 @@ static int check_plugins(const char *emulator, struct fault *fault)
 			 emulator);
 }
 
-/* An absolute path, because the program may change its directory; NULL if there is no memory. */
-static char *absolute(const char *path)
+char *record_absolute(const char *path)
 {
 	char *here = *path == '/' ? strdup("") : getcwd(NULL, 0), *result = NULL;
 
@@ -296,8 +307,8 @@ static int record_plugin(struct record *record, struct fault *fault)
 
 	if (emulator_of(record->program, &emulator, fault) || check_plugins(emulator, fault))
 		return -1;
-	out = absolute(record->directory);
-	map = absolute(record->map);
+	out = record_absolute(record->directory);
+	map = record_absolute(record->map);
 	if (out && map && (strchr(out, ',') || strchr(map, ','))) {
 		fault_say(fault, "%s, %s: QEMU does not take names with commas", out, map);
 		free(out);
@@ -328,33 +339,20 @@ static int record_plugin(struct record *record, struct fault *fault)
 	return result;
 }
 
-static int record_software(struct record *record, struct fault *fault)
-{
-	char *out = absolute(record->directory);
-	struct fault holds_one;
-
-	if (!out)
-		return fault_say(fault, "there is not enough memory to record");
-	setenv("FHOOK_RECORD", out, 1);
-	free(out);
-	if (work_run(record->argv, fault))
-		return -1;
-	if (!recording_check(record->directory, &holds_one))
-		return fault_say(fault,
-				 "%s has not recorded itself: it is to be compiled with -finstrument-functions and linked with libfhook-record",
-				 record->program);
-	return 0;
-}
-
 /* Check whether the program can be recorded in this way. */
 static int check_program(const struct record *record, struct fault *fault)
 {
+	size_t i;
+
 	if (record->functions.nr_patterns)
 		return fault_say(fault,
 				 "functions of a program are chosen when it gets its stubs: --function is for --kernel");
 	if (record->nr_maps > 1)
 		return fault_say(fault, "a program has one map, and these are %zu",
 				 record->nr_maps);
+	for (i = 0; i < record->nr_until; i++)
+		if (spec_check_plain(&record->until[i], fault))
+			return -1;
 	return recording_check(record->directory, fault);
 }
 
@@ -367,11 +365,16 @@ static int record_program(struct record *record, struct fault *fault)
 	record->map = record->maps[0];
 	if (check_program(record, fault))
 		return -1;
+	if (record->attach)
+		return record_attached(record, fault);
 	if (!record->how)
 		record->how = traced ? RECORD_HARDWARE : RECORD_PLUGIN;
 	if (record->how == RECORD_HARDWARE && !traced)
 		return fault_say(fault,
 				 "this processor has no Intel PT, or the kernel does not offer it: use --plugin");
+	if (record_has_trigger(record) && record->how != RECORD_SOFTWARE)
+		return fault_say(fault,
+				 "--snapshot and --until of a program need libfhook-record: use --software");
 	if (!record->map && record->how != RECORD_SOFTWARE)
 		result = make_map(record, fault);
 	if (!result && record->how == RECORD_PLUGIN)
@@ -379,7 +382,7 @@ static int record_program(struct record *record, struct fault *fault)
 	else if (!result && record->how == RECORD_HARDWARE)
 		result = record_hardware(record, fault);
 	else if (!result)
-		result = record_software(record, fault);
+		result = record_linked(record, fault);
 	return result;
 }
 
@@ -398,7 +401,10 @@ int calltrace_record(int argc, char **argv, struct fault *fault)
 	 * The parent may have ignored SIGCHLD; this program must wait for its children.
 	 */
 	signal(SIGCHLD, SIG_DFL);
-	record.program = find_program(record.argv[0]);
+	if (record.attach && (record.kernel || (record.how && record.how != RECORD_SOFTWARE)))
+		return fault_say(fault,
+				 "--attach is for processes with libfhook-record, which record themselves: give no other recorder");
+	record.program = record.attach ? strdup("") : find_program(record.argv[0]);
 	if (!record.program)
 		return fault_say(fault, "there is not enough memory to record");
 	result = record.kernel ? record_kernel(&record, fault) : record_program(&record, fault);
@@ -407,5 +413,5 @@ int calltrace_record(int argc, char **argv, struct fault *fault)
 	list_free(&record.functions);
 	free(record.own_map);
 	free(record.program);
-	return result ?: work_status(record.argv[0]);
+	return result || record.attach ? result : work_status(record.argv[0]);
 }

@@ -3,6 +3,7 @@
 #ifndef FHOOK_RECORD_H
 #define FHOOK_RECORD_H
 
+#include <sys/types.h>
 #include "lib/list.h"
 #include "lib/base.h"
 #include "lib/spec.h"
@@ -36,6 +37,7 @@ enum record_how {
  * @port: port of QEMU's plugin, or NULL
  * @buffer_kb: size of each CPU's buffer when the kernel is recorded, or of perf's
  *	buffer; 0 for perf's default
+ * @attach: number of the process to record; 0: run a program
  * @snapshot_mb: number of MiB of each CPU or thread to keep; 0: the whole recording
  * @until: conditions that end the recording
  * @until_text: the conditions as written
@@ -56,6 +58,7 @@ struct record {
 	struct spec until[RECORD_UNTIL];
 	const char *until_text[RECORD_UNTIL];
 	size_t nr_until;
+	pid_t attach;
 };
 
 /* May something else than the end of the command end the recording, and not the command? */
@@ -77,6 +80,9 @@ int record_kernel(struct record *record, struct fault *fault);
 int record_choose_way(struct record *record, struct fault *fault);
 /* Print which recorder is used, after the functions have been found. Returns 0. */
 int record_say_way(const struct record *record);
+/* An absolute path, because the program may change its directory; NULL if there is no memory. */
+char *record_absolute(const char *path);
+
 /* Print why the recording has ended: at a condition (from 1, or 0), or at the trigger. */
 void record_say_end(const struct record *record, u32 until);
 int record_kernel_hardware(struct record *record, struct fault *fault);

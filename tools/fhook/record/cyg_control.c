@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The software recorder's settings, and the page for requests; the header describes them. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "cyg_control.h"
+
+volatile struct control *cyg_control;
+
+static void __attribute__((constructor)) make_control(void)
+{
+	const int fd = memfd_create(CONTROL_NAME, MFD_CLOEXEC);
+	struct control *control = MAP_FAILED;
+
+	if (fd < 0)
+		return;
+	/* A private mapping: a child gets a copy. */
+	if (!ftruncate(fd, sizeof(*control)))
+		control = mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (control == MAP_FAILED)
+		return;
+	memcpy(control->magic, CONTROL_MAGIC, sizeof(CONTROL_MAGIC));
+	cyg_control = control;
+}
+
+struct settings settings_of_environment(void)
+{
+	const char *snapshot = getenv("FHOOK_SNAPSHOT");
+
+	return (struct settings){
+		.directory = getenv("FHOOK_RECORD"), .until = getenv("FHOOK_UNTIL"),
+		.snapshot_mb = snapshot ? strtoul(snapshot, NULL, 10) : 0,
+	};
+}
+
+struct settings settings_of_request(void)
+{
+	const struct control *control = (const struct control *)cyg_control;
+
+	return (struct settings){
+		.directory = strndup(control->directory, sizeof(control->directory) - 1),
+		.until = strndup(control->until, sizeof(control->until) - 1),
+		.snapshot_mb = control->snapshot_mb,
+	};
+}
+
+void control_note(bool recording)
+{
+	if (cyg_control)
+		cyg_control->recording = recording;
+}
+
+void control_done(bool recording, const struct fault *fault)
+{
+	struct control *control = (struct control *)cyg_control;
+
+	memcpy(control->fault, fault ? fault->text : "", fault ? sizeof(control->fault) : 1);
+	control_note(recording);
+	__atomic_store_n(&control->request, CONTROL_NONE, __ATOMIC_RELEASE);
+}

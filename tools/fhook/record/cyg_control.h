@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The software recorder's settings, from the environment or from the command fhook
+ *
+ * The page for requests of the command is made when the program starts.
+ */
+#ifndef FHOOK_RECORD_CYG_CONTROL_H
+#define FHOOK_RECORD_CYG_CONTROL_H
+
+#include "control.h"
+
+/**
+ * struct settings - how to record
+ * @directory: directory of the recording; NULL or empty to record nothing
+ * @until: conditions that end the recording, one on each line, or NULL
+ * @snapshot_mb: number of MiB of each thread to keep; 0: all
+ */
+struct settings {
+	const char *directory, *until;
+	u32 snapshot_mb;
+};
+
+/* The page, which the command writes; NULL if it could not be made. */
+extern volatile struct control *cyg_control;
+
+static inline bool control_requests(void)
+{
+	return cyg_control && cyg_control->request;
+}
+
+/* Settings of the environment. */
+struct settings settings_of_environment(void);
+
+/* Settings of a request, in memory that stays; without a directory if there is no memory. */
+struct settings settings_of_request(void);
+
+/* The request has been obeyed; FAULT: why recording could not begin, or NULL. */
+void control_done(bool recording, const struct fault *fault);
+
+/* Recording has begun or ended without a request. */
+void control_note(bool recording);
+
+#endif /* FHOOK_RECORD_CYG_CONTROL_H */
