@@ -13,6 +13,7 @@ int calltrace_print(int argc, char **argv, struct fault *fault);
 int calltrace_diff(int argc, char **argv, struct fault *fault);
 int calltrace_record(int argc, char **argv, struct fault *fault);
 int calltrace_cases(int argc, char **argv, struct fault *fault);
+int calltrace_detach(int argc, char **argv, struct fault *fault);
 int calltrace_import(int argc, char **argv, struct fault *fault);
 
 #endif /* FHOOK_CALLTRACE_H */

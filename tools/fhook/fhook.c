@@ -74,6 +74,7 @@ static const struct command calltrace_commands[] = {
 	{ "instrument-source", execute, "put stubs into C or C++ source" },
 	{ "rewrite", execute, "put stubs into an executable file" },
 	{ "attach", execute, "let the kernel put stubs into programs that run" },
+	{ "detach", calltrace_detach, "let the kernel remove them from single programs" },
 	{ }
 };
 
