@@ -97,7 +97,8 @@ static int check(const struct detach *detach, char **lines, size_t nr, struct fa
 		for (j = 0; j < nr && !is_program(lines[j], detach->paths[i]); j++)
 			;
 		if (j == nr)
-			return fault_say(fault, "%s is not attached: %s/" PROGRAMS " lists the programs",
+			return fault_say(fault,
+					 "%s is not attached: %s/" PROGRAMS " lists the programs",
 					 detach->paths[i], kernel_files_path());
 	}
 	return 0;

@@ -6,6 +6,7 @@
  * disabled; through a socket it is told to start and stop, and acknowledges. In
  * between, calls go through the blocks. perf has a process group of its own, so that a
  * signal from the terminal does not end it before the calls have been switched off.
+ * In a snapshot, the processor overwrites its buffers until perf is told to stop.
  * This has not been run on a processor with Intel PT.
  */
 #include <errno.h>
@@ -92,17 +93,20 @@ static const char *event_of(const struct record *record)
 static void run_perf(const struct session *session, int control, int answers)
 {
 	const struct record *record = session->stubs.record;
+	/* perf's snapshot mode overwrites the buffer; "e" writes it once, at the end. */
+	char *const snapshot = record->snapshot_mb ? "-Se" : NULL;
 	char fds[40], buffer[40];
 
 	snprintf(fds, sizeof(fds), "--control=fd:%d,%d", control, answers);
-	snprintf(buffer, sizeof(buffer), ",%lluK", record->buffer_kb);
+	snprintf(buffer, sizeof(buffer), ",%lluK",
+		 record->snapshot_mb ? record->snapshot_mb * 1024 : record->buffer_kb);
 	setpgid(0, 0);
 	/* If we are killed, nothing else would stop it. */
 	prctl(PR_SET_PDEATHSIG, SIGINT);
 	fcntl(control, F_SETFD, 0);
 	fcntl(answers, F_SETFD, 0);
 	execlp("perf", "perf", "record", "-q", "-B", "-a", "-D", "-1", fds, "-m", buffer, "-e",
-	       event_of(record), "--filter", session->filter, "-o", session->data, NULL);
+	       event_of(record), "--filter", session->filter, "-o", session->data, snapshot, NULL);
 	fprintf(stderr, "fhook: perf cannot be run: %s.\n", strerror(errno));
 	_exit(127);
 }
@@ -216,13 +220,17 @@ int record_kernel_hardware(struct record *record, struct fault *fault)
 	int result = -1;
 
 	work_begin();
+	if (record_has_trigger(record))
+		work_take_trigger();
 	if (!record_stubs_choose(stubs, fault) && !make_filter(&session, fault) &&
 	    !record_stubs_map(stubs, fault) && !make_data(&session, fault) &&
 	    !record_stubs_run(stubs, &perf_recorder, &session, fault))
 		result = perf_data_import(session.data, stubs->map, record->directory, &losses,
 					  fault);
-	if (!result)
+	if (!result) {
+		record_say_end(record, 0);
 		perf_losses_print(&losses);
+	}
 	end(&session);
 	work_end();
 	return result;

@@ -12,9 +12,12 @@
 
 static int check_way(const struct record *record, struct fault *fault)
 {
-	if (record_has_trigger(record) && record->how != RECORD_SOFTWARE)
+	if (record->nr_until && record->how != RECORD_SOFTWARE)
 		return fault_say(fault,
-				 "--snapshot and --until of the kernel need fhook's events: use --software");
+				 "conditions need fhook's events: use --software, or end the recording by SIGUSR2");
+	if (record->snapshot_mb && record->how == RECORD_PLUGIN)
+		return fault_say(fault,
+				 "QEMU's plugin keeps the whole recording: --snapshot is for fhook's events and the processor's trace");
 	switch (record->how) {
 	case RECORD_HARDWARE:
 		if (access(record->pmu, F_OK))
