@@ -34,11 +34,14 @@ void slow(void)
 	usleep(100 * MS);
 }
 
-/* Leave by longjmp(), or take no time. */
-void maybe(int jumps)
+enum { RETURN, SLEEP, JUMP };
+
+void maybe(int how)
 {
-	if (jumps)
+	if (how == JUMP)
 		longjmp(back, 1);
+	if (how == SLEEP)
+		usleep(100 * MS);
 }
 
 /* The inner calls take no time. */
@@ -58,9 +61,16 @@ void last(void)
 QUIET static void jump(void)
 {
 	if (!setjmp(back))
-		maybe(1);
+		maybe(JUMP);
 	usleep(100 * MS);
-	maybe(0);
+	maybe(RETURN);
+}
+
+QUIET static void jump_first(void)
+{
+	if (!setjmp(back))
+		maybe(JUMP);
+	maybe(SLEEP);
 }
 
 static void *work(void *data)
@@ -101,6 +111,7 @@ static const struct {
 	void (*call)(void);
 } words[] = {
 	{ "quick", quick }, { "slow", slow }, { "last", last }, { "jump", jump },
+	{ "jump-first", jump_first },
 	{ "thread", thread }, { "child", child }, { "wait", wait_for_input },
 };
 
