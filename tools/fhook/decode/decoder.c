@@ -38,6 +38,19 @@ int decoder_map(struct decoder *decoder, const char *path, struct fault *fault)
 	return 0;
 }
 
+bool decoder_find_begin(struct decoder *decoder)
+{
+	const u64 *words = (const void *)decoder->data;
+	const size_t nr = decoder->size / sizeof(*words);
+	size_t first = 0;
+
+	/* A hole has whole pages. */
+	while (first < nr && !words[first])
+		first++;
+	decoder->begin = first * sizeof(*words);
+	return decoder->begin;
+}
+
 size_t decoder_end(const struct decoder *decoder, size_t most)
 {
 	size_t end = decoder->size;

@@ -72,6 +72,12 @@ void decoder_unmap(struct decoder *decoder);
 void decoder_release(struct decoder *decoder, size_t offset);
 
 /*
+ * Find the beginning of a snapshot, after the hole that is in the place of what was not kept.
+ * Sets "begin", and returns whether there is a hole.
+ */
+bool decoder_find_begin(struct decoder *decoder);
+
+/*
  * The end of the trace: if the program that wrote it was killed, more than MOST zeroes
  * follow it.
  */

@@ -227,6 +227,10 @@ static struct decoder *open_etm(const struct recording *recording,
 	}
 	/* A packet has fewer zeroes. */
 	etm->end = decoder_end(&etm->base, 16);
+	if (recording->snapshot && decoder_find_begin(&etm->base)) {
+		etm->offset = etm->base.begin;
+		put_gap(etm, "the snapshot begins here");
+	}
 	if (make_tree(etm, recording)) {
 		fault_say(fault,
 			  "%s: OpenCSD does not take the registers that the recording's info has",

@@ -22,7 +22,8 @@
  * @inside: the trace is enabled, at @address
  * @address: address of the stub
  * @time: time of the event
- * @skipped: number of bytes before the first synchronization point
+ * @skipped: number of bytes before the first synchronization point, without a hole
+ * @begins: it is a snapshot whose beginning was not kept, which has not been reported
  * @ended: the end has been reached
  */
 struct pt {
@@ -33,6 +34,7 @@ struct pt {
 	u64 address;
 	u64 time;
 	u64 skipped;
+	bool begins;
 	bool ended;
 };
 
@@ -185,11 +187,15 @@ static unsigned int fill(struct decoder *decoder, struct trace_event *events)
 	unsigned int count = 0;
 	struct pt_event event;
 
-	if (pt->skipped) {
+	if (pt->begins) {
+		/* The bytes up to the first synchronization point are none that were lost. */
+		count += say_gap(&events[count], pt, "the snapshot begins here", 0);
+	} else if (pt->skipped) {
 		count += say_gap(&events[count], pt, "the trace begins with what cannot be read",
 				 pt->skipped);
-		pt->skipped = 0;
 	}
+	pt->begins = false;
+	pt->skipped = 0;
 	while (count < TRACE_BATCH && !pt->ended) {
 		if (pt->status >= 0 && pt->status & pts_event_pending) {
 			/* The error may belong to data after the event. */
@@ -263,6 +269,8 @@ static struct decoder *open_pt(const struct recording *recording, const struct m
 		pt->ended = true;
 		return &pt->base;
 	}
+	if (recording->snapshot)
+		pt->begins = decoder_find_begin(&pt->base);
 	pt_config_init(&config);
 	config.begin = (u8 *)pt->base.data;
 	config.end = config.begin + pt->base.size;
@@ -276,10 +284,10 @@ static struct decoder *open_pt(const struct recording *recording, const struct m
 	}
 	synchronise(pt);
 	if (pt->status == -pte_eos) {
-		pt->skipped = pt->base.size;
+		pt->skipped = pt->base.size - pt->base.begin;
 		pt->ended = true;
 	} else if (pt_qry_get_sync_offset(pt->query, &offset) >= 0) {
-		pt->skipped = offset;
+		pt->skipped = offset - pt->base.begin;
 	}
 	return &pt->base;
 }

@@ -320,8 +320,8 @@ static int record_plugin(struct record *record, struct fault *fault)
 	plugin = own_file("fhook-trace.so");
 	argv = calloc(count + 4, sizeof(*argv));
 	if (!out || !map || !plugin || !argv ||
-	    asprintf(&options, "%s,out=%s,map=%s,profile=%s", plugin, out,
-		     map, record->profile) < 0) {
+	    asprintf(&options, "%s,out=%s,map=%s,profile=%s,snapshot=%llu", plugin, out,
+		     map, record->profile, record->snapshot_mb) < 0) {
 		fault_say(fault, "there is not enough memory to record");
 	} else {
 		argv[0] = (char *)emulator;
@@ -372,9 +372,12 @@ static int record_program(struct record *record, struct fault *fault)
 	if (record->how == RECORD_HARDWARE && !traced)
 		return fault_say(fault,
 				 "this processor has no Intel PT, or the kernel does not offer it: use --plugin");
-	if (record_has_trigger(record) && record->how != RECORD_SOFTWARE)
+	if (record->nr_until && record->how != RECORD_SOFTWARE)
 		return fault_say(fault,
-				 "--snapshot and --until of a program need libfhook-record: use --software");
+				 "conditions of a program need libfhook-record: use --software");
+	if (record->snapshot_mb && record->how == RECORD_HARDWARE)
+		return fault_say(fault,
+				 "the processor's trace of a program is recorded whole: use --plugin or --software for --snapshot");
 	if (!record->map && record->how != RECORD_SOFTWARE)
 		result = make_map(record, fault);
 	if (!result && record->how == RECORD_PLUGIN)

@@ -3,7 +3,7 @@
  * A QEMU plugin that records the execution of address ranges as a processor's trace
  *
  *	-plugin fhook-trace.so,out=DIR,range=0xSTART+0xSIZE,profile=NAME,psb=BYTES,
- *		map=FILE,control=PATH
+ *		map=FILE,control=PATH,snapshot=MIB
  *
  * For qemu-x86_64 and qemu-system-x86_64 it writes Intel PT, for qemu-aarch64 and
  * qemu-system-aarch64 ETMv4. A range is an address in memory; the ranges of a map are
@@ -158,6 +158,9 @@ static int set_option(char *argument, struct fault *fault)
 		return set_range(value, fault);
 	else if (!strcmp(argument, "profile"))
 		return recording_find_profile(value, &plugin.profile, fault);
+	else if (!strcmp(argument, "snapshot"))
+		return word_number(value, 10, 1 << 20, &plugin.snapshot_mb) ?
+		       fault_say(fault, "snapshot=%s is no number of MiB", value) : 0;
 	else if (strcmp(argument, "psb"))
 		return fault_say(fault, "there is no option '%s'", argument);
 	else if (word_number(value, 10, 1ULL << 40, &plugin.psb_period) || plugin.psb_period < 64)

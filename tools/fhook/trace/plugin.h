@@ -39,6 +39,7 @@ struct trace_range {
  * @control: the channel, or NULL
  * @profile: profile of the next recording
  * @psb_period: distance between synchronisation points, in bytes
+ * @snapshot_mb: number of MiB of each stream to keep; 0: all
  * @ranges: traced ranges
  * @nr_ranges: number of ranges
  */
@@ -49,7 +50,7 @@ struct trace_plugin {
 	const char *out, *map_path, *control;
 	struct map map;
 	enum recording_profile profile;
-	u64 psb_period;
+	u64 psb_period, snapshot_mb;
 	struct trace_range ranges[TRACE_RANGES];
 	atomic_uint nr_ranges;
 };

@@ -106,6 +106,7 @@ static void open_stream(struct vcpu *vcpu, unsigned int index)
 	vcpu->nr_calls = 0;
 	if (!vcpu->file)
 		return;
+	trace_file_keep(vcpu->file, plugin.snapshot_mb << 20);
 	if (plugin.x86)
 		pt_emit_start(&vcpu->pt, vcpu->file, recording.profile, plugin.psb_period);
 	else
@@ -509,6 +510,7 @@ int trace_start(enum recording_profile profile, struct fault *fault)
 	recording.format = plugin.x86 ? FORMAT_INTEL_PT : FORMAT_ETMV4;
 	recording.profile = profile;
 	recording.threads = !plugin.system;
+	recording.snapshot = plugin.snapshot_mb;
 	if (profile == PROFILE_CYCLES)
 		recording.clock = PT_CLOCK_KHZ;
 	recording.nominal = plugin.x86 ? PT_NOMINAL : 0;
