@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/uio.h>
+#include "lib/elf_map.h"
 #include "process.h"
 
 /* Returns the number of bytes, or -1. */
@@ -47,6 +48,32 @@ static u64 find_address(FILE *maps)
 	return 0;
 }
 
+/* Has the program been rewritten or instrumented? */
+static bool has_stubs(pid_t pid)
+{
+	char path[40], *const paths[] = { path };
+	FILE *nowhere = fopen("/dev/null", "we");
+	struct fault ignored;
+	bool has;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	has = nowhere && !elf_map_write(paths, 1, nowhere, &ignored);
+	if (nowhere)
+		fclose(nowhere);
+	return has;
+}
+
+static int no_page(pid_t pid, struct fault *fault)
+{
+	if (has_stubs(pid))
+		return fault_say(fault,
+				 "process %d has stubs but no libfhook-record, so only a processor's trace could record it from now on: start it again by 'fhook calltrace record --plugin'",
+				 pid);
+	return fault_say(fault,
+			 "process %d has no libfhook-record, so it cannot be recorded from now on: link the program with it, or put the kernel's stubs into it by 'fhook calltrace attach'",
+			 pid);
+}
+
 static int find_page(struct process *process, struct fault *fault)
 {
 	struct control control;
@@ -56,9 +83,7 @@ static int find_page(struct process *process, struct fault *fault)
 	if (ferror(process->maps))
 		return denied(process->pid, fault);
 	if (!process->address)
-		return fault_say(fault,
-				 "process %d has no libfhook-record, so it cannot be recorded from now on: link the program with it, or put the kernel's stubs into it by 'fhook calltrace attach'",
-				 process->pid);
+		return no_page(process->pid, fault);
 	if (process_read(process, &control))
 		return denied(process->pid, fault);
 	if (memcmp(control.magic, CONTROL_MAGIC, sizeof(CONTROL_MAGIC)))
