@@ -24,11 +24,14 @@ int bench_target(int arg);
 /* A parameter that is the result of the function which is its argument */
 extern const struct kernel_param_ops fhook_bench_cost_ops;
 
-bool fhook_bench_calibrate(void);
+int fhook_bench_clock_start(void);
+void fhook_bench_clock_stop(void);
+u64 fhook_bench_now(void);
+u64 fhook_bench_units(u64 ticks);
+const char *fhook_bench_unit(void);
 u64 fhook_bench_calls(void);
 u64 fhook_bench_kretprobe(bool entry);
 u64 fhook_bench_fprobe(bool exit);
-u64 fhook_bench_instructions(u64 ticks);
 void fhook_bench_print(const char *name, const char *unit, struct figures f);
 
 #endif /* _FHOOK_BENCH_H */

@@ -9,7 +9,6 @@
 #include <linux/hook_base.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/timex.h>
 
 #include "fhook_bench.h"
 
@@ -56,16 +55,16 @@ static u64 measure_many(bool unregister)
 			.exit_handler	= fprobe_exit,
 		};
 
-		begin = get_cycles();
+		begin = fhook_bench_now();
 		if (register_fprobe(&fp, "vfs_*", NULL))
 			return 0;
-		registered = get_cycles();
+		registered = fhook_bench_now();
 		unregister_fprobe(&fp);
-		unregistered = get_cycles();
+		unregistered = fhook_bench_now();
 		best = min(best, unregister ? unregistered - registered : registered - begin);
 	}
 
-	return fhook_bench_instructions(best);
+	return fhook_bench_units(best);
 }
 #else
 u64 fhook_bench_fprobe(bool exit)

@@ -6,10 +6,11 @@
  *	# insmod fhook_bench.ko
  *	# dmesg | grep BENCH
  *
- * Meant for QEMU with -icount shift=0,sleep=off and one CPU, where the cycle
- * counter advances by one an instruction (or by a fixed fraction of it, which
- * a loop of known length tells). Elsewhere the figures are times in cycles of
- * no use, and the log says so.
+ * By default it is meant for QEMU with -icount shift=0,sleep=off and one CPU,
+ * where the cycle counter advances by one an instruction (or by a fixed fraction
+ * of it, which a loop of known length tells); on other machines the log says
+ * that the figures are of no use. There, the parameter "count" asks for
+ * instructions or cycles, by the processor's counters, or for ps, picoseconds.
  *
  * Each figure is one line, "BENCH", case, unit, mainline, fhook, separated by
  * tabs, "-" where there is nothing to measure. When insmod returns, all is
@@ -28,7 +29,6 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/timex.h>
 #include <linux/vmstat.h>
 
 #include "fhook_bench.h"
@@ -53,23 +53,23 @@ static noinline int bench_other(int arg)
 static int (*call_other)(int arg) = bench_other;
 static int sink;
 
-/* Instructions of one round of the loop, with its present hooks. */
+/* Cost of one round of the loop, with its present hooks. */
 u64 fhook_bench_calls(void)
 {
 	unsigned long flags;
 	u64 begin, end;
 	int i;
 
-	local_irq_save(flags);
 	/* Let one-time work be done first. */
 	WRITE_ONCE(sink, bench_target(0));
-	begin = get_cycles();
+	begin = fhook_bench_now();
+	local_irq_save(flags);
 	for (i = 0; i < CALLS; i++)
 		WRITE_ONCE(sink, bench_target(i));
-	end = get_cycles();
 	local_irq_restore(flags);
+	end = fhook_bench_now();
 
-	return div_u64(fhook_bench_instructions(end - begin) + CALLS / 2, CALLS);
+	return div_u64(fhook_bench_units(end - begin) + CALLS / 2, CALLS);
 }
 
 static int cost_get(char *buffer, const struct kernel_param *kp)
@@ -85,7 +85,7 @@ const struct kernel_param_ops fhook_bench_cost_ops = {
 
 /* With hooks that others have put there: events, and patches. */
 module_param_cb(call_cost, &fhook_bench_cost_ops, fhook_bench_calls, 0400);
-MODULE_PARM_DESC(call_cost, "instructions of a call of bench_target(), as it is hooked now");
+MODULE_PARM_DESC(call_cost, "cost of a call of bench_target(), as it is hooked now");
 
 /*
  * Both sides offer the same few operations
@@ -303,7 +303,7 @@ static void bench_calls(void)
 		if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
 			f.mainline = measure_side(&mainline, c);
 		f.fhook = measure_side(&fhook, c);
-		fhook_bench_print(c->name, "instructions", f);
+		fhook_bench_print(c->name, fhook_bench_unit(), f);
 	}
 }
 
@@ -340,7 +340,7 @@ static void bench_returns(void)
 	u64 kretprobe = fhook_bench_kretprobe(true), fprobe = fhook_bench_fprobe(true);
 	u64 fhook = measure_fhook_exit();
 
-	fhook_bench_print("entry + exit", "instructions",
+	fhook_bench_print("entry + exit", fhook_bench_unit(),
 			  (struct figures) { fprobe ?: kretprobe, fhook });
 }
 
@@ -390,27 +390,27 @@ static int measure_whole_once(const struct side *side,
 	u64 begin, attached, detached, gone;
 	int err;
 
-	begin = get_cycles();
+	begin = fhook_bench_now();
 	if (by_address && c->func)
 		err = side->hook(0, (unsigned long)c->func);
 	else
 		err = side->hook_name(c->name);
-	attached = get_cycles();
+	attached = fhook_bench_now();
 	if (err) {
 		pr_err("%s: %d\n", c->attach, err);
 		return err;
 	}
 	attached -= begin;
 
-	begin = get_cycles();
+	begin = fhook_bench_now();
 	side->unhook(0);
-	detached = get_cycles() - begin;
+	detached = fhook_bench_now() - begin;
 	side->wait();
-	gone = get_cycles() - begin;
+	gone = fhook_bench_now() - begin;
 
-	f->attach = min(f->attach, fhook_bench_instructions(attached));
-	f->detach = min(f->detach, fhook_bench_instructions(detached));
-	f->gone = min(f->gone, fhook_bench_instructions(gone));
+	f->attach = min(f->attach, fhook_bench_units(attached));
+	f->detach = min(f->detach, fhook_bench_units(detached));
+	f->gone = min(f->gone, fhook_bench_units(gone));
 
 	return 0;
 }
@@ -444,11 +444,11 @@ static void bench_whole(void)
 		if (IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
 			m = measure_whole(&mainline, c, true);
 		f = measure_whole(&fhook, c, false);
-		fhook_bench_print(c->attach, "instructions",
+		fhook_bench_print(c->attach, fhook_bench_unit(),
 				  (struct figures) { m.attach, f.attach });
-		fhook_bench_print(c->detach, "instructions",
+		fhook_bench_print(c->detach, fhook_bench_unit(),
 				  (struct figures) { m.detach, f.detach });
-		fhook_bench_print(c->gone, "instructions",
+		fhook_bench_print(c->gone, fhook_bench_unit(),
 				  (struct figures) { m.gone, f.gone });
 	}
 }
@@ -644,8 +644,12 @@ static void bench_memory(void)
 
 static int __init bench_init(void)
 {
-	if (!fhook_bench_calibrate())
-		return -ENODEV;
+	int err = fhook_bench_clock_start();
+
+	if (err) {
+		fhook_bench_clock_stop();
+		return err;
+	}
 
 	bench_calls();
 	bench_returns();
@@ -657,6 +661,7 @@ static int __init bench_init(void)
 
 static void __exit bench_exit(void)
 {
+	fhook_bench_clock_stop();
 }
 
 module_init(bench_init);

@@ -17,7 +17,6 @@
 #include <linux/livepatch.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/timex.h>
 
 #include "fhook_bench.h"
 
@@ -30,7 +29,7 @@ MODULE_PARM_DESC(how, "fhook, consistent or livepatch");
 
 static unsigned long took;
 module_param(took, ulong, 0400);
-MODULE_PARM_DESC(took, "instructions from asking for it until it is in force");
+MODULE_PARM_DESC(took, "cost from asking for it until it is in force");
 
 static noinline int replacement(int arg)
 {
@@ -107,7 +106,7 @@ MODULE_PARM_DESC(on, "write 0: fhook lets the function be itself");
 
 static int __init bench_patch_init(void)
 {
-	u64 begin = get_cycles();
+	u64 begin = fhook_bench_now();
 	int err;
 
 	if (!strcmp(how, "livepatch")) {
@@ -118,7 +117,7 @@ static int __init bench_patch_init(void)
 		err = fhook_redirect(&fhook_patch);
 		on = !err;
 	}
-	took = fhook_bench_instructions(get_cycles() - begin);
+	took = fhook_bench_units(fhook_bench_now() - begin);
 
 	return err;
 }
