@@ -176,12 +176,11 @@ int fhook_bench_clock_start(void)
 		pr_err("count=%s is none of icount, instructions, cycles and ps\n", count);
 		return -EINVAL;
 	}
-	run_known_loop();
+	if (!run_known_loop())
+		return -EOPNOTSUPP;
 	known_ticks = run_known_loop();
 	again = run_known_loop();
 	pr_info("%lu instructions take %llu ticks\n", KNOWN, known_ticks);
-	if (!known_ticks)
-		return -EOPNOTSUPP;
 	if (!strcmp(clock->unit, "instructions") && abs_diff(again, known_ticks) > KNOWN / 1000)
 		pr_warn("and %llu the next time: this machine does not count instructions\n",
 			again);
