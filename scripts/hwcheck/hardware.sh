@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2154
+#
+# Checks of fhook-hwcheck that only hardware can answer.  Each says "passed", "failed" or "not
+# seen" with the reason, so that a report never claims what an emulator did.  To be sourced.
+
+# verdict NAME COMMAND...: passed if it succeeds
+verdict()
+{
+	name=$1
+	shift
+	if "$@" > "$work/said" 2>&1; then
+		say "hardware.$name" "passed"
+	else
+		say "hardware.$name" "failed"
+	fi
+}
+
+# unless_x86 NAME: say that this is another architecture
+unless_x86()
+{
+	[ "$(uname -m)" != x86_64 ] || return 1
+	not_seen "hardware.$1" "it is for x86_64, and this is $(uname -m)"
+}
+
+# Entries and returns of functions of the kernel, by hooks at once on all of them that match.
+kernel_hooks()
+{
+	echo 'h:hwcheck/whole vfs_*%span' > "$tracing/fhook_events" || return
+	echo > "$tracing/trace"
+	echo 1 > "$tracing/events/hwcheck/enable"
+	cat /proc/version > "$work/version"
+	echo 0 > "$tracing/events/hwcheck/enable"
+	records=$(grep -c 'whole: ' "$tracing/trace")
+	echo > "$tracing/fhook_events"
+	echo > "$tracing/trace"
+	[ "$records" -gt 0 ]
+}
+
+# A trampoline without a landing pad is a fault of the kernel, which ends the task here.
+say_ibt()
+{
+	! unless_x86 ibt || return 0
+	if ! has_feature ibt; then
+		not_seen hardware.ibt "this processor has no indirect branch tracking that the kernel uses"
+	elif ! has_option X86_KERNEL_IBT; then
+		not_seen hardware.ibt "this kernel is built without X86_KERNEL_IBT"
+	else
+		verdict ibt kernel_hooks
+	fi
+}
+
+# program_hooks PROGRAM: run it with each kind of hook at its function "work", which checks
+# itself; exit status 4 of the program means that it needs something that is not here, and its
+# last line says what.
+program_hooks()
+{
+	path=$(command -v "$1")
+	[ -n "$path" ] || return 4
+	"$path" offsets > "$work/offsets" || return
+	site=$path:$(awk '$1 == "work" { print $2 }' "$work/offsets")
+	handler=$path:$(awk '$1 == "handler" { print $2 }' "$work/offsets")
+	"$path" work 100 || return
+	handlers="user=count user=record user=$handler"
+	# With these registers, only handlers without vectors are called.
+	! has_feature sve || handlers="user=count user=record"
+	for hook in $handlers; do
+		echo "u:hwcheck/work $site $hook" > "$tracing/uhook_events" || return
+		[ ! -e "$tracing/events/hwcheck/work" ] ||
+			echo 1 > "$tracing/events/hwcheck/work/enable"
+		"$path" work 20000 > "$work/worked" 2>&1
+		status=$?
+		cat "$work/worked" "$tracing/uhook/profile"
+		all=$(awk '/^hwcheck\/work / {
+			for (i = 2; i < NF; i++) if ($i ~ /^(kernel|user|jumped)$/) n += $(i + 1)
+			print n + 0 }' "$tracing/uhook/profile")
+		[ ! -e "$tracing/events/hwcheck/work" ] ||
+			echo 0 > "$tracing/events/hwcheck/work/enable"
+		echo > "$tracing/uhook_events"
+		echo "$hook: $all hits, status $status"
+		[ "$status" -eq 0 ] && [ "$all" -gt 0 ] || return 1
+		[ "$hook" != "user=$handler" ] || ! grep -qx 'handled 0' "$work/worked" || return 1
+	done
+}
+
+# say_program NAME PROGRAM
+say_program()
+{
+	program_hooks "$2" > "$work/said" 2>&1
+	case $? in
+	0) say "hardware.$1" "passed, $("$2" kind)" ;;
+	4) not_seen "hardware.$1" "$(tail -n 1 "$work/said")" ;;
+	*) say "hardware.$1" "failed" ;;
+	esac
+}
+
+# The widest registers that the processor has are tested.
+say_vectors()
+{
+	say_program vectors uhook_vectors
+	! unless_x86 avx512 || return 0
+	widest=$(uhook_vectors kind)
+	if [ "$widest" = AVX-512 ]; then
+		say hardware.avx512 "$(sed -n 's/^hardware.vectors = //p' "$work/report")"
+	else
+		not_seen hardware.avx512 "this processor has $widest"
+	fi
+}
+
+# say_tests NAME DESCRIPTION...: what these kselftests show, on several CPUs of hardware
+say_tests()
+{
+	name=$1
+	shift
+	if [ -n "$emulated" ]; then
+		not_seen "hardware.$name" "$emulated"
+	elif [ "$(grep -c '^processor' /proc/cpuinfo)" -lt 2 ]; then
+		not_seen "hardware.$name" "this machine has one CPU"
+	elif [ -n "$short" ] || [ ! -s "$work/kselftest.ktap" ]; then
+		not_seen "hardware.$name" "the kselftests that show it were not run"
+	else
+		for description; do
+			passed "$work/kselftest.ktap" "$description" || {
+				say "hardware.$name" "failed"
+				return
+			}
+		done
+		say "hardware.$name" "passed"
+	fi
+}
+
+say_modified_code()
+{
+	set -- "fhook - every function hooked under load" \
+		"uhook - probes come and go under threads" \
+		"uhook jumps - they come and go in running programs"
+	say_tests cross-modifying-code "$@"
+	if [ "$(uname -m)" = aarch64 ]; then
+		say_tests arm64-caches "$@"
+	else
+		not_seen hardware.arm64-caches "it is for arm64, and this is $(uname -m)"
+	fi
+}
+
+say_hardware()
+{
+	progress "what only hardware shows"
+	say_ibt
+	say_program shadow-stack uhook_shadow_stack
+	say_vectors
+	say_modified_code
+}

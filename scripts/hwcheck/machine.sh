@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2034,SC2154
+#
+# What fhook-hwcheck says of the machine and its kernel.  Names, serial numbers, addresses and
+# command lines stay out of the report.  To be sourced.
+
+# Features of processors that tests and figures depend on.
+features="avx2 avx512f avx10 ibt user_shstk shstk intel_pt fsrm xsave lam la57 serialize
+	atomics bti paca sve sme mte"
+# Options of the kernel that they depend on.
+options="FHOOK FHOOK_EVENTS FHOOK_REDIRECT FHOOK_TRACER FHOOK_CALLTRACE UHOOK UHOOK_EVENTS
+	UHOOK_HANDLERS FUNCTION_TRACER FPROBE KPROBES LIVEPATCH BPF_SYSCALL X86_KERNEL_IBT
+	X86_USER_SHADOW_STACK MITIGATION_RETHUNK MITIGATION_RETPOLINE CFI_CLANG
+	ARM64_BTI_KERNEL ARM64_PTR_AUTH_KERNEL PREEMPT PREEMPT_VOLUNTARY PREEMPT_NONE
+	PREEMPT_DYNAMIC PREEMPT_RT HZ KASAN PROVE_LOCKING DEBUG_PREEMPT"
+
+# cpuinfo FIELD: of the first processor
+cpuinfo()
+{
+	awk -F '\t*: *' -v field="$1" '$1 == field { print $2; exit }' /proc/cpuinfo
+}
+
+# has_feature NAME: whether the processor has it, and the kernel uses it
+has_feature()
+{
+	case " $(cpuinfo flags) $(cpuinfo Features) " in
+	*" $1 "*) return 0 ;;
+	esac
+	return 1
+}
+
+kernel_config()
+{
+	if [ -r /proc/config.gz ]; then
+		zcat /proc/config.gz
+	else
+		cat "/boot/config-$(uname -r)" 2> /dev/null
+	fi
+}
+
+has_option()
+{
+	grep -qx "CONFIG_$1=[ym]" "$work/config"
+}
+
+# Which machine runs the processor: sets $virtual, and $emulated if instructions are emulated.
+find_virtual()
+{
+	virtual=none emulated=
+	case $(cpuinfo 'model name')$(cpuinfo 'CPU implementer') in
+	*"QEMU TCG"* | *"QEMU Virtual CPU"* | 0x00)
+		virtual="QEMU, emulated"
+		emulated="QEMU emulates the processor" ;;
+	*)
+		if has_feature hypervisor; then
+			virtual="a hypervisor"
+		elif tr '\0' '\n' < /proc/device-tree/compatible 2> /dev/null |
+		     grep -qx linux,dummy-virt; then
+			virtual="QEMU, perhaps emulated"
+			emulated="QEMU may emulate the processor"
+		fi ;;
+	esac
+}
+
+say_processor()
+{
+	say machine.architecture "$(uname -m)"
+	model=$(cpuinfo 'model name')
+	[ -n "$model" ] ||
+		model="implementer $(cpuinfo 'CPU implementer') part $(cpuinfo 'CPU part')"
+	say machine.cpu "$model"
+	[ ! -r /proc/device-tree/model ] ||
+		say machine.board "$(tr -d '\0' < /proc/device-tree/model)"
+	say machine.cpu.stepping \
+		"$(cpuinfo 'cpu family')/$(cpuinfo model)/$(cpuinfo stepping) $(cpuinfo 'CPU variant')$(cpuinfo 'CPU revision')"
+	say machine.cpu.microcode "$(cpuinfo microcode)"
+	say machine.virtual "$virtual"
+	say machine.cpus "$(grep -c '^processor' /proc/cpuinfo) CPUs"
+	# shellcheck disable=SC2046	# the words of one value
+	say machine.memory "$(awk '/^MemTotal/ { printf "%d GiB\n", $2 / 1048576 + 0.5 }' /proc/meminfo)"
+	present=
+	for feature in $features; do
+		! has_feature "$feature" || present="$present $feature"
+	done
+	say machine.features "${present# }"
+	for file in /sys/devices/system/cpu/vulnerabilities/*; do
+		[ ! -r "$file" ] || say "machine.vulnerability.${file##*/}" "$(cat "$file")"
+	done
+}
+
+# Of the release only what this project or Debian names: the rest may be a name of anybody.
+say_kernel()
+{
+	release=$(uname -r)
+	known=$(echo "$release" |
+		sed -nE 's/^[0-9.]+(-rc[0-9]+)?(-fhook-[a-z]+-[a-z0-9]+|-[0-9]+-[a-z0-9]+)?$/&/p')
+	say kernel.release "${known:-$(echo "$release" | sed -E 's/^([0-9.]+).*/\1/') and a name}"
+	kernel_config > "$work/config"
+	if [ -s "$work/config" ]; then
+		say kernel.compiler "$(sed -nE 's/^CONFIG_CC_VERSION_TEXT="([a-zA-Z0-9_-]+).*[ )]([0-9][0-9.]*).*"$/\1 \2/p' "$work/config")"
+		for option in $options; do
+			value=$(sed -n "s/^CONFIG_$option=//p" "$work/config")
+			say "kernel.config.$option" "${value:-n}"
+		done
+	else
+		not_seen kernel.config "neither /proc/config.gz nor /boot/config-RELEASE is there"
+	fi
+}
+
+say_machine()
+{
+	progress "the machine"
+	find_virtual
+	say_processor
+	say_kernel
+}

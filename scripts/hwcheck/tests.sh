@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2154
+#
+# The tests that fhook-hwcheck runs: kselftests, KUnit, and mainline's tests without hooks and
+# with them.  To be sourced.
+
+# What is run with -s, by descriptions: a few seconds of each kind.
+short_fhook="everything off, and on again|no exception after the first hit"
+short_mainline="Basic trace file check|event tracing - enable/disable with event level"
+
+# mark: what the kernel logs from here on is printed by since_mark
+mark()
+{
+	marked="fhook-hwcheck: $$ $(cut -d' ' -f1 /proc/uptime)"
+	echo "$marked" > /dev/kmsg
+}
+
+# The lines without time and caller; nothing if the log has lost the mark.
+since_mark()
+{
+	dmesg | awk -v mark="$marked" '
+		found { sub(/^\[[^]]*\]( *\[[^]]*\])? /, ""); print }
+		index($0, mark) { found = 1 }'
+}
+
+# say_ktap KEY FILE [INDENT]: the number of tests, and each that has not passed
+say_ktap()
+{
+	awk -v indent="${3:-}" '
+		substr($0, 1, length(indent)) != indent { next }
+		{ line = substr($0, length(indent) + 1) }
+		line !~ /^(not )?ok [0-9]+/ { next }
+		{
+			result = line ~ /^not/ ? "failed" : "passed"
+			sub(/^(not )?ok [0-9]+ *(- )?/, "", line)
+			reason = ""
+			if (at = index(line, " # SKIP")) {
+				result = "skipped"
+				reason = substr(line, at + 8)
+				line = substr(line, 1, at - 1)
+			}
+			gsub(/=/, ":", line)
+			count[result]++
+			if (result == "skipped")
+				print "test." line "\tskipped: " (reason ? reason : "no reason given")
+			else if (result == "failed")
+				print "test." line "\tfailed"
+		}
+		END {
+			print "passed\t" count["passed"] + 0 " tests"
+			print "failed\t" count["failed"] + 0 " tests"
+			print "skipped\t" count["skipped"] + 0 " tests"
+		}' "$2" > "$work/rows"
+	while IFS='	' read -r key value; do
+		say "$1.$key" "$value"
+	done < "$work/rows"
+}
+
+# passed FILE DESCRIPTION: whether a test whose description begins so has passed
+passed()
+{
+	grep -qE "^ok [0-9]+ (- )?$2[^#]*\$" "$1"
+}
+
+say_kselftest()
+{
+	progress "kselftests"
+	pattern=.
+	[ -z "$short" ] || pattern=$short_fhook
+	run-ftracetest "$SELFTESTS/fhook/test.d" "$pattern" > "$work/kselftest.ktap" 2>&1
+	say_ktap kselftest "$work/kselftest.ktap"
+}
+
+say_kunit()
+{
+	progress "KUnit"
+	if ! modinfo -n fhook_kunit > "$work/module" 2>&1; then
+		not_seen kunit "this kernel has no module fhook_kunit"
+		return
+	fi
+	# Where it is a module, it runs no test unless it is asked to.
+	if [ -d /sys/module/kunit ]; then
+		modprobe -r fhook_kunit kunit 2> /dev/null
+	fi
+	modprobe kunit enable=1 2> /dev/null
+	mark
+	if ! modprobe fhook_kunit 2> "$work/said"; then
+		not_seen kunit "the module fhook_kunit cannot be loaded"
+		return
+	fi
+	since_mark > "$work/kunit.ktap"
+	modprobe -r fhook_kunit
+	if grep -qE '^    (not )?ok ' "$work/kunit.ktap"; then
+		say_ktap kunit "$work/kunit.ktap" '    '
+	else
+		not_seen kunit "the kernel log has no results: boot with kunit.enable=1"
+	fi
+}
+
+# mainline NAME: mainline's tests, with results in $work/mainline-NAME.ktap
+mainline()
+{
+	pattern=.
+	[ -z "$short" ] || pattern=$short_mainline
+	run-mainline "$pattern" > "$work/mainline-$1.ktap" 2>&1
+	say_ktap "mainline.$1" "$work/mainline-$1.ktap"
+}
+
+# A test that passes without hooks and not with them is a failure of fhook's.
+say_mainline()
+{
+	progress "mainline's tests, without hooks"
+	mainline unhooked
+	progress "mainline's tests, with hooks"
+	HOOKED=y mainline hooked
+	modprobe -r fhook_user
+	lost=$(awk '
+		{ line = $0; sub(/^(not )?ok [0-9]+ */, "", line) }
+		FILENAME == ARGV[1] { if (/^ok / && !/# SKIP/) good[line] = 1; next }
+		/^ok / { delete good[line] }
+		END { for (test in good) n++; print n + 0 }' \
+		"$work/mainline-unhooked.ktap" "$work/mainline-hooked.ktap")
+	say mainline.lost "$lost tests"
+}
