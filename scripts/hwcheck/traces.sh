@@ -42,9 +42,12 @@ choose_functions()
 {
 	calltrace=$tracing/fhook/calltrace
 	echo "$traced" | tr '\n\t' '  ' > "$calltrace/functions" || return
-	sed -n 's/^# \([^:]*\):.*/\1/p' "$calltrace/functions" | sort -u > "$work/not"
-	grep -v '^#' "$calltrace/functions" | sort -u | grep -vxFf "$work/not" > "$work/these"
-	echo > "$calltrace/functions"
+	# A name that is also that of a function which is not traced is left out.
+	awk '/^# / { sub(/^# /, ""); sub(/:.*/, ""); no[$0]; next }
+		{ yes[$0] }
+		END { for (f in yes) if (!(f in no)) print f }' "$calltrace/functions" > "$work/these"
+	: > "$calltrace/functions"
+	[ -s "$work/these" ] || return
 	echo 0 > "$tracing/tracing_on"
 	echo > "$tracing/trace"
 	buffer=$(sed 's/ .*//' "$tracing/buffer_size_kb")
