@@ -42,7 +42,7 @@ say_ibt()
 {
 	! unless_x86 ibt || return 0
 	if ! has_feature ibt; then
-		not_seen hardware.ibt "this processor has no indirect branch tracking that the kernel uses"
+		not_seen hardware.ibt "this kernel uses no indirect branch tracking of the processor"
 	elif ! has_option X86_KERNEL_IBT; then
 		not_seen hardware.ibt "this kernel is built without X86_KERNEL_IBT"
 	else
@@ -65,17 +65,17 @@ program_hooks()
 	# With these registers, only handlers without vectors are called.
 	! has_feature sve || handlers="user=count user=record"
 	for hook in $handlers; do
-		echo "u:hwcheck/work $site $hook" > "$tracing/uhook_events" || return
-		[ ! -e "$tracing/events/hwcheck/work" ] ||
-			echo 1 > "$tracing/events/hwcheck/work/enable"
+		echo "u:hwcheck/call $site $hook" > "$tracing/uhook_events" || return
+		[ ! -e "$tracing/events/hwcheck/call" ] ||
+			echo 1 > "$tracing/events/hwcheck/call/enable"
 		"$path" work 20000 > "$work/worked" 2>&1
 		status=$?
 		cat "$work/worked" "$tracing/uhook/profile"
-		all=$(awk '/^hwcheck\/work / {
+		all=$(awk '/^hwcheck\/call / {
 			for (i = 2; i < NF; i++) if ($i ~ /^(kernel|user|jumped)$/) n += $(i + 1)
 			print n + 0 }' "$tracing/uhook/profile")
-		[ ! -e "$tracing/events/hwcheck/work" ] ||
-			echo 0 > "$tracing/events/hwcheck/work/enable"
+		[ ! -e "$tracing/events/hwcheck/call" ] ||
+			echo 0 > "$tracing/events/hwcheck/call/enable"
 		echo > "$tracing/uhook_events"
 		echo "$hook: $all hits, status $status"
 		[ "$status" -eq 0 ] && [ "$all" -gt 0 ] || return 1

@@ -71,18 +71,21 @@ say_processor()
 	say machine.cpu "$model"
 	[ ! -r /proc/device-tree/model ] ||
 		say machine.board "$(tr -d '\0' < /proc/device-tree/model)"
-	say machine.cpu.stepping \
-		"$(cpuinfo 'cpu family')/$(cpuinfo model)/$(cpuinfo stepping) $(cpuinfo 'CPU variant')$(cpuinfo 'CPU revision')"
-	say machine.cpu.microcode "$(cpuinfo microcode)"
+	stepping="$(cpuinfo 'cpu family')/$(cpuinfo model)/$(cpuinfo stepping)"
+	[ "$stepping" != // ] || stepping="$(cpuinfo 'CPU variant')/$(cpuinfo 'CPU revision')"
+	say machine.cpu.stepping "$stepping"
+	microcode=$(cpuinfo microcode)
+	[ -z "$microcode" ] || say machine.cpu.microcode "$microcode"
 	say machine.virtual "$virtual"
 	say machine.cpus "$(grep -c '^processor' /proc/cpuinfo) CPUs"
-	# shellcheck disable=SC2046	# the words of one value
-	say machine.memory "$(awk '/^MemTotal/ { printf "%d GiB\n", $2 / 1048576 + 0.5 }' /proc/meminfo)"
+	say machine.memory \
+		"$(awk '/^MemTotal/ { printf "%d GiB\n", $2 / 1048576 + 0.5 }' /proc/meminfo)"
 	present=
 	for feature in $features; do
 		! has_feature "$feature" || present="$present $feature"
 	done
-	say machine.features "${present# }"
+	present=${present# }
+	say machine.features "${present:-none of those that matter here}"
 	for file in /sys/devices/system/cpu/vulnerabilities/*; do
 		[ ! -r "$file" ] || say "machine.vulnerability.${file##*/}" "$(cat "$file")"
 	done
@@ -97,7 +100,8 @@ say_kernel()
 	say kernel.release "${known:-$(echo "$release" | sed -E 's/^([0-9.]+).*/\1/') and a name}"
 	kernel_config > "$work/config"
 	if [ -s "$work/config" ]; then
-		say kernel.compiler "$(sed -nE 's/^CONFIG_CC_VERSION_TEXT="([a-zA-Z0-9_-]+).*[ )]([0-9][0-9.]*).*"$/\1 \2/p' "$work/config")"
+		compiler='s/^CONFIG_CC_VERSION_TEXT="([a-zA-Z0-9_-]+).*[ )]([0-9][0-9.]*).*"$/\1 \2/p'
+		say kernel.compiler "$(sed -nE "$compiler" "$work/config")"
 		for option in $options; do
 			value=$(sed -n "s/^CONFIG_$option=//p" "$work/config")
 			say "kernel.config.$option" "${value:-n}"

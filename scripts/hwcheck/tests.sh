@@ -33,16 +33,17 @@ say_ktap()
 		{
 			result = line ~ /^not/ ? "failed" : "passed"
 			sub(/^(not )?ok [0-9]+ *(- )?/, "", line)
-			reason = ""
+			reason = "no reason given"
 			if (at = index(line, " # SKIP")) {
 				result = "skipped"
-				reason = substr(line, at + 8)
+				if (length(line) > at + 8)
+					reason = substr(line, at + 8)
 				line = substr(line, 1, at - 1)
 			}
 			gsub(/=/, ":", line)
 			count[result]++
 			if (result == "skipped")
-				print "test." line "\tskipped: " (reason ? reason : "no reason given")
+				print "test." line "\tskipped: " reason
 			else if (result == "failed")
 				print "test." line "\tfailed"
 		}

@@ -45,7 +45,8 @@ choose_functions()
 	# A name that is also that of a function which is not traced is left out.
 	awk '/^# / { sub(/^# /, ""); sub(/:.*/, ""); no[$0]; next }
 		{ yes[$0] }
-		END { for (f in yes) if (!(f in no)) print f }' "$calltrace/functions" > "$work/these"
+		END { for (f in yes) if (!(f in no)) print f }' \
+		"$calltrace/functions" > "$work/these"
 	: > "$calltrace/functions"
 	[ -s "$work/these" ] || return
 	echo 0 > "$tracing/tracing_on"

@@ -17,7 +17,7 @@
 
 #ifndef ARCH_SHSTK_ENABLE
 #define ARCH_SHSTK_ENABLE	0x5001
-#define ARCH_SHSTK_SHSTK	(1UL << 0)
+#define ARCH_SHSTK_SHSTK	1
 #endif
 
 UHOOK_FUNCTION(shadow_work);

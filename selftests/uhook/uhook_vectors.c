@@ -104,6 +104,9 @@ void vectors_change_avx512(void);
 
 #define GENERAL_REGISTERS	__attribute__((target("general-regs-only")))
 #elif defined(__aarch64__)
+#define REGISTERS \
+	"0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
+
 asm(".text\n"
 	"vectors_work:\n"
 	"	stp x29, x30, [sp, #-16]!\n"
@@ -112,20 +115,17 @@ asm(".text\n"
 	"vectors_round_neon:\n"
 	"	stp x19, x30, [sp, #-16]!\n"
 	"	mov x19, x1\n"
-	"	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "
-		"16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+	"	.irp n, " REGISTERS "\n"
 	"		ldr q\\n, [x0, #16 * \\n]\n"
 	"	.endr\n"
 	"	bl vectors_work\n"
-	"	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "
-		"16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+	"	.irp n, " REGISTERS "\n"
 	"		str q\\n, [x19, #16 * \\n]\n"
 	"	.endr\n"
 	"	ldp x19, x30, [sp], #16\n"
 	"	ret\n"
 	"vectors_change_neon:\n"
-	"	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "
-		"16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+	"	.irp n, " REGISTERS "\n"
 	"		movi v\\n\\().16b, #0xee\n"
 	"	.endr\n"
 	"	ret\n");
