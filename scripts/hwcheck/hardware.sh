@@ -16,6 +16,12 @@ verdict()
 	fi
 }
 
+# said_before KEY: the value that the report has for it
+said_before()
+{
+	sed -n "s/^$1 = //p" "$work/report"
+}
+
 # unless_x86 NAME: say that this is another architecture
 unless_x86()
 {
@@ -37,16 +43,17 @@ kernel_hooks()
 	[ "$records" -gt 0 ]
 }
 
-# A trampoline without a landing pad is a fault of the kernel, which ends the task here.
+# Where the kernel enforces landing pads, a trampoline without one ends the task here.
 say_ibt()
 {
+	verdict kernel-hooks kernel_hooks
 	! unless_x86 ibt || return 0
 	if ! has_feature ibt; then
 		not_seen hardware.ibt "this kernel uses no indirect branch tracking of the processor"
 	elif ! has_option X86_KERNEL_IBT; then
 		not_seen hardware.ibt "this kernel is built without X86_KERNEL_IBT"
 	else
-		verdict ibt kernel_hooks
+		say hardware.ibt "$(said_before hardware.kernel-hooks)"
 	fi
 }
 
@@ -101,7 +108,7 @@ say_vectors()
 	! unless_x86 avx512 || return 0
 	widest=$(uhook_vectors kind)
 	if [ "$widest" = AVX-512 ]; then
-		say hardware.avx512 "$(sed -n 's/^hardware.vectors = //p' "$work/report")"
+		say hardware.avx512 "$(said_before hardware.vectors)"
 	else
 		not_seen hardware.avx512 "this processor has $widest"
 	fi

@@ -35,13 +35,13 @@ names()
 	cat /etc/machine-id /sys/class/dmi/id/*serial /sys/class/net/*/address 2> /dev/null
 }
 
-# The report without names, which it should not have anyway: a name of one or two letters, or of
-# the words of reports, is left.
+# The report without names, which it should not have anyway. A name of one or two letters is left,
+# and one that is a word of reports.
 without_names()
 {
 	names | LC_ALL=C sort -u | awk '
 		FILENAME == "-" {
-			if (length($0) > 2 && $0 !~ /^(root|fhook|linux|debian|localhost|none)$/)
+			if (length($0) > 2 && $0 !~ /^(root|fhook|linux|debian|localhost|none|user|test|tests|kernel)$/)
 				name[$0] = 1
 			next
 		}
