@@ -49,7 +49,7 @@ say_ibt()
 	verdict kernel-hooks kernel_hooks
 	! unless_x86 ibt || return 0
 	if ! has_feature ibt; then
-		not_seen hardware.ibt "this kernel uses no indirect branch tracking of the processor"
+		not_seen hardware.ibt "the kernel uses no indirect branch tracking here"
 	elif ! has_option X86_KERNEL_IBT; then
 		not_seen hardware.ibt "this kernel is built without X86_KERNEL_IBT"
 	else

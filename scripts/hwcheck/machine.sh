@@ -100,8 +100,11 @@ say_kernel()
 	say kernel.release "${known:-$(echo "$release" | sed -E 's/^([0-9.]+).*/\1/') and a name}"
 	kernel_config > "$work/config"
 	if [ -s "$work/config" ]; then
-		compiler='s/^CONFIG_CC_VERSION_TEXT="([a-zA-Z0-9_-]+).*[ )]([0-9][0-9.]*).*"$/\1 \2/p'
-		say kernel.compiler "$(sed -nE "$compiler" "$work/config")"
+		text=$(sed -n 's/^CONFIG_CC_VERSION_TEXT="\(.*\)"$/\1/p' "$work/config")
+		case $text in
+		*clang*) say kernel.compiler "clang ${text##* }" ;;
+		*)	say kernel.compiler "gcc ${text##* }" ;;
+		esac
 		for option in $options; do
 			value=$(sed -n "s/^CONFIG_$option=//p" "$work/config")
 			say "kernel.config.$option" "${value:-n}"
