@@ -42,6 +42,7 @@ enum rewrite_kind {
 #define MARK_NUMBER	256	/* its target is a number, an address only if code never moves */
 #define MARK_FAULTS	512	/* it may fault: it uses memory, and not only that of the stack */
 #define MARK_SWITCHES	1024	/* it enters the kernel, or loads the stack pointer */
+#define MARK_ENTERED	2048	/* other files or the loader enter a function in its middle here */
 
 /**
  * struct rewrite_insn - an instruction

@@ -376,6 +376,7 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 				 rw->image.path,
 				 "build it without -s, or give its debug file with -d");
 	targets_mark_shared(&rw->code);
+	known_mark_entries(rw);
 	if (choose_functions(rw))
 		return fault_say(fault, "There is no memory.");
 	if (leaves_find(rw, fault))

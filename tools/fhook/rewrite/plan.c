@@ -353,11 +353,14 @@ static int find_bases(struct rewrite *rw, const struct function *function, u32 t
 	return 0;
 }
 
-/* Refuse a function into whose middle another function jumps: exits would lack an entry. */
+/* Refuse a function that is entered in its middle: exits would lack an entry. */
 static int check_shared(struct rewrite *rw, size_t f, const struct rewrite_insn *insn)
 {
-	return !(insn->marks & MARK_SHARED) ? 0 :
-	       refuse(rw, f, "another function jumps into it", insn->address);
+	if (insn->marks & MARK_SHARED)
+		return refuse(rw, f, "another function jumps into it", insn->address);
+	if (insn->marks & MARK_ENTERED)
+		return refuse(rw, f, "is an address where others enter it", insn->address);
+	return 0;
 }
 
 /* Look for addresses inside the function that data or tables of switches contain. */

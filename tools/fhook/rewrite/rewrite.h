@@ -253,6 +253,10 @@ int targets_mark(struct rewrite *rw, struct fault *fault);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
 bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address);
 
+/* known.c: addresses that are known to others than the code itself */
+/* Mark instructions at which others enter the program, when all functions have their names. */
+void known_mark_entries(struct rewrite *rw);
+
 /* The target of a jump through a register or memory. */
 enum jump_way {
 	JUMP_ANYWHERE,		/* unknown */

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Usage: known.sh TOOLS DIR
+#
+# Addresses in code that are known to others than the code itself: exported labels and the
+# entry point, at which others enter the program; USDT probes and the places of XRay, which
+# others change; and instructions that raise exceptions.
+set -eu
+
+. "$(dirname "$0")/test_lib.sh"
+
+rewrite="$tools/fhook-rewrite"
+
+# refuses SENTENCE FUNCTION FILE
+refuses()
+{
+	if "$rewrite" -F "$2" -o out "$3" > said 2>&1 || ! grep -qF -- "$1" said; then
+		fails "$2 of $3: not '$1'"
+	fi
+}
+
+# same PROGRAM: with stubs in all functions, it prints the same.
+same()
+{
+	"$rewrite" -F '*' -o stubs "$1" > said 2>&1 || fails "$1 is refused"
+	[ "$("./$1")" = "$(./stubs 2>&1)" ] || fails "$1 does not do the same"
+}
+
+# A label without a type in a function, in the middle of what a jump would replace: the
+# dynamic linker and the kernel know it. Another function is entered only at its start.
+cat > label.s <<-'END'
+	.text
+	.globl	whole
+	.type	whole, @function
+	whole:	movl	$1, %eax
+	.globl	here
+	.HIDDEN	here
+	movl	$2, %ecx
+	xorl	%edi, %edi
+	here:	movl	$60, %eax
+	syscall
+	ret
+	.size	whole, . - whole
+	.skip	8, 0xcc
+	.globl	fine
+	.type	fine, @function
+	fine:	movl	$60, %eax
+	ret
+	.size	fine, . - fine
+	.skip	8, 0xcc
+END
+sed '/HIDDEN/d' label.s | gcc -shared -nostdlib -xassembler -o exported.so -
+sed 's/HIDDEN/hidden/' label.s > hidden.s
+gcc -nostdlib -static -Wl,-e,here -o started hidden.s
+gcc -shared -nostdlib -Wl,-init,here -o init.so hidden.s
+gcc -shared -nostdlib -Wl,-fini,here -o fini.so hidden.s
+gcc -shared -nostdlib -o unknown.so hidden.s
+for file in exported.so started init.so fini.so; do
+	refuses "is an address where others enter it" whole $file
+	"$rewrite" -F fine -o out $file 2> said || fails "fine of $file is refused"
+done
+"$rewrite" -F whole -o out unknown.so 2> said || fails "whole of unknown.so is refused"
+
+exit $status

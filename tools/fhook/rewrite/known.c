@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fhook-rewrite: addresses in code that are known to others than the code itself
+ *
+ * Other files may enter the program at its exported labels, the loader at its entry point and
+ * its initialization.
+ */
+#include <string.h>
+#include "rewrite.h"
+
+/* A function that is entered in its middle would have exits without an entry. */
+static void mark_entered(struct rewrite *rw, u64 address)
+{
+	const struct elf_symbol *function = elf_symbol_of(&rw->image, address);
+	const bool inside = function && function->address != address;
+
+	code_mark(&rw->code, address, MARK_TARGET | (inside ? MARK_ENTERED : 0));
+}
+
+static void mark_exported(struct rewrite *rw)
+{
+	const Elf64_Shdr *section = elf_section(&rw->image, ".dynsym");
+	const u8 *data = section ? elf_section_data(&rw->image, section) : NULL;
+	Elf64_Sym symbol;
+	u64 at;
+
+	for (at = 0; data && at + sizeof(symbol) <= section->sh_size; at += sizeof(symbol)) {
+		memcpy(&symbol, data + at, sizeof(symbol));
+		if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS &&
+		    ELF64_ST_TYPE(symbol.st_info) != STT_TLS)
+			mark_entered(rw, symbol.st_value);
+	}
+}
+
+static void mark_started(struct rewrite *rw)
+{
+	const Elf64_Shdr *section = elf_section(&rw->image, ".dynamic");
+	const u8 *data = section ? elf_section_data(&rw->image, section) : NULL;
+	Elf64_Dyn entry;
+	u64 at;
+
+	mark_entered(rw, rw->image.header->e_entry);
+	for (at = 0; data && at + sizeof(entry) <= section->sh_size; at += sizeof(entry)) {
+		memcpy(&entry, data + at, sizeof(entry));
+		if (entry.d_tag == DT_INIT || entry.d_tag == DT_FINI)
+			mark_entered(rw, entry.d_un.d_ptr);
+	}
+}
+
+void known_mark_entries(struct rewrite *rw)
+{
+	mark_exported(rw);
+	mark_started(rw);
+}
