@@ -62,4 +62,48 @@ for file in exported.so started init.so fini.so; do
 done
 "$rewrite" -F whole -o out unknown.so 2> said || fails "whole of unknown.so is refused"
 
+# USDT probes and the places of XRay: at a function's entry, and where a jump need not be.
+cat > probes.s <<-'END'
+	.text
+	.globl	whole
+	.type	whole, @function
+	whole:	nop
+	1:	leal	(%rdi, %rdi, 2), %eax
+	PROBE
+	ret
+	.size	whole, . - whole
+	.skip	8, 0xcc
+	.globl	fine
+	.type	fine, @function
+	fine:	movl	$60, %eax
+	1:	nop
+	PROBE
+	movl	$2, %ecx
+	leal	(%rcx, %rdi), %eax
+	ret
+	.size	fine, . - fine
+	.skip	8, 0xcc
+END
+cat > note.s <<-'END'
+	.pushsection .note.stapsdt, "", @note
+	.balign 4
+	.long 8, 3f - 2f, 3
+	.asciz "stapsdt"
+	2: .quad 1b, 0, 0
+	.asciz "a", "b", ""
+	3: .balign 4
+	.popsection
+END
+cat > sled.s <<-'END'
+	.pushsection xray_instr_map, "a"
+	2: .quad 1b - ., 0, 0, 0
+	.popsection
+END
+for kind in note sled; do
+	sed -e "/PROBE/{r $kind.s" -e 'd}' probes.s | gcc -shared -nostdlib -xassembler -o $kind.so -
+	refuses "there is no room for a jump" whole $kind.so
+	"$rewrite" -F fine -o out $kind.so 2> said || fails "fine of $kind.so is refused"
+done
+"$tools/fhook-attach" -n -a 0x1000000000 -F whole -o map note.so > said || fails "whole cannot be attached"
+
 exit $status

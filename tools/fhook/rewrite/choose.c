@@ -371,6 +371,7 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 	jumps_find_thunks(&rw->code);
 	if (targets_mark(rw, fault) || names_of_frames(rw, fault))
 		return -1;
+	known_fix(rw);
 	if (!rw->image.nr_symbols)
 		return fault_say(fault, "%s is stripped, and no function has a name: %s.",
 				 rw->image.path,

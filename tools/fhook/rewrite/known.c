@@ -3,10 +3,14 @@
  * fhook-rewrite: addresses in code that are known to others than the code itself
  *
  * Other files may enter the program at its exported labels, the loader at its entry point and
- * its initialization.
+ * its initialization. Tracers put breakpoints on USDT probes, and LLVM's XRay puts jumps into
+ * the entries and exits that it lists.
  */
 #include <string.h>
 #include "rewrite.h"
+
+#define NT_STAPSDT	3
+#define SLED_SIZE	32
 
 /* A function that is entered in its middle would have exits without an entry. */
 static void mark_entered(struct rewrite *rw, u64 address)
@@ -51,4 +55,47 @@ void known_mark_entries(struct rewrite *rw)
 {
 	mark_exported(rw);
 	mark_started(rw);
+}
+
+/* A breakpoint of a tracer would be in the middle of a jump. */
+static void fix_probes(struct rewrite *rw)
+{
+	const Elf64_Shdr *section = elf_section(&rw->image, ".note.stapsdt");
+	const Elf64_Shdr *base = elf_section(&rw->image, ".stapsdt.base");
+	u8 *notes = section && section->sh_offset % 4 == 0 ?
+		    elf_section_data(&rw->image, section) : NULL;
+	size_t left = notes ? section->sh_size : 0;
+	struct elf_note note;
+	u64 numbers[2];
+
+	while (notes && elf_next_note(&notes, &left, &note)) {
+		if (note.type != NT_STAPSDT || note.size < sizeof(numbers))
+			continue;
+		memcpy(numbers, note.data, sizeof(numbers));
+		if (base && numbers[1])
+			numbers[0] += base->sh_addr - numbers[1];
+		code_mark(&rw->code, numbers[0], MARK_FIXED);
+	}
+}
+
+/* The first number of XRay's record is the distance from itself to the place. */
+static void fix_sleds(struct rewrite *rw)
+{
+	const Elf64_Shdr *section = elf_section(&rw->image, "xray_instr_map");
+	const u8 *data = section ? elf_section_data(&rw->image, section) : NULL;
+	u64 at, distance;
+
+	for (at = 0; data && at + SLED_SIZE <= section->sh_size; at += SLED_SIZE) {
+		memcpy(&distance, data + at, sizeof(distance));
+		code_mark(&rw->code, section->sh_addr + at + distance, MARK_FIXED);
+	}
+}
+
+void known_fix(struct rewrite *rw)
+{
+	/* The kernel keeps probes and stubs apart. */
+	if (rw->at_run_time)
+		return;
+	fix_probes(rw);
+	fix_sleds(rw);
 }

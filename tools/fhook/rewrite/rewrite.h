@@ -256,6 +256,8 @@ bool targets_has_table(const struct rewrite *rw, const struct function *function
 /* known.c: addresses that are known to others than the code itself */
 /* Mark instructions at which others enter the program, when all functions have their names. */
 void known_mark_entries(struct rewrite *rw);
+/* Mark instructions whose address others know. */
+void known_fix(struct rewrite *rw);
 
 /* The target of a jump through a register or memory. */
 enum jump_way {
