@@ -104,6 +104,49 @@ for kind in note sled; do
 	refuses "there is no room for a jump" whole $kind.so
 	"$rewrite" -F fine -o out $kind.so 2> said || fails "fine of $kind.so is refused"
 done
-"$tools/fhook-attach" -n -a 0x1000000000 -F whole -o map note.so > said || fails "whole cannot be attached"
+"$tools/fhook-attach" -n -a 0x1000000000 -F whole -o map note.so > said 2>&1 || fails "whole cannot be attached"
+
+# An exception that a signal handler throws is caught only where the table says so.
+cat > throws.cc <<-'END'
+	#include <signal.h>
+	#include <stdio.h>
+	struct fault { };
+	static void handler(int number)
+	{
+		sigset_t set;
+
+		sigemptyset(&set);
+		sigaddset(&set, number);
+		sigprocmask(SIG_UNBLOCK, &set, 0);
+		throw fault();
+	}
+	__attribute__((noinline)) int read(int *p)
+	{
+		try { return *p; } catch (fault &) { return -1; }
+	}
+	__attribute__((noinline)) void write(int *p, int n)
+	{
+		try { *p = n; } catch (fault &) { }
+	}
+	__attribute__((noinline)) int divide(int n, int by)
+	{
+		try { return n / by; } catch (fault &) { return -2; }
+	}
+	int main()
+	{
+		int n = 5;
+
+		signal(SIGSEGV, handler);
+		signal(SIGFPE, handler);
+		write(&n, 9);
+		write(0, 1);
+		printf("%d %d %d %d %d\n", n, read(&n), read(0), divide(n, 2), divide(n, 0));
+		return 0;
+	}
+END
+for level in -O0 -O1 -O2 -Os; do
+	g++ $level -fnon-call-exceptions -o throws throws.cc
+	same throws
+done
 
 exit $status

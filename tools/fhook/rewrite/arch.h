@@ -43,6 +43,7 @@ enum rewrite_kind {
 #define MARK_FAULTS	512	/* it may fault: it uses memory, and not only that of the stack */
 #define MARK_SWITCHES	1024	/* it enters the kernel, or loads the stack pointer */
 #define MARK_ENTERED	2048	/* other files or the loader enter a function in its middle here */
+#define MARK_TRAPS	4096	/* it may raise a signal: it uses any such memory, or divides */
 
 /**
  * struct rewrite_insn - an instruction

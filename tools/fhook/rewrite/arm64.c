@@ -150,8 +150,11 @@ static int read_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 		insn->target = branch_target(word >> 5 & 0x7ffff, address, 0, 19);
 	else if (insn->kind == INSN_PLAIN)
 		insn->target = address_of(word, address, !previous);
-	if ((word & 0x0a000000) == 0x08000000 && !is_valid_base(word >> 5 & 31))
-		insn->marks |= MARK_FAULTS;
+	if ((word & 0x0a000000) == 0x08000000) {
+		insn->marks |= MARK_TRAPS;
+		if (!is_valid_base(word >> 5 & 31))
+			insn->marks |= MARK_FAULTS;
+	}
 	if (may_switch(word))
 		insn->marks |= MARK_SWITCHES;
 	if (insn->kind == INSN_INDIRECT && is_table(word, previous, previous_size))

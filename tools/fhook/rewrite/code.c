@@ -114,7 +114,7 @@ static int read_run(struct code *code, u64 start, u64 end)
 		insn.address = at;
 		if ((insn.marks & MARK_NUMBER) && code->image->header->e_type == ET_DYN)
 			insn.target = 0;
-		insn.marks = (insn.marks & (MARK_FAULTS | MARK_SWITCHES)) |
+		insn.marks = (insn.marks & (MARK_FAULTS | MARK_TRAPS | MARK_SWITCHES)) |
 			     (first ? MARK_REGION : 0);
 		previous = bytes + (at - start);
 		previous_size = insn.size;

@@ -156,7 +156,7 @@ static struct reader read_at(const struct elf_image *image, u64 address)
 static int read_lsda(struct rewrite *rw, u64 address, u64 function)
 {
 	struct reader reader = read_at(&rw->image, address);
-	u64 landing_base = function, length, pad;
+	u64 landing_base = function, length, start, size, pad;
 	u8 encoding = take(&reader, 1);
 	const u8 *end;
 
@@ -170,15 +170,17 @@ static int read_lsda(struct rewrite *rw, u64 address, u64 function)
 		return -1;
 	end = reader.at + length;
 	while (reader.at < end && !reader.failed) {
-		take_encoded(&reader, encoding);
-		take_encoded(&reader, encoding);
+		start = function + take_encoded(&reader, encoding);
+		size = take_encoded(&reader, encoding);
 		pad = take_encoded(&reader, encoding);
 		take_leb(&reader, false);
 		if (!pad)
 			continue;
-		if (grow(&rw->pads, &rw->room_pads, rw->nr_pads, sizeof(pad)))
+		if (grow(&rw->pads, &rw->room_pads, rw->nr_pads, sizeof(pad)) ||
+		    grow(&rw->tried, &rw->room_tried, rw->nr_tried, sizeof(*rw->tried)))
 			return -1;
 		rw->pads[rw->nr_pads++] = landing_base + pad;
+		rw->tried[rw->nr_tried++] = (struct range){ start, start + size };
 	}
 	return reader.failed ? -1 : 0;
 }

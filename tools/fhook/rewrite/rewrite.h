@@ -166,6 +166,7 @@ struct patch {
  * @imports: relocations of words with a symbol
  * @imported: sorted names of the symbols from libraries
  * @pads: sorted addresses at which exceptions and longjmp arrive
+ * @tried: code whose exceptions arrive at a landing pad
  * @bases: addresses in the function being planned to which its switches add distances
  * @loud: for each symbol, whether stubs may be executed until its function returns; NULL: all
  *	functions get stubs at their exits
@@ -197,6 +198,8 @@ struct rewrite {
 	size_t nr_imported, room_imported;
 	u64 *pads;
 	size_t nr_pads, room_pads;
+	struct range *tried;
+	size_t nr_tried, room_tried;
 	u64 *bases;
 	size_t nr_bases, room_bases;
 	u8 *loud;

@@ -93,23 +93,28 @@ static int kind_of(const cs_x86_op *op)
 }
 
 /*
- * Does an instruction use memory at an address that may be invalid? Not so are those in the
- * stack pointer, the frame pointer, and Go's g.
+ * Which signals may an instruction raise? Memory whose address is in the stack pointer is
+ * valid; in Go, so is memory whose address is in the frame pointer, or in the register of g.
  */
-static bool may_fault(void)
+static uint16_t faults_of(void)
 {
 	const cs_x86 *x86 = &decoded->detail->x86;
+	uint16_t marks = 0;
 	int i;
 
+	if (decoded->id == X86_INS_DIV || decoded->id == X86_INS_IDIV)
+		marks |= MARK_TRAPS;
 	for (i = 0; decoded->id != X86_INS_LEA && i < x86->op_count; i++) {
 		const cs_x86_op *op = &x86->operands[i];
 
-		if (op->type == X86_OP_MEM && op->mem.base != X86_REG_RSP &&
-		    op->mem.base != X86_REG_RBP && op->mem.base != X86_REG_RIP &&
-		    op->mem.base != X86_REG_R14)
-			return true;
+		if (op->type != X86_OP_MEM || op->mem.base == X86_REG_RSP ||
+		    op->mem.base == X86_REG_RIP)
+			continue;
+		marks |= MARK_TRAPS;
+		if (op->mem.base != X86_REG_RBP && op->mem.base != X86_REG_R14)
+			marks |= MARK_FAULTS;
 	}
-	return false;
+	return marks;
 }
 
 static bool is_stack_pointer(const cs_x86_op *op)
@@ -185,8 +190,8 @@ static int read_x86(const uint8_t *bytes, size_t size, uint64_t address,
 		insn->target = op->type == X86_OP_IMM ? op->imm : 0;
 	else if (insn->kind == INSN_PLAIN)
 		insn->target = address_of(address, &insn->marks);
-	if (insn->kind != INSN_NOP && may_fault())
-		insn->marks |= MARK_FAULTS;
+	if (insn->kind != INSN_NOP)
+		insn->marks |= faults_of();
 	if (may_switch())
 		insn->marks |= MARK_SWITCHES;
 	/* A return to an address that was pushed just before is a jump. */
