@@ -5,7 +5,8 @@
 #
 # Two functions of one name in a program, each with a part that the compiler puts
 # elsewhere, also under one name: exits must match entries. And two functions of one name
-# of which one can have no stubs: a tail call to that is not one to the other.
+# of which one can have no stubs: a tail call to that is not one to the other. Parts of
+# clang's are parts as well; a function is none because of letters in its name.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"
@@ -84,3 +85,29 @@ cat tree
 [ "$(grep -c '^ *[^|]*|   alpha(); /\* tail call' tree)" -eq 1 ]
 [ "$(grep -c '^ *[^|]*|   other() {' tree)" -eq 2 ]
 [ "$(grep -c '^ *[^|]*|     helper();' tree)" -eq 2 ]
+
+# Jumps to parts do not leave a function. In Go, a function may have such a name.
+{
+	echo ".text"
+	for name in work work.coldStart work.__part.1 work.cold; do
+		type=@function
+		[ $name != work.__part.1 ] || type=@notype
+		printf '.globl %s\n.type %s, %s\n%s:\n' $name $name $type $name
+		echo "movl \$5, %eax; addl %edi, %eax"
+		case $name in
+		work) echo "je work.cold; jmp work.__part.1" ;;
+		*) echo "leal 3(%rax), %eax; ret" ;;
+		esac
+		echo ".size $name, . - $name; .skip 8, 0xcc"
+	done
+} > parts.s
+gcc -shared -nostdlib -o parts.so parts.s
+"$tools/fhook-rewrite" -F '*' -o parts.stubs parts.so
+$fhook map parts.stubs | awk '$1 == "stub" { print $4, $6 }' | sort > stubs
+diff - stubs <<-'END'
+	entry work
+	entry work.coldStart
+	exit work
+	exit work
+	exit work.coldStart
+END

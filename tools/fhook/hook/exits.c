@@ -144,13 +144,13 @@ static void add_exit(struct scan *scan)
 	scan->nr++;
 }
 
-/* Is this "NAME.cold", with or without a number? */
-static bool is_cold_part(const struct scan *scan, const struct elf_symbol *symbol)
+/* Is this a part of the function that a compiler has placed elsewhere? */
+static bool is_part(const struct scan *scan, const struct elf_symbol *symbol)
 {
 	const size_t length = strlen(scan->function->symbol);
 
-	return !strncmp(symbol->name, scan->function->symbol, length) &&
-	       !strncmp(symbol->name + length, ".cold", strlen(".cold"));
+	return elf_part_of(symbol->name) == length &&
+	       !strncmp(symbol->name, scan->function->symbol, length);
 }
 
 /* Does another function begin at an address, or the call of one in another file? */
@@ -173,7 +173,9 @@ static int see_jump(struct scan *scan, struct fault *fault)
 	    target < scan->function->address + scan->function->size)
 		return 0;
 	symbol = elf_symbol_of(scan->image, target);
-	if (symbol && is_cold_part(scan, symbol)) {
+	if (symbol && is_part(scan, symbol)) {
+		if (scan->cold && scan->cold != symbol)
+			return refuse(scan, "jumps to one more part of it", fault);
 		scan->cold = symbol;
 		return 0;
 	}

@@ -219,6 +219,23 @@ static int add(struct program *program, const struct elf_symbol *symbol, struct 
 	return result;
 }
 
+/* A part of a function is entered by jumps, not by calls: it is wanted only by its own name. */
+static bool is_wanted(struct list *list, const struct elf_symbol *symbol)
+{
+	const bool part = elf_part_of(symbol->name);
+
+	if (symbol->type != STT_FUNC || (part && !list->nr_patterns))
+		return false;
+	switch (list->nr_patterns ? list_wants(list, symbol->name) : LIST_BY_GLOB) {
+	case LIST_NO:
+		return false;
+	case LIST_BY_NAME:
+		return true;
+	default:
+		return !part;
+	}
+}
+
 static int add_all(struct program *program, struct list *list, struct fault *fault)
 {
 	const struct elf_image *image = &program->image;
@@ -227,8 +244,7 @@ static int add_all(struct program *program, struct list *list, struct fault *fau
 	for (i = 0; i < image->nr_symbols; i++) {
 		const struct elf_symbol *symbol = image->symbols + i;
 
-		if (symbol->type != STT_FUNC ||
-		    (list->nr_patterns && list_wants(list, symbol->name) == LIST_NO))
+		if (!is_wanted(list, symbol))
 			continue;
 		if (add(program, symbol, fault))
 			return -1;

@@ -286,8 +286,12 @@ static int read_symbols(struct elf_image *image, const char *table, struct fault
 			.global = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL,
 		};
 
-		if ((found.type != STT_FUNC && found.type != STT_GNU_IFUNC) || !found.name ||
-		    !found.name[0] || symbol->st_shndx == SHN_UNDEF)
+		if (!found.name || !found.name[0] || symbol->st_shndx == SHN_UNDEF)
+			continue;
+		/* Parts of clang's -fbasic-block-sections have no type. */
+		if (found.type == STT_NOTYPE && found.size && elf_part_of(found.name))
+			found.type = STT_FUNC;
+		if (found.type != STT_FUNC && found.type != STT_GNU_IFUNC)
 			continue;
 		if (grow(&image->symbols, &image->room_symbols, image->nr_symbols, sizeof(found)))
 			return fault_say(fault, "There is no memory for %s.", image->path);
@@ -454,6 +458,22 @@ size_t elf_named(const struct elf_image *image, const char *name, size_t length,
 
 	return first_index(image->nr_symbols, i,
 			   compare_with(image, i, name, length, whole) <= 0) - *first;
+}
+
+size_t elf_part_of(const char *name)
+{
+	static const char *const parts[] = { ".cold", ".__part" };
+	size_t i, length;
+	const char *part;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		length = strlen(parts[i]);
+		for (part = name; (part = strstr(part, parts[i])); part++) {
+			if (!part[length] || part[length] == '.')
+				return part - name;
+		}
+	}
+	return 0;
 }
 
 bool elf_next_note(u8 **notes, size_t *left, struct elf_note *note)

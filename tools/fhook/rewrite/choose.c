@@ -128,22 +128,24 @@ static const struct elf_symbol *whole_of(const struct rewrite *rw, const char *n
 }
 
 /*
- * Add the parts that compilers place elsewhere: "NAME.cold", with or without a number.
+ * Add the parts that compilers place elsewhere.
  * Returns 1; 0 if it is unknown whether a part belongs to this function; or -1.
  */
-static int add_cold_parts(const struct rewrite *rw, struct function *function)
+static int add_named_parts(const struct rewrite *rw, struct function *function)
 {
 	const struct elf_symbol *whole, *symbol;
 	size_t first, count, i;
 	char *name;
+	int length;
 
-	if (asprintf(&name, "%s.cold", function->symbol->name) < 0)
+	length = asprintf(&name, "%s.", function->symbol->name);
+	if (length < 0)
 		return -1;
-	count = elf_named(&rw->image, name, strlen(name), false, &first);
+	count = elf_named(&rw->image, name, length, false, &first);
 	free(name);
 	for (i = first; i < first + count; i++) {
 		symbol = rw->image.symbols + rw->image.by_name[i];
-		if (!symbol->size)
+		if (!symbol->size || elf_part_of(symbol->name) + 1 != (size_t)length)
 			continue;
 		whole = whole_of(rw, function->symbol->name, symbol);
 		if (!whole)
@@ -221,12 +223,12 @@ static int add_function(struct rewrite *rw, const struct elf_symbol *symbol, boo
 	int parts;
 
 	add_range(&function, symbol->address, symbol->address + symbol->size);
-	parts = add_cold_parts(rw, &function);
+	parts = add_named_parts(rw, &function);
 	if (parts < 0)
 		return -1;
 	if (!parts)
 		return refuse(rw, symbol, by_name,
-			      "others have its name, and nobody knows whose a cold part is");
+			      "others have its name, and nobody knows whose a part is");
 	add_nameless_parts(rw, &function);
 	if (function.scattered)
 		return refuse(rw, symbol, by_name, "it is in too many parts");
@@ -251,7 +253,7 @@ static int choose_functions(struct rewrite *rw)
 		instrument_progress("names", symbol - rw->image.symbols, rw->image.nr_symbols);
 		for (first = symbol; symbol < end && symbol->address == first->address; symbol++) {
 			/* Parts are added with their functions. */
-			if (strstr(symbol->name, ".cold"))
+			if (elf_part_of(symbol->name))
 				continue;
 			answer = list_wants_at(&rw->run.list, symbol->name, symbol->address);
 			by_name |= answer == LIST_BY_NAME;

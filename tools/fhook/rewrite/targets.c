@@ -25,7 +25,7 @@ static bool comes_from_elsewhere(const struct elf_image *image, const struct rew
 	if (!to || to->address == insn->target || insn->address - to->address < to->size)
 		return false;
 	from = elf_symbol_of(image, insn->address);
-	return from && !strstr(from->name, ".cold");
+	return from && !elf_part_of(from->name);
 }
 
 void targets_mark_branches(struct code *code)
