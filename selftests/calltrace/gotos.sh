@@ -199,6 +199,29 @@ if "$tools/fhook-rewrite" -F whole -o stubs middle.so 2> said ||
 	status=1
 fi
 
+# Jumps that are rare: to the middle of what a jump at the entry or an exit would
+# replace.
+cat > rare.c <<-'END'
+	#include <stdio.h>
+	#define FUNCTION(name, body) __asm__(".text\n.globl " name "\n.type " name ", @function\n" \
+		name ": " body "; ret\n.size " name ", . - " name "\n.skip 8, 0xcc\n")
+	#define COUNT(name, jump) FUNCTION(name, "movl %edi, %ecx; 1: leal 3(%rdi), %edi; " \
+		"movl %edi, %eax; nopl 8(%rax, %rax); testl %ecx, %ecx; " jump " 1b")
+	COUNT("t_loop", "loop");
+	COUNT("t_loope", "loope");
+	COUNT("t_loopne", "loopne");
+	FUNCTION("t_zero", "movl %edi, %ecx; movl $1, %eax; jrcxz 1f; movl $2, %eax; 1: incl %eax");
+	int t_loop(int n), t_loope(int n), t_loopne(int n), t_zero(int n);
+	int main(void)
+	{
+		printf("%d %d %d %d\n", t_loop(5), t_loope(0), t_loopne(7), t_zero(0));
+		return 0;
+	}
+END
+gcc -O1 -o rare rare.c
+"$tools/fhook-rewrite" -F 't_*' -o stubs rare
+[ "$(./rare)" = "$(./stubs)" ] || { echo "rare jumps: different"; status=1; }
+
 # arm64's tables have distances of one or two bytes from an address in the function.
 for level in -O0 -O2 -Os; do
 	for program in switches distances labels; do

@@ -82,6 +82,11 @@ static int kind_of(const cs_x86_op *op)
 	case X86_INS_IRETQ:
 	case X86_INS_LJMP:
 		return INSN_END;
+	/* To Capstone, these are no jumps. */
+	case X86_INS_LOOP:
+	case X86_INS_LOOPE:
+	case X86_INS_LOOPNE:
+		return INSN_CONDITIONAL;
 	}
 	if (is_padding())
 		return INSN_NOP;
