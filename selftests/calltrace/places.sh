@@ -108,3 +108,18 @@ bytes()
 }
 [ "$(bytes places)" -eq 1 ]
 [ "$(bytes places.stubs)" -eq 1 ] || { echo "the sequence is elsewhere"; exit 1; }
+
+# A longjmp arrives after the call of setjmp, however that is linked.
+cat > returns.c <<-'END'
+	#include <setjmp.h>
+	jmp_buf to;
+	int deep(int n) { if (n) return deep(n - 1) + 1; longjmp(to, 1); }
+	int main(void) { return setjmp(to) ? 0 : deep(3); }
+END
+for options in -fplt -fno-plt "-fno-plt -static" "-fno-plt -no-pie"; do
+	# shellcheck disable=SC2086	# options
+	gcc -O0 -Wl,--build-id $options -o returns returns.c
+	"$tools/fhook-rewrite" -F main -o returns.stubs returns
+	$fhook map returns.stubs | grep -q ' land 0 main ' || fails "main has no landing: $options"
+done
+exit $status

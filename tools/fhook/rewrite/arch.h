@@ -138,8 +138,8 @@ struct rewrite_arch {
 	/* Write a jump of jump_size bytes. Returns 0 or a negative error. */
 	int (*jump)(uint64_t at, uint64_t target, uint8_t *bytes);
 	/*
-	 * The address of the word to which an entry of the procedure linkage table
-	 * jumps, or 0.
+	 * The address of the word whose address an entry of the procedure linkage table
+	 * jumps to, or a call leads to; or 0.
 	 */
 	uint64_t (*slot)(const uint8_t *bytes, size_t size, uint64_t address);
 	/* The effect of an instruction on registers. */

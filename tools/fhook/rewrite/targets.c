@@ -113,17 +113,12 @@ static void fix_sequences(struct rewrite *rw)
 	}
 }
 
-static bool returns_twice(const struct rewrite *rw, u64 callee)
+/* Is it the name of a function that may return again, when longjmp is called? */
+static bool returns_twice(const char *name)
 {
 	static const char *const names[] = { "setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp" };
-	const struct elf_symbol *symbol = elf_symbol_of(&rw->image, callee);
-	const u8 *bytes = elf_at(&rw->image, callee, 16);
-	const char *name = symbol ? symbol->name : NULL;
-	u64 slot = bytes && !symbol ? rw->code.arch->slot(bytes, 16, callee) : 0;
 	size_t i;
 
-	if (slot)
-		name = relocations_import(rw, slot);
 	for (i = 0; name && i < ARRAY_SIZE(names); i++) {
 		if (!strcmp(name, names[i]))
 			return true;
@@ -131,20 +126,41 @@ static bool returns_twice(const struct rewrite *rw, u64 callee)
 	return false;
 }
 
+/* The name of the function, perhaps in a library, to which a call or jump leads; or NULL. */
+static const char *callee_at(const struct rewrite *rw, u64 address)
+{
+	const struct elf_symbol *symbol = elf_symbol_of(&rw->image, address);
+	const u8 *bytes = elf_at(&rw->image, address, 16);
+	u64 slot = bytes && !symbol ? rw->code.arch->slot(bytes, 16, address) : 0;
+
+	if (slot)
+		return relocations_import(rw, slot);
+	return symbol ? symbol->name : NULL;
+}
+
+/* A call without a target may lead to the address in a slot, as with -fno-plt. */
+static const char *callee_in_slot(const struct rewrite *rw, const struct rewrite_insn *call)
+{
+	const u8 *bytes = code_bytes(&rw->code, call);
+	u64 slot = bytes ? rw->code.arch->slot(bytes, call->size, call->address) : 0;
+
+	return slot ? relocations_import(rw, slot) : NULL;
+}
+
 /* A longjmp arrives after the call of setjmp. */
 static int find_setjmps(struct rewrite *rw)
 {
 	const struct rewrite_insn *insn = rw->code.insns, *end = insn + rw->code.nr_insns;
-	u64 asked = 0;
 	bool twice = false;
+	u64 asked = 0;
 
 	for (; insn < end; insn++) {
-		if (insn->kind != INSN_CALL || !insn->target)
+		if (insn->kind != INSN_CALL)
 			continue;
-		if (insn->target != asked) {
-			asked = insn->target;
-			twice = returns_twice(rw, asked);
-		}
+		if (!insn->target || insn->target != asked)
+			twice = returns_twice(insn->target ? callee_at(rw, insn->target) :
+							     callee_in_slot(rw, insn));
+		asked = insn->target;
 		if (!twice)
 			continue;
 		if (grow(&rw->pads, &rw->room_pads, rw->nr_pads, sizeof(u64)))

@@ -390,7 +390,7 @@ static uint64_t slot_x86(const uint8_t *bytes, size_t size, uint64_t address)
 
 	while (cs_disasm_iter(capstone, &bytes, &size, &address, decoded)) {
 		op = &decoded->detail->x86.operands[0];
-		if (decoded->id == X86_INS_JMP)
+		if (decoded->id == X86_INS_JMP || decoded->id == X86_INS_CALL)
 			return op->type == X86_OP_MEM && op->mem.base == X86_REG_RIP ?
 				address + op->mem.disp : 0;
 		if (decoded->id != X86_INS_ENDBR64)
