@@ -86,6 +86,25 @@ build parts <<-'END'
 END
 rewrites parts 100000
 
+# More sections than the header can count, before or after stubs are added: the first section
+# has their number.
+sections()
+{
+	{
+		echo '.text; .type f, @function; f: nopl 8(%rax,%rax); ret; .size f, . - f; .skip 8, 0xcc'
+		seq -f '.section s%.0f, "", @progbits; .byte 1' "$2"
+	} > "$1.s"
+	build "$1" < "$1.s"
+	rewrites "$1" 1
+	strip -o "$1.stripped" "$1.out"
+	for file in "$1.out" "$1.stripped"; do
+		objdump -h "$file" | grep -q "s$2 " || fails "$file has not all sections"
+		[ "$($fhook map "$file" | grep -c '^stub ')" -eq 2 ] || fails "$file has no map"
+	done
+}
+sections few 65265
+sections many 66000
+
 # A list of all names, and of as many unknown ones.
 seq -f 'f%.0f' 0 99999 > list
 seq -f 'no%.0f' 0 99999 >> list

@@ -73,6 +73,27 @@ static int check_header(struct elf_image *image, struct fault *fault)
 	return 0;
 }
 
+/* Numbers of sections that the header has no room for are in the first section. */
+static int count_sections(struct elf_image *image, struct fault *fault)
+{
+	const Elf64_Ehdr *header = image->header;
+	const Elf64_Shdr *first = (void *)(image->data + header->e_shoff);
+
+	image->nr_sections = header->e_shnum;
+	image->names = header->e_shstrndx;
+	if (!header->e_shoff || header->e_shentsize != sizeof(*first) ||
+	    !is_inside(image, header->e_shoff, sizeof(*first)))
+		return 0;
+	if (!header->e_shnum) {
+		if (first->sh_size > (image->size - header->e_shoff) / sizeof(*first))
+			return fault_say(fault, "%s is cut off or damaged.", image->path);
+		image->nr_sections = first->sh_size;
+	}
+	if (header->e_shstrndx == SHN_XINDEX)
+		image->names = first->sh_link;
+	return 0;
+}
+
 static int check_tables(struct elf_image *image, struct fault *fault)
 {
 	size_t i;
@@ -198,11 +219,10 @@ const char *elf_string(const struct elf_image *image, const Elf64_Shdr *strings,
 
 const char *elf_section_name(const struct elf_image *image, const Elf64_Shdr *section)
 {
-	size_t names = image->header->e_shstrndx;
 	const char *name = NULL;
 
-	if (names < image->nr_sections)
-		name = elf_string(image, image->sections + names, section->sh_name);
+	if (image->names < image->nr_sections)
+		name = elf_string(image, image->sections + image->names, section->sh_name);
 	return name ?: "";
 }
 
@@ -345,8 +365,8 @@ static int open_image(struct elf_image *image, const char *path, bool is_debug, 
 		image->header->e_phnum = 0;
 	image->segments = (void *)(image->data + image->header->e_phoff);
 	image->sections = (void *)(image->data + image->header->e_shoff);
-	image->nr_sections = image->header->e_shnum;
-	if (check_tables(image, fault) || sort_loads(image, fault) || sort_sections(image, fault))
+	if (count_sections(image, fault) || check_tables(image, fault) ||
+	    sort_loads(image, fault) || sort_sections(image, fault))
 		return -1;
 	image->stripped = !elf_section(image, ".symtab");
 	if (read_symbols(image, image->stripped ? ".dynsym" : ".symtab", fault))

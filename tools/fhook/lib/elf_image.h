@@ -35,6 +35,7 @@ struct elf_symbol {
  * @header: ELF header, at the start of @data
  * @segments: header->e_phnum program headers
  * @sections: nr_sections section headers
+ * @names: index of the section with their names
  * @symbols: functions defined in the file, sorted by address
  * @by_name: indexes of symbols, sorted by name
  * @loads: loadable segments, sorted by address, without overlaps
@@ -49,7 +50,7 @@ struct elf_image {
 	Elf64_Ehdr *header;
 	Elf64_Phdr *segments;
 	Elf64_Shdr *sections;
-	size_t nr_sections;
+	size_t nr_sections, names;
 	struct elf_symbol *symbols;
 	size_t nr_symbols, room_symbols;
 	size_t *by_name;

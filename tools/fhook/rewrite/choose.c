@@ -347,7 +347,7 @@ static const char *what_it_is(const char *name, void *data)
 
 static int check_file(const struct rewrite *rw, struct fault *fault)
 {
-	if (!rw->image.nr_sections || rw->image.header->e_shstrndx >= rw->image.nr_sections)
+	if (!rw->image.nr_sections || rw->image.names >= rw->image.nr_sections)
 		return fault_say(fault, "%s has no sections: what is code is not known.",
 				 rw->image.path);
 	if (elf_section(&rw->image, ELF_STUB_SECTION))

@@ -368,7 +368,7 @@ static void begin_sections(struct rewrite *rw, struct output *out)
 
 	memcpy(out->sections, image->sections, image->nr_sections * sizeof(*out->sections));
 	out->nr_sections = image->nr_sections;
-	names = out->sections + image->header->e_shstrndx;
+	names = out->sections + image->names;
 	out->names = append(out, image->data + names->sh_offset, names->sh_size);
 	out->names_size = names->sh_size;
 	names->sh_offset = out->names;
@@ -410,6 +410,16 @@ static void put_loaded_sections(struct rewrite *rw, struct output *out, bool has
 	put_unwind_sections(rw, out);
 }
 
+/* A number that the header has no room for is in the first section. */
+static void count_sections(struct output *out)
+{
+	const bool fits = out->nr_sections < SHN_LORESERVE;
+
+	((Elf64_Ehdr *)out->data)->e_shnum = fits ? out->nr_sections : 0;
+	if (!fits)
+		out->sections[0].sh_size = out->nr_sections;
+}
+
 static void put_sections(struct rewrite *rw, struct output *out, bool has_id)
 {
 	Elf64_Shdr *map, *names;
@@ -418,14 +428,14 @@ static void put_sections(struct rewrite *rw, struct output *out, bool has_id)
 	put_loaded_sections(rw, out, has_id);
 	map = add_section(out, ELF_MAP_SECTION, SHT_PROGBITS, 0);
 	names = add_section(out, ELF_NAME_SECTION, SHT_PROGBITS, 0);
-	out->sections[rw->image.header->e_shstrndx].sh_size = out->names_size;
+	out->sections[rw->image.names].sh_size = out->names_size;
 	map->sh_size = rw->nr_stubs * sizeof(*rw->records);
 	map->sh_offset = append(out, rw->records, map->sh_size);
 	names->sh_size = rw->names_size;
 	names->sh_offset = append(out, rw->names, names->sh_size);
+	count_sections(out);
 	((Elf64_Ehdr *)out->data)->e_shoff =
 		append(out, out->sections, out->nr_sections * sizeof(*out->sections));
-	((Elf64_Ehdr *)out->data)->e_shnum = out->nr_sections;
 }
 
 static int make_file(struct rewrite *rw, struct output *out, struct fault *fault)
