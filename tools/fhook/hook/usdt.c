@@ -87,10 +87,8 @@ static int parse_note(const struct elf_note *note, struct probe *probe)
 }
 
 /* prelink moves a file, but not what its notes contain: the section shows by how much. */
-static void adjust(const struct elf_image *image, struct probe *probe)
+static void adjust(const Elf64_Shdr *base, struct probe *probe)
 {
-	const Elf64_Shdr *base = elf_section(image, ".stapsdt.base");
-
 	if (!base || !probe->base)
 		return;
 	probe->address += base->sh_addr - probe->base;
@@ -124,6 +122,7 @@ static int add_probe(struct program *program, const struct probe *probe, struct 
 static int add_section(struct program *program, const Elf64_Shdr *section, struct list *list,
 		       struct fault *fault)
 {
+	const Elf64_Shdr *base = elf_section(&program->image, ".stapsdt.base");
 	u8 *notes = elf_section_data(&program->image, section);
 	size_t left = section->sh_size;
 	struct elf_note note;
@@ -132,7 +131,7 @@ static int add_section(struct program *program, const Elf64_Shdr *section, struc
 	while (notes && elf_next_note(&notes, &left, &note)) {
 		if (parse_note(&note, &probe))
 			continue;
-		adjust(&program->image, &probe);
+		adjust(base, &probe);
 		if (add_probe(program, &probe, list, fault))
 			return -1;
 	}
