@@ -48,6 +48,9 @@ void json_string(FILE *out, const char *string)
 			fprintf(out, "\\%c", *string);
 		else if ((u8)*string < ' ' || *string == 0x7f)
 			fprintf(out, "\\u%04x", (u8)*string);
+		/* Some terminals obey the control characters from U+0080 to U+009F. */
+		else if (size == 2 && (u8)string[0] == 0xc2 && (u8)string[1] < 0xa0)
+			fprintf(out, "\\u%04x", (u8)string[1]);
 		else
 			fwrite(string, 1, size, out);
 	}
