@@ -61,7 +61,8 @@ int list_read(struct list *list, const char *path, struct fault *fault)
 		return fault_say(fault, "The list %s cannot be read: %s.", path, strerror(errno));
 	while (!ret && getline(&line, &size, file) >= 0)
 		ret = add_line(list, line, fault);
-	if (!ret && ferror(file))
+	/* getline() does not mark the file as failed if there is no memory. */
+	if (!ret && !feof(file))
 		ret = fault_say(fault, "The list %s cannot be read: %s.", path, strerror(errno));
 	free(line);
 	fclose(file);

@@ -624,7 +624,8 @@ static int read_lines(struct reader *reader, FILE *file)
 			result = read_line(reader, line);
 	}
 	free(line);
-	if (!result && ferror(file))
+	/* getline() does not mark the file as failed if there is no memory. */
+	if (!result && !feof(file))
 		result = fault_say(reader->fault, "%s: %s", reader->name, strerror(errno));
 	if (!result && !reader->line)
 		result = fault_say(reader->fault, "%s: the map is empty", reader->name);

@@ -62,5 +62,5 @@ int map_join_add(struct map_join *join, FILE *from)
 			write_line(join, words, count, first_id);
 	}
 	free(line);
-	return ferror(from) || fflush(join->to) ? -1 : 0;
+	return !feof(from) || fflush(join->to) ? -1 : 0;
 }

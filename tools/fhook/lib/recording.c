@@ -293,6 +293,8 @@ static int read_info(struct recording *recording, FILE *file, const char *path,
 			return fault_say(fault, "%s:%lu: the line '%s' %s", path, number, words[0],
 					 result > 0 ? "is not known" : "is not what it should be");
 	}
+	if (ferror(file))
+		return fault_say(fault, "%s cannot be read: %s", path, strerror(errno));
 	if (!number)
 		return fault_say(fault,
 				 "%s: this is not a call trace recording of version 1",

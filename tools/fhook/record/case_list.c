@@ -148,7 +148,8 @@ int case_list_read(struct case_list *list, const char *path, struct fault *fault
 		ret = add_case(list, text, where, fault);
 		free(where);
 	}
-	if (!ret && ferror(file))
+	/* getline() does not mark the file as failed if there is no memory. */
+	if (!ret && !feof(file))
 		ret = fault_say(fault, "the list %s cannot be read: %s", path, strerror(errno));
 	free(line);
 	fclose(file);
