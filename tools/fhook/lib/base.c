@@ -24,7 +24,7 @@ void fault_print(const char *program, const struct fault *fault)
 {
 	struct fault clean = *fault;
 	const size_t length = strlen(clean.text);
-	const bool ends = length && clean.text[length - 1] == '.';
+	const bool ends = length && strchr(".?", clean.text[length - 1]);
 
 	/* Names from files, for example. */
 	text_clean(clean.text);

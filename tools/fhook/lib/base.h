@@ -54,7 +54,7 @@ struct fault {
 int __printf(2, 3) fault_say(struct fault *fault, const char *format, ...);
 
 /*
- * Print the sentence as the last output of a program, with a full stop, and without control
+ * Print the sentence as the last output of a program, ended by a full stop, and without control
  * characters.
  */
 void fault_print(const char *program, const struct fault *fault);
