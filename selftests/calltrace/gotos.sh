@@ -199,6 +199,23 @@ if "$tools/fhook-rewrite" -F whole -o stubs middle.so 2> said ||
 	status=1
 fi
 
+# Relocations that say where labels are may be packed.
+for packing in relr android android+relr; do
+	clang -O2 -fPIE -pie -w -fuse-ld=lld -Wl,--pack-dyn-relocs=$packing -o plain labels.c
+	if "$tools/fhook-rewrite" -F run -o stubs plain 2> said; then
+		echo "labels in relocations packed for $packing are not seen"
+		status=1
+	fi
+done
+grep -q 'has packed relocations' said || { cat said; status=1; }
+# Of those that leave the addresses in place, Android's are known as well.
+clang -O2 -fPIE -pie -w -fuse-ld=lld -Wl,--pack-dyn-relocs=relr,--use-android-relr-tags \
+	-o plain labels.c
+if "$tools/fhook-rewrite" -F run -o stubs plain 2> said; then
+	echo "labels in Android's relative relocations are not seen"
+	status=1
+fi
+
 # Jumps that are rare: to the middle of what a jump at the entry or an exit would
 # replace.
 cat > rare.c <<-'END'

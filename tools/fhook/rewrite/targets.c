@@ -14,6 +14,12 @@
 
 #define SEQUENCE_SIZE	32
 
+/* Types of sections for which the C library has no names: relocations of LLVM's linker. */
+#define CREL		0x40000014
+#define ANDROID_REL	0x60000001
+#define ANDROID_RELA	0x60000002
+#define ANDROID_RELR	0x6fffff00
+
 /* Does a jump lead from one function into the middle of another one? */
 static bool comes_from_elsewhere(const struct elf_image *image, const struct rewrite_insn *insn)
 {
@@ -71,7 +77,8 @@ static bool has_addresses(const struct elf_image *image)
 	size_t i;
 
 	for (i = 0; i < image->nr_sections; i++) {
-		if (image->sections[i].sh_type == SHT_RELR)
+		if (image->sections[i].sh_type == SHT_RELR ||
+		    image->sections[i].sh_type == ANDROID_RELR)
 			return true;
 	}
 	return image->header->e_type != ET_DYN;
@@ -177,10 +184,29 @@ static int compare_addresses(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* The addresses that are in packed relocations are not known. */
+static bool has_packed_relocations(const struct elf_image *image)
+{
+	size_t i;
+
+	for (i = 0; i < image->nr_sections; i++) {
+		const Elf64_Shdr *section = image->sections + i;
+
+		if ((section->sh_flags & SHF_ALLOC) &&
+		    (section->sh_type == CREL || section->sh_type == ANDROID_REL ||
+		     section->sh_type == ANDROID_RELA))
+			return true;
+	}
+	return false;
+}
+
 int targets_mark(struct rewrite *rw, struct fault *fault)
 {
 	size_t i;
 
+	if (has_packed_relocations(&rw->image))
+		return fault_say(fault, "%s has packed relocations: %s.", rw->image.path,
+				 "link it with -Wl,--pack-dyn-relocs=none");
 	for (i = 0; i < rw->image.nr_sections; i++) {
 		const Elf64_Shdr *section = rw->image.sections + i;
 
