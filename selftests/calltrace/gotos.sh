@@ -82,6 +82,11 @@ common='#include <stdio.h>
 	END
 } > labels.c
 
+# The labels are not aligned, and the function has no switch.
+sed -e '/^SWITCH(k)$/d' -e 's/static void \*const t\[\] = .*/static const struct { char c; void *to; } __attribute__((packed)) t[] = {/' \
+	-e '/packed/a { 1, \&\&a }, { 2, \&\&b }, { 3, \&\&c }, { 4, \&\&d } };' \
+	-e 's/goto \*t\[\*p++\]/&.to/g' labels.c > packed.c
+
 # try PROGRAM COMPILER OPTIONS...: rewrite run(); $result says how it went
 try()
 {
@@ -119,7 +124,7 @@ for level in $levels; do
 		done
 	done
 	for compiler in gcc clang; do
-		for program in distances labels; do
+		for program in distances labels packed; do
 			expect refused $program $compiler $level -fno-pic -no-pie
 		done
 		# Absolute tables may be refused.

@@ -44,6 +44,7 @@ enum rewrite_kind {
 #define MARK_SWITCHES	1024	/* it enters the kernel, or loads the stack pointer */
 #define MARK_ENTERED	2048	/* other files or the loader enter a function in its middle here */
 #define MARK_TRAPS	4096	/* it may raise a signal: it uses any such memory, or divides */
+#define MARK_PACKED	8192	/* data has its address, or looks so: the data is not aligned */
 
 /**
  * struct rewrite_insn - an instruction

@@ -251,11 +251,13 @@ static int add_tail(struct rewrite *rw, size_t f, size_t i)
 /**
  * struct inside - possible ways from a function into its middle
  * @taken: an address in it that is in data or computed, or 0
+ * @packed: data that is not aligned may have an address in it
  * @tables: number of tables of distances
  * @registers: bit mask of the registers to which a table's address is moved
  */
 struct inside {
 	u64 taken;
+	bool packed;
 	size_t tables;
 	u32 registers;
 };
@@ -281,7 +283,8 @@ static int add_through(struct rewrite *rw, size_t f, size_t i, const struct insi
 			      inside->taken);
 	if (way == JUMP_CASE)
 		return 0;
-	if (inside->taken || way == JUMP_SUM || (way != JUMP_WORD && inside->tables))
+	if (inside->taken || inside->packed || way == JUMP_SUM ||
+	    (way != JUMP_WORD && inside->tables))
 		return refuse(rw, f, "is a jump of which is not known whether it stays",
 			      insn->address);
 	return add_point(rw, i, FHOOK_STUB_TAIL, NULL);
@@ -380,6 +383,8 @@ static int look_inside(struct rewrite *rw, size_t f, struct inside *inside)
 			const struct rewrite_insn *insn = code->insns + i;
 
 			ret = check_shared(rw, f, insn);
+			inside->packed |= (insn->marks & MARK_PACKED) &&
+					  insn->address != function->symbol->address;
 			if ((insn->marks & MARK_TAKEN) &&
 			    insn->address != function->symbol->address &&
 			    !is_base(rw, insn->address))

@@ -84,17 +84,30 @@ static bool has_addresses(const struct elf_image *image)
 	return image->header->e_type != ET_DYN;
 }
 
+/*
+ * Without relocations, the addresses in a packed structure may be anywhere, but few words that
+ * are not aligned are addresses. With relocations that leave them in the data, all are aligned,
+ * and so are Go's.
+ */
 static void mark_words(struct rewrite *rw, const Elf64_Shdr *section)
 {
 	const unsigned int marks = MARK_TARGET | (has_addresses(&rw->image) ? MARK_TAKEN : 0);
+	const bool anywhere = rw->image.header->e_type != ET_DYN &&
+			      !(section->sh_flags & SHF_EXECINSTR) && !go_is(&rw->image);
+	const u64 first = rw->code.insns[0].address;
+	const u64 last = rw->code.insns[rw->code.nr_insns - 1].address;
 	const u8 *data = elf_section_data(&rw->image, section);
-	size_t at;
+	size_t at = anywhere ? 0 : -section->sh_addr % 8;
 	u64 word;
 
-	for (at = -section->sh_addr % 8; at + 8 <= section->sh_size; at += 8) {
+	for (; at + 8 <= section->sh_size; at += anywhere ? 1 : 8) {
 		memcpy(&word, data + at, sizeof(word));
-		if (word)
+		if (word < first || word > last)
+			continue;
+		if ((section->sh_addr + at) % 8 == 0)
 			code_mark(&rw->code, word, marks);
+		else if (code_find(&rw->code, word) != NO_INSN)
+			code_mark(&rw->code, word, MARK_TARGET | MARK_PACKED);
 	}
 }
 
