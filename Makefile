@@ -33,7 +33,8 @@ help:
 	@echo "make deb-tools  build the Debian package fhook-tools in $(BUILD)/deb, without kernel source"
 	@echo "make deb       build Debian packages of the patched kernel in $(BUILD)/deb, from Debian's"
 	@echo "               configuration (CONFIG=cloud, generic or localmodconfig; ARCH=, BASE=)"
-	@echo "make vm        make a virtual machine: Debian with these packages, as root"
+	@echo "make vm        make a virtual machine: Debian with these packages, as root; with"
+	@echo "               FLAVOUR=x86-vm with a small kernel that is built in minutes"
 	@echo "make vm-shell  boot it; its root needs no password"
 	@echo "make test-vm   run services, compilers and containers in it, with and without hooks"
 	@echo "make tools-all  build also the programs that put stubs into source and LLVM's IR"
@@ -94,7 +95,8 @@ deb:
 	@scripts/build/deps deb
 	@scripts/build/deb
 
-vm: deb
+# A flavour is built instead of the packages of the kernel.
+vm: $(if $(filter command,$(firstword $(origin FLAVOUR))),deb-tools,deb)
 	@scripts/build/deps vm
 	@scripts/vm/vm
 
