@@ -191,7 +191,9 @@ struct workqueue_struct;
 #define DECLARE_DELAYED_WORK(n, f)	struct delayed_work n = { .work.func = f }
 #define INIT_RCU_WORK(w, f)		((w)->work.func = (f))
 #define to_rcu_work(w)			container_of(w, struct rcu_work, work)
+#define HZ				100
 #define jiffies				0UL
+#define time_before(a, b)		((long)((a) - (b)) < 0)
 #define msecs_to_jiffies(n)		((unsigned long)(n))
 #define cond_resched()			((void)0)
 
@@ -305,6 +307,8 @@ struct task_struct {
 extern __thread struct task_struct *current;
 #define task_tgid_nr(task)		((task)->pid)
 #define task_pid_nr(task)		((task)->pid)
+#define get_task_mm(task)		((task)->mm)
+#define mmput(mm)			((void)(mm))
 
 int mmap_write_lock_killable(struct mm_struct *mm);
 void mmap_write_unlock(struct mm_struct *mm);
