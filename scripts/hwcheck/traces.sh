@@ -6,6 +6,8 @@
 
 devices=/sys/bus/event_source/devices
 traced="vfs_* ksys_*"
+# The size of the tracer's buffer and the state of tracing_on, while both are changed.
+buffer='' was_on=''
 
 # Tasks that begin while both recorders record, each with hundreds of calls.
 record_work()
@@ -47,24 +49,36 @@ choose_functions()
 		{ yes[$0] }
 		END { for (f in yes) if (!(f in no)) print f }' \
 		"$calltrace/functions" > "$work/these"
-	: > "$calltrace/functions"
+	true > "$calltrace/functions"
 	[ -s "$work/these" ] || return
+	was_on=$(cat "$tracing/tracing_on")
+	# Before its first use, the buffer is small, and the size that it will have is in brackets.
+	buffer=$(sed 's/.*expanded: //; s/[ )].*//' "$tracing/buffer_size_kb")
 	echo 0 > "$tracing/tracing_on"
 	echo > "$tracing/trace"
-	buffer=$(sed 's/ .*//' "$tracing/buffer_size_kb")
 	echo 40000 > "$tracing/buffer_size_kb"
 	cat "$work/these" > "$tracing/set_fhook_filter" && echo fhook > "$tracing/current_tracer"
+}
+
+# Restore whatever choose_functions has changed, also after an interruption.
+restore_tracer()
+{
+	functions=$tracing/fhook/calltrace/functions
+	[ ! -e "$functions" ] || true > "$functions"
+	[ -n "$buffer" ] || return 0
+	echo nop > "$tracing/current_tracer"
+	echo > "$tracing/set_fhook_filter"
+	echo "$buffer" > "$tracing/buffer_size_kb"
+	echo "$was_on" > "$tracing/tracing_on"
+	echo > "$tracing/trace"
+	buffer=
 }
 
 tracer_off()
 {
 	echo 0 > "$tracing/tracing_on"
 	cat "$tracing/trace" > "$work/trace"
-	echo nop > "$tracing/current_tracer"
-	echo > "$tracing/set_fhook_filter"
-	echo "$buffer" > "$tracing/buffer_size_kb"
-	echo 1 > "$tracing/tracing_on"
-	echo > "$tracing/trace"
+	restore_tracer
 }
 
 # compare_recordings: prints how many entries are the same
@@ -85,9 +99,13 @@ compared()
 		not_seen "$1" "the command fhook is not installed"
 		return
 	fi
+	if [ ! -e "$tracing/fhook/calltrace/functions" ]; then
+		not_seen "$1" "this kernel is built without FHOOK_CALLTRACE"
+		return
+	fi
 	choose_functions > "$work/said" 2>&1 && record "$2" >> "$work/said" 2>&1
 	recorded=$?
-	tracer_off 2> /dev/null
+	tracer_off 2>> "$work/said"
 	if [ "$recorded" -ne 0 ]; then
 		tail -n 3 "$work/said" >&2
 		say "$1" "failed: nothing was recorded"
