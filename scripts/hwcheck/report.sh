@@ -25,8 +25,10 @@ progress()
 	echo "fhook-hwcheck: $*" >&2
 }
 
-# Names of accounts and machines that say nothing of anybody, and would be missed in reports
-words=" root fhook linux debian localhost none user test tests kernel "
+# Common names, which are not removed from reports, and words without which hwcheck-table refuses
+# a report
+words=" root fhook linux debian localhost none user test tests kernel \
+hwcheck full complete passed failed skipped instructions cycles bytes exceptions "
 
 # names: the names of this machine and of its users, and addresses, one a line
 names()
@@ -39,7 +41,7 @@ names()
 }
 
 # The report without names, which it should not have anyway. A name of one or two letters is left,
-# and one that is a word of reports.
+# and one that is a word of reports. Keys are left, too, except descriptions of tests.
 without_names()
 {
 	names | LC_ALL=C sort -u | awk -v words="$words" '
@@ -49,10 +51,16 @@ without_names()
 			next
 		}
 		{
+			start = index($0, " = ")
+			if (at = index(substr($0, 1, start), ".test."))
+				start = at + 5
+			key = substr($0, 1, start)
+			text = substr($0, start + 1)
 			for (n in name)
-				while (at = whole($0, n))
-					$0 = substr($0, 1, at - 1) "-" substr($0, at + length(n))
-			print
+				while (at = whole(text, n))
+					text = substr(text, 1, at - 1) "-" \
+						substr(text, at + length(n))
+			print key text
 		}
 		function whole(text, word, from, at) {
 			from = 1
