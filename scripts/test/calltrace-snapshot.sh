@@ -45,7 +45,8 @@ cs_refuses()
 	cs_text=$1
 	shift
 	rm -rf "$cs_dir"/rec*
-	! "$cs_fhook" calltrace record -o "$cs_dir/rec" "$@" > "$cs_dir/out" 2> "$cs_dir/err"
+	! "$cs_fhook" calltrace record -o "$cs_dir/rec" "$@" \
+		> "$cs_dir/out" 2> "$cs_dir/err" || return
 	cat "$cs_dir/out" "$cs_dir/err"
 	grep -qF "$cs_text" "$cs_dir/err" && [ ! -e "$cs_dir/rec" ] && ! grep 'the end' "$cs_dir/out"
 }
