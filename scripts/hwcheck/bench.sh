@@ -4,6 +4,25 @@
 # The benchmark, as fhook-hwcheck reports it: instructions and cycles by the processor's
 # counters, and nanoseconds.  To be sourced.
 
+parameters=/sys/module/fhook/parameters
+
+# The benchmark changes these, and leaves the first two changed.
+keep_settings()
+{
+	for file in "$parameters/kprobes" "$parameters/fprobes" "$tracing/uhook/boost"; do
+		[ ! -e "$file" ] || echo "$file $(cat "$file")"
+	done > "$work/settings"
+}
+
+restore_settings()
+{
+	[ -e "$work/settings" ] || return 0
+	while read -r file value; do
+		echo "$value" > "$file"
+	done < "$work/settings"
+	rm "$work/settings"
+}
+
 # say_rows FILE: rows "BENCH CASE UNIT MAINLINE FHOOK", as "bench.UNIT.SIDE.CASE"
 say_rows()
 {
@@ -50,8 +69,10 @@ say_bench()
 		not_seen bench "it is left out of a short run"
 		return
 	fi
+	keep_settings
 	for count in instructions cycles ps; do
 		progress "the benchmark, $count"
 		measure "$count"
 	done
+	restore_settings
 }
