@@ -51,8 +51,12 @@ measure()
 	if run-bench "$1" > "$work/bench" 2>&1; then
 		since_mark > "$work/rows"
 		[ "$1" = ps ] || sed -i '/\tbytes\t/d' "$work/rows"
-		say "bench.$1" "measured"
-		say_rows "$work/rows"
+		if grep -q BENCH "$work/rows"; then
+			say "bench.$1" "measured"
+			say_rows "$work/rows"
+		else
+			say "bench.$1" "failed: the kernel log does not have the figures any more"
+		fi
 	elif since_mark | grep -q "counter of $1 cannot be used"; then
 		not_seen "bench.$1" "the processor's counter of $1 cannot be used here"
 	elif ! modinfo -n fhook_bench > /dev/null 2>&1; then
