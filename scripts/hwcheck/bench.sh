@@ -62,6 +62,7 @@ measure()
 	elif ! modinfo -n fhook_bench > /dev/null 2>&1; then
 		not_seen "bench.$1" "there is no module fhook_bench for this kernel"
 	else
+		tail -n 3 "$work/bench" >&2
 		say "bench.$1" "failed"
 	fi
 	! grep -q '^fhook_bench ' /proc/modules || modprobe -r fhook_bench

@@ -12,6 +12,7 @@ verdict()
 	if "$@" > "$work/said" 2>&1; then
 		say "hardware.$name" "passed"
 	else
+		tail -n 3 "$work/said" >&2
 		say "hardware.$name" "failed"
 	fi
 }
@@ -63,7 +64,10 @@ say_ibt()
 program_hooks()
 {
 	path=$(command -v "$1")
-	[ -n "$path" ] || return 4
+	[ -n "$path" ] || {
+		echo "the program $1 is not installed"
+		return 4
+	}
 	"$path" offsets > "$work/offsets" || return
 	site=$path:$(awk '$1 == "work" { print $2 }' "$work/offsets")
 	handler=$path:$(awk '$1 == "handler" { print $2 }' "$work/offsets")
@@ -97,7 +101,9 @@ say_program()
 	case $? in
 	0) say "hardware.$1" "passed, $("$2" kind)" ;;
 	4) not_seen "hardware.$1" "$(tail -n 1 "$work/said")" ;;
-	*) say "hardware.$1" "failed" ;;
+	*)
+		tail -n 3 "$work/said" >&2
+		say "hardware.$1" "failed" ;;
 	esac
 }
 
