@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2154
 #
 # Checks of fhook-hwcheck that only hardware can answer.  Each says "passed", "failed" or "not
-# seen" with the reason, so that a report never claims what an emulator did.  To be sourced.
+# seen" with the reason, so that a report never has the result of an emulator.  To be sourced.
 
 # verdict NAME COMMAND...: passed if it succeeds
 verdict()
@@ -157,7 +157,7 @@ say_modified_code()
 
 say_hardware()
 {
-	progress "what only hardware shows"
+	progress "the checks that need hardware"
 	say_ibt
 	say_program shadow-stack uhook_shadow_stack
 	say_vectors

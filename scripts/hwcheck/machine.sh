@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh disable=SC2034,SC2154
 #
-# What fhook-hwcheck says of the machine and its kernel.  Names, serial numbers, addresses and
-# command lines stay out of the report.  To be sourced.
+# The machine and its kernel in the report of fhook-hwcheck.  Names, serial numbers, addresses and
+# command lines stay out of it.  To be sourced.
 
 # Features of processors that tests and figures depend on.
 features="avx2 avx512f avx10 ibt user_shstk shstk intel_pt fsrm xsave lam la57 serialize
@@ -43,7 +43,7 @@ has_option()
 	grep -qx "CONFIG_$1=[ym]" "$work/config"
 }
 
-# Which machine runs the processor: sets $virtual, and $emulated if instructions are emulated.
+# Detect a virtual machine: set $virtual, and $emulated if instructions are emulated.
 find_virtual()
 {
 	virtual=none emulated=
@@ -91,7 +91,8 @@ say_processor()
 	done
 }
 
-# Of the release only what this project or Debian names: the rest may be a name of anybody.
+# Only those parts of the release that this project or Debian has chosen: the rest may be the name
+# of a person or of a company.
 say_kernel()
 {
 	release=$(uname -r)

@@ -19,7 +19,7 @@ not_seen()
 	say "$1" "not seen: $2"
 }
 
-# progress TEXT: for who waits, not for the report
+# progress TEXT: a line for the person at the terminal, not for the report
 progress()
 {
 	echo "fhook-hwcheck: $*" >&2

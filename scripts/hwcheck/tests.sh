@@ -4,7 +4,7 @@
 # The tests that fhook-hwcheck runs: kselftests, KUnit, and mainline's tests without hooks and
 # with them.  To be sourced.
 
-# What is run with -s, by descriptions: a few seconds of each kind.
+# Descriptions of the tests that -s runs: a few seconds of each kind.
 short_fhook="everything off, and on again|no exception after the first hit"
 short_mainline="Basic trace file check|event tracing - enable/disable with event level"
 
@@ -114,7 +114,7 @@ mainline()
 	say_ktap "mainline.$1" "$work/mainline-$1.ktap"
 }
 
-# A test that passes without hooks and not with them is a failure of fhook's.
+# A test that passes only without hooks is a failure of fhook.
 say_mainline()
 {
 	progress "mainline's tests, without hooks"
