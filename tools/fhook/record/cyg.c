@@ -10,7 +10,9 @@
  * the recorder is held; the next event of the thread detects that.
  *
  * The recording may also be started and stopped by the command fhook, see control.h, and ended
- * by a condition, see cyg_until.h.
+ * by a condition, see cyg_until.h. A signal handler that interrupts an event leaves a request
+ * to the next event of the thread. One that interrupts malloc() or stdio cannot be recognized:
+ * if it makes the first event after a request, or of its thread, it may deadlock.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -296,12 +298,11 @@ static struct recorder *new_recorder(void)
  * Was the holder left without releasing the recorder? A signal handler that interrupts the
  * holder is deeper in the stack, or on a stack of its own.
  */
-static bool was_left(const struct recorder *recorder)
+static bool was_left(const struct recorder *recorder, const char *frame)
 {
 	stack_t stack;
 
-	return state == STATE_RECORDS &&
-	       (char *)__builtin_frame_address(0) >= recorder->holder &&
+	return state == STATE_RECORDS && frame >= recorder->holder &&
 	       !sigaltstack(NULL, &stack) && !(stack.ss_flags & SS_ONSTACK);
 }
 
@@ -424,9 +425,36 @@ static void put_event(struct recorder *recorder, u64 address, u64 offset)
 		end_at(until);
 }
 
+/* Hold the thread's own recorder for an event. Otherwise the event is lost. */
+static bool try_hold(struct recorder *recorder, const char *frame)
+{
+	if (!atomic_flag_test_and_set(&recorder->held))
+		return true;
+	/* This event or, if the holder was left, the event of the holder is lost. */
+	recorder->lost++;
+	return was_left(recorder, frame);
+}
+
+/*
+ * Obeying ends a recording by closing the file of this thread, too, which an event that this
+ * one has interrupted still writes to. Without a recording there is no file to close, and a
+ * recorder of the last one may be held forever.
+ */
+static bool may_obey(struct recorder *recorder, const char *frame)
+{
+	if (!recorder || state != STATE_RECORDS || recorder->generation != generation)
+		return true;
+	if (!try_hold(recorder, frame))
+		return false;
+	/* obey() blocks signals: no handler can hold it in the meantime. */
+	atomic_flag_clear(&recorder->held);
+	return true;
+}
+
 /* OFFSET is 0 at the entry of the function that begins at ADDRESS, and 1 at its exit. */
 static void record(u64 address, u64 offset)
 {
+	char *frame = __builtin_frame_address(0);
 	struct recorder *recorder = own;
 
 	if (has_lock)
@@ -436,6 +464,8 @@ static void record(u64 address, u64 offset)
 		recorder = NULL;
 	}
 	if (control_requests()) {
+		if (!may_obey(recorder, frame))
+			return;
 		obey();
 		recorder = own;
 	}
@@ -446,13 +476,9 @@ static void record(u64 address, u64 offset)
 		if (!recorder)
 			return;
 	}
-	if (atomic_flag_test_and_set(&recorder->held)) {
-		/* This event or, if the holder was left, the event of the holder is lost. */
-		recorder->lost++;
-		if (!was_left(recorder))
-			return;
-	}
-	recorder->holder = __builtin_frame_address(0);
+	if (!try_hold(recorder, frame))
+		return;
+	recorder->holder = frame;
 	if (recorder->file)
 		put_event(recorder, address, offset);
 	atomic_flag_clear(&recorder->held);
