@@ -336,6 +336,7 @@ static bool hold(struct recorder *recorder)
 static void end_recording(void)
 {
 	struct recorder *recorder;
+	u64 lost;
 
 	if (state != STATE_RECORDS)
 		return;
@@ -343,18 +344,21 @@ static void end_recording(void)
 	for (recorder = recorders; recorder; recorder = recorder->next) {
 		if (!recorder->file)
 			continue;
-		if (hold(recorder))
+		if (hold(recorder)) {
 			close_file(recorder);
-		else if (recorder->lost)
+			continue;
+		}
+		lost = atomic_exchange(&recorder->lost, 0);
+		if (lost)
 			recording_add_lost(&recording, recorder->stream,
-					   recorder->lost * sizeof(struct software_record));
+					   lost * sizeof(struct software_record));
 	}
 	update();
 	control_note(false);
 }
 
 /* Called by the holder of a recorder without the lock: a condition is true. */
-static void end_at(u32 until)
+static void end_at(struct recorder *recorder, u32 until)
 {
 	struct before before;
 
@@ -362,6 +366,9 @@ static void end_at(u32 until)
 	if (state == STATE_RECORDS) {
 		recording.until = until;
 		end_recording();
+	} else if (recorder == own && recorder->generation == generation && close_file(recorder)) {
+		/* Another thread has ended it, and has not waited for this one long enough. */
+		update();
 	}
 	drop_lock(&before);
 }
@@ -422,7 +429,7 @@ static void put_event(struct recorder *recorder, u64 address, u64 offset)
 	trace_file_put(recorder->file, &event, sizeof(event));
 	until = until_event(&recorder->calls, event.address, event.time, recorder->holder);
 	if (until)
-		end_at(until);
+		end_at(recorder, until);
 }
 
 /* Hold the thread's own recorder for an event. Otherwise the event is lost. */
@@ -479,7 +486,8 @@ static void record(u64 address, u64 offset)
 	if (!try_hold(recorder, frame))
 		return;
 	recorder->holder = frame;
-	if (recorder->file)
+	/* A recorder that end_recording() could not hold still has its file. */
+	if (recorder->file && state == STATE_RECORDS)
 		put_event(recorder, address, offset);
 	atomic_flag_clear(&recorder->held);
 }
