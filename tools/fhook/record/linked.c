@@ -176,7 +176,8 @@ static int start(const struct process *process, const struct record *record, str
 	/* Until it calls a function, there is nothing to record. */
 	do {
 		if (process_read(process, &control))
-			return fault_say(fault, "process %d has ended before it called a function",
+			return fault_say(fault,
+					 "process %d has ended, or executed another program, before it called a function",
 					 process->pid);
 		if (control.request == CONTROL_NONE)
 			return *control.fault ? fault_say(fault, "process %d is not recorded: %s",

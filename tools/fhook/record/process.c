@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Requests to the software recorder of a running process; the header describes them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/uio.h>
+#include <unistd.h>
 #include "lib/elf_map.h"
 #include "process.h"
-
-/* Returns the number of bytes, or -1. */
-static ssize_t access_page(const struct process *process, bool write, size_t offset, void *data,
-			   size_t size)
-{
-	const struct iovec local = { .iov_base = data, .iov_len = size };
-	const struct iovec remote = {
-		.iov_base = (void *)(process->address + offset), .iov_len = size,
-	};
-
-	return write ? process_vm_writev(process->pid, &local, 1, &remote, 1, 0) :
-		       process_vm_readv(process->pid, &local, 1, &remote, 1, 0);
-}
 
 static int denied(pid_t pid, struct fault *fault)
 {
@@ -28,9 +16,20 @@ static int denied(pid_t pid, struct fault *fault)
 			 pid, strerror(errno));
 }
 
+/* Returns 0, or -1 and sets errno. Memory of a process that has ended has no bytes. */
+static int check_size(ssize_t done, size_t size)
+{
+	if (done == (ssize_t)size)
+		return 0;
+	if (done >= 0)
+		errno = ESRCH;
+	return -1;
+}
+
 int process_read(const struct process *process, struct control *control)
 {
-	if (access_page(process, false, 0, control, sizeof(*control)) != sizeof(*control))
+	if (check_size(pread(process->memory, control, sizeof(*control), process->address),
+		       sizeof(*control)))
 		return -1;
 	control->fault[sizeof(control->fault) - 1] = '\0';
 	return 0;
@@ -93,42 +92,65 @@ static int find_page(struct process *process, struct fault *fault)
 	return 0;
 }
 
-int process_find(struct process *process, pid_t pid, struct fault *fault)
+/*
+ * The descriptor of the memory is opened before the list of mappings is, so that the list is not
+ * an older program's. It stays with this memory: if the process executes another program or ends,
+ * even if another process gets its number, nothing is read or written any more.
+ */
+static int open_process(struct process *process, struct fault *fault)
 {
+	const pid_t pid = process->pid;
 	char path[40];
-	int result;
 
-	*process = (struct process){ .pid = pid };
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	process->memory = open(path, O_RDWR | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	process->maps = fopen(path, "re");
+	if (process->memory >= 0)
+		process->maps = fopen(path, "re");
 	if (!process->maps)
 		return errno == ENOENT ? fault_say(fault, "there is no process %d", pid) :
 					 denied(pid, fault);
 	if (flock(fileno(process->maps), LOCK_EX | LOCK_NB))
-		result = fault_say(fault, "process %d is being recorded by another fhook already",
-				   pid);
-	else
-		result = find_page(process, fault);
-	if (result)
-		process_close(process);
-	return result;
+		return fault_say(fault, "process %d is being recorded by another fhook already",
+				 pid);
+	return 0;
+}
+
+int process_find(struct process *process, pid_t pid, struct fault *fault)
+{
+	*process = (struct process){ .pid = pid, .memory = -1 };
+	if (!open_process(process, fault) && !find_page(process, fault))
+		return 0;
+	process_close(process);
+	return -1;
 }
 
 void process_close(struct process *process)
 {
-	fclose(process->maps);
+	if (process->maps)
+		fclose(process->maps);
+	if (process->memory >= 0)
+		close(process->memory);
 	process->maps = NULL;
+	process->memory = -1;
 }
 
-int process_request(const struct process *process, struct control *control, struct fault *fault)
+static int write_page(const struct process *process, const struct control *control,
+		      size_t offset, size_t size)
+{
+	return check_size(pwrite(process->memory, (const char *)control + offset, size,
+				 process->address + offset), size);
+}
+
+int process_request(const struct process *process, const struct control *control,
+		    struct fault *fault)
 {
 	const size_t begin = offsetof(struct control, snapshot_mb);
-	const ssize_t size = sizeof(*control) - begin;
 
 	/* The request comes last: the process reads the other fields after it. */
-	if (access_page(process, true, begin, &control->snapshot_mb, size) != size ||
-	    access_page(process, true, offsetof(struct control, request), &control->request,
-			sizeof(control->request)) != sizeof(control->request))
+	if (write_page(process, control, begin, sizeof(*control) - begin) ||
+	    write_page(process, control, offsetof(struct control, request),
+		       sizeof(control->request)))
 		return denied(process->pid, fault);
 	return 0;
 }

@@ -16,11 +16,13 @@
  * struct process - a process with libfhook-record
  * @pid: its number
  * @address: address of its page
+ * @memory: descriptor of its memory
  * @maps: its list of mappings, locked against other commands
  */
 struct process {
 	pid_t pid;
 	u64 address;
+	int memory;
 	FILE *maps;
 };
 
@@ -31,10 +33,11 @@ struct process {
 int process_find(struct process *process, pid_t pid, struct fault *fault);
 void process_close(struct process *process);
 
-/* Read the page; -1 if the process has ended. */
+/* Read the page; -1 if the process has ended or executed another program. */
 int process_read(const struct process *process, struct control *control);
 
 /* Write a request to the page, with the fields that it needs. */
-int process_request(const struct process *process, struct control *control, struct fault *fault);
+int process_request(const struct process *process, const struct control *control,
+		    struct fault *fault);
 
 #endif /* FHOOK_RECORD_PROCESS_H */
