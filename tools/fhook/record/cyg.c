@@ -390,17 +390,19 @@ static void obey(void)
 	struct before before;
 	struct fault fault;
 	int result = 0;
+	u32 request;
 
 	take_lock(&before);
-	if (control_requests()) {
-		if (cyg_control->request == CONTROL_STOP)
+	request = control_request();
+	if (request) {
+		if (request == CONTROL_STOP)
 			end_recording();
 		else if (state == STATE_RECORDS)
 			result = fault_say(&fault, "it is being recorded to %s already",
 					   recording.directory);
 		else
 			result = start_again(&fault);
-		control_done(state == STATE_RECORDS, result ? &fault : NULL);
+		control_done(request, state == STATE_RECORDS, result ? &fault : NULL);
 	}
 	drop_lock(&before);
 }
@@ -470,7 +472,7 @@ static void record(u64 address, u64 offset)
 		forked();
 		recorder = NULL;
 	}
-	if (control_requests()) {
+	if (control_request()) {
 		if (!may_obey(recorder, frame))
 			return;
 		obey();

@@ -52,11 +52,13 @@ void control_note(bool recording)
 		cyg_control->recording = recording;
 }
 
-void control_done(bool recording, const struct fault *fault)
+void control_done(u32 request, bool recording, const struct fault *fault)
 {
 	struct control *control = (struct control *)cyg_control;
 
 	memcpy(control->fault, fault ? fault->text : "", fault ? sizeof(control->fault) : 1);
 	control_note(recording);
-	__atomic_store_n(&control->request, CONTROL_NONE, __ATOMIC_RELEASE);
+	/* A request that has been written in the meantime remains. */
+	__atomic_compare_exchange_n(&control->request, &request, CONTROL_NONE, false,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }

@@ -23,9 +23,10 @@ struct settings {
 /* The page, which the command writes; NULL if it could not be made. */
 extern volatile struct control *cyg_control;
 
-static inline bool control_requests(void)
+/* The request, a value of enum control_request. */
+static inline u32 control_request(void)
 {
-	return cyg_control && cyg_control->request;
+	return cyg_control ? cyg_control->request : CONTROL_NONE;
 }
 
 /* Settings of the environment. */
@@ -34,8 +35,8 @@ struct settings settings_of_environment(void);
 /* Settings of a request, in memory that stays; without a directory if there is no memory. */
 struct settings settings_of_request(void);
 
-/* The request has been obeyed; FAULT: why recording could not begin, or NULL. */
-void control_done(bool recording, const struct fault *fault);
+/* REQUEST has been obeyed; FAULT: why recording could not begin, or NULL. */
+void control_done(u32 request, bool recording, const struct fault *fault);
 
 /* Recording has begun or ended without a request. */
 void control_note(bool recording);

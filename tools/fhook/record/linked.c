@@ -76,9 +76,9 @@ static bool obeyed(const struct process *process, struct control *control)
 
 static int stop(const struct process *process, struct fault *fault)
 {
-	struct control control = { .request = CONTROL_STOP };
+	struct control control;
 
-	if (process_request(process, &control, fault))
+	if (process_stop(process, fault))
 		return -1;
 	if (!obeyed(process, &control))
 		fprintf(stderr,
@@ -155,16 +155,21 @@ static int ask_to_start(const struct process *process, const struct record *reco
 	if (!fits)
 		return fault_say(fault, "the path of %s is too long", record->directory);
 	return write_conditions(record, control.until, sizeof(control.until), fault) ?:
-	       process_request(process, &control, fault);
+	       process_start(process, &control, fault);
 }
 
-/* Take back a request that the process has not obeyed. */
-static void take_back(const struct process *process)
+/*
+ * Stop a process that has not obeyed the request to start, or is obeying it right now. Returns
+ * whether it has begun a recording, which then ends at its next call.
+ */
+static bool take_back(const struct process *process, const struct record *record)
 {
-	struct control control = { .request = CONTROL_NONE };
 	struct fault ignored;
 
-	process_request(process, &control, &ignored);
+	if (process_stop(process, &ignored))
+		return false;
+	usleep(LOOK_MS * 1000);
+	return recording_check(record->directory, &ignored);
 }
 
 static int start(const struct process *process, const struct record *record, struct fault *fault)
@@ -184,7 +189,8 @@ static int start(const struct process *process, const struct record *record, str
 							  process->pid, control.fault) : 0;
 		usleep(LOOK_MS * 1000);
 	} while (!work_stopped() && !work_triggered());
-	take_back(process);
+	if (take_back(process, record))
+		return 0;
 	return fault_say(fault,
 			 "process %d has called no function that is compiled with -finstrument-functions: nothing is recorded",
 			 process->pid);

@@ -142,15 +142,27 @@ static int write_page(const struct process *process, const struct control *contr
 				 process->address + offset), size);
 }
 
-int process_request(const struct process *process, const struct control *control,
-		    struct fault *fault)
+static int write_request(const struct process *process, const struct control *control)
+{
+	return write_page(process, control, offsetof(struct control, request),
+			  sizeof(control->request));
+}
+
+int process_start(const struct process *process, const struct control *control,
+		  struct fault *fault)
 {
 	const size_t begin = offsetof(struct control, snapshot_mb);
 
 	/* The request comes last: the process reads the other fields after it. */
 	if (write_page(process, control, begin, sizeof(*control) - begin) ||
-	    write_page(process, control, offsetof(struct control, request),
-		       sizeof(control->request)))
+	    write_request(process, control))
 		return denied(process->pid, fault);
 	return 0;
+}
+
+int process_stop(const struct process *process, struct fault *fault)
+{
+	const struct control control = { .request = CONTROL_STOP };
+
+	return write_request(process, &control) ? denied(process->pid, fault) : 0;
 }

@@ -36,8 +36,14 @@ void process_close(struct process *process);
 /* Read the page; -1 if the process has ended or executed another program. */
 int process_read(const struct process *process, struct control *control);
 
-/* Write a request to the page, with the fields that it needs. */
-int process_request(const struct process *process, const struct control *control,
-		    struct fault *fault);
+/* Request that the process begins a recording, with the fields of CONTROL for that. */
+int process_start(const struct process *process, const struct control *control,
+		  struct fault *fault);
+
+/*
+ * Request that the process ends its recording. This replaces a request to begin one, whose
+ * fields remain, because the process may be reading them.
+ */
+int process_stop(const struct process *process, struct fault *fault);
 
 #endif /* FHOOK_RECORD_PROCESS_H */
