@@ -27,10 +27,12 @@ static void __attribute__((constructor)) make_control(void)
 
 struct settings settings_of_environment(void)
 {
-	const char *snapshot = getenv("FHOOK_SNAPSHOT");
+	/* The caller of a setuid program must not choose where its owner creates files. */
+	const char *snapshot = secure_getenv("FHOOK_SNAPSHOT");
 
 	return (struct settings){
-		.directory = getenv("FHOOK_RECORD"), .until = getenv("FHOOK_UNTIL"),
+		.directory = secure_getenv("FHOOK_RECORD"),
+		.until = secure_getenv("FHOOK_UNTIL"),
 		.snapshot_mb = snapshot ? strtoul(snapshot, NULL, 10) : 0,
 	};
 }

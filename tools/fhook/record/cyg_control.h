@@ -29,7 +29,7 @@ static inline u32 control_request(void)
 	return cyg_control ? cyg_control->request : CONTROL_NONE;
 }
 
-/* Settings of the environment. */
+/* Settings of the environment; none if the program is setuid, setgid or has capabilities. */
 struct settings settings_of_environment(void);
 
 /* Settings of a request, in memory that stays; without a directory if there is no memory. */
