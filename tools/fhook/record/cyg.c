@@ -188,6 +188,9 @@ static void forked(void)
 	own = NULL;
 	pthread_setspecific(key, NULL);
 	nr_streams = 0;
+	/* The request was for the parent. */
+	if (cyg_control)
+		cyg_control->request = CONTROL_NONE;
 	if (alive)
 		*alive = 1;
 	if (state != STATE_RECORDS)
@@ -200,7 +203,11 @@ static void forked(void)
 	recording_free(&recording);
 }
 
-static void prepare(void)
+/*
+ * Another thread may fork while the first recording begins, so this must not wait until then.
+ * But constructors that run before this one may already be recorded.
+ */
+static void __attribute__((constructor)) prepare(void)
 {
 	static bool prepared;
 
