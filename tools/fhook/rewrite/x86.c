@@ -159,6 +159,12 @@ static bool may_switch(void)
 	switch (decoded->id) {
 	case X86_INS_SYSCALL:
 	case X86_INS_SYSENTER:
+	case X86_INS_IRET:
+	case X86_INS_IRETD:
+	case X86_INS_IRETQ:
+	case X86_INS_RETF:
+	case X86_INS_RETFQ:
+	case X86_INS_LJMP:
 	case X86_INS_INT:
 	case X86_INS_INT1:
 	case X86_INS_XBEGIN:
