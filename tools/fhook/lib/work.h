@@ -39,8 +39,8 @@ pid_t work_pid(void);
 int work_fd(void);
 
 /*
- * True as long as the recording continues: the command runs, and no signal has arrived that ends
- * either.
+ * True as long as the recording continues: the command runs, and no signal has ended it or the
+ * recording.
  */
 bool work_runs(void);
 

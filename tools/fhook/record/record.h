@@ -61,7 +61,7 @@ struct record {
 	pid_t attach;
 };
 
-/* May something else than the end of the command end the recording, and not the command? */
+/* Can a signal or a condition end the recording while the command continues? */
 static inline bool record_has_trigger(const struct record *record)
 {
 	return record->snapshot_mb || record->nr_until;

@@ -228,7 +228,7 @@ static int add_function(struct rewrite *rw, const struct elf_symbol *symbol, boo
 		return -1;
 	if (!parts)
 		return refuse(rw, symbol, by_name,
-			      "others have its name, and nobody knows whose a part is");
+			      "other functions have its name, so its parts cannot be assigned");
 	add_nameless_parts(rw, &function);
 	if (function.scattered)
 		return refuse(rw, symbol, by_name, "it is in too many parts");

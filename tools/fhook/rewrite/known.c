@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fhook-rewrite: addresses in code that are known to others than the code itself
+ * fhook-rewrite: addresses in code that are used from outside the code
  *
  * Other files may enter the program at its exported labels, the loader at its entry point and
  * its initialization. Tracers put breakpoints on USDT probes, LLVM's XRay puts jumps into the
