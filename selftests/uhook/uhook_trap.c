@@ -182,6 +182,8 @@ struct multi_link {
 	uint32_t unused;
 };
 
+#define ENOTSUPP	524	/* of the kernel alone */
+
 static int open_link(unsigned long offset)
 {
 	const struct bpf_insn insns[] = { SET(BPF_REG_0, 0), EXIT };
@@ -201,23 +203,28 @@ static int open_link(unsigned long offset)
 	return fd;
 }
 
-static void must_refuse(int (*open_at)(unsigned long offset), const char *at)
+static void must_refuse(int (*open_at)(unsigned long offset), const char *at, int error)
 {
 	int fd = open_at(at - __executable_start);
 
-	check(fd < 0 && errno == EINVAL, "a probe at offset 0x%lx: %s",
+	check(fd < 0 && errno == error, "a probe at offset 0x%lx: %s",
 	      (unsigned long)(at - __executable_start), fd < 0 ? strerror(errno) : "accepted");
 }
 
+/* A link is refused only because this program runs, by the kernel that finds INT3 or BRK. */
 static void try_probes(int (*open_at)(unsigned long offset))
 {
 	int fd = open_at(other - __executable_start);
 
 	check(fd >= 0, "a probe that is none at a breakpoint: %s", strerror(errno));
 	close(fd);
-	must_refuse(open_at, trap);
+	if (open_at == open_link) {
+		must_refuse(open_at, trap, ENOTSUPP);
+		return;
+	}
+	must_refuse(open_at, trap, EINVAL);
 #ifdef __x86_64__
-	must_refuse(open_at, long_trap);
+	must_refuse(open_at, long_trap, EINVAL);
 #endif
 }
 
