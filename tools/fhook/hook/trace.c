@@ -10,6 +10,9 @@
 #include "trace_line.h"
 #include "words.h"
 
+/* For the output: more than what one read becomes, with the names of values. */
+static char room[1024 * 1024];
+
 static const struct word word = {
 	.name = "fhook trace",
 	.arguments = "'PATTERN[(ARGUMENT, ...)] [> TIME] [if CONDITION]'... [-- COMMAND...]",
@@ -46,8 +49,11 @@ static int open_out(struct tracing *tracing, const char *name, struct fault *fau
 	tracing->name = name;
 	tracing->lines.events = &tracing->events;
 	tracing->lines.out = name ? fopen(name, "we") : stdout;
-	return tracing->lines.out ? 0 : fault_say(fault, "%s cannot be written: %s", name,
-						  strerror(errno));
+	if (!tracing->lines.out)
+		return fault_say(fault, "%s cannot be written: %s", name, strerror(errno));
+	/* The command writes to the same output: write whole lines, by fflush() alone. */
+	setvbuf(tracing->lines.out, room, _IOFBF, sizeof(room));
+	return 0;
 }
 
 static int open_pipe(struct tracing *tracing, struct fault *fault)
