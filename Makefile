@@ -96,7 +96,7 @@ deb:
 	@scripts/build/deb
 
 # A flavour is built instead of the packages of the kernel.
-vm: $(if $(filter command,$(firstword $(origin FLAVOUR))),deb-tools,deb)
+vm: $(if $(filter file,$(origin FLAVOUR)),deb,deb-tools)
 	@scripts/build/deps vm
 	@scripts/vm/vm
 
