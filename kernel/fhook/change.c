@@ -25,45 +25,76 @@
 #include "set.h"
 #include "sites.h"
 
-#define FIRST_CHANGES	16
-
-static struct fhook_change *next_change(struct fhook_txn *txn)
+/* Removing hooks must not fail. */
+static int alloc_changes(struct fhook_txn *txn)
 {
-	unsigned int max = txn->max ? txn->max * 2 : FIRST_CHANGES;
-	struct fhook_change *changes;
+	gfp_t gfp = txn->detach ? GFP_KERNEL | __GFP_NOFAIL : GFP_KERNEL;
 
-	if (txn->num == txn->max) {
-		changes = kvrealloc(txn->changes, max * sizeof(*changes),
-				    GFP_KERNEL);
-		if (!changes) {
-			fhook_fail(txn->report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
-				   "no memory for %u changes", max);
-			return NULL;
-		}
-		txn->changes = changes;
-		txn->max = max;
-	}
-
-	return &txn->changes[txn->num];
-}
-
-/* Make sure that recording the new set of a site will not need memory. */
-static int reserve(struct fhook_txn *txn, struct fhook_change *change)
-{
-	int err;
-
-	if (!change->new || change->old)
+	txn->changes = kvmalloc_array(txn->max, sizeof(*txn->changes), gfp);
+	if (txn->changes)
 		return 0;
 
-	err = xa_reserve(&change->table->used, change->site, GFP_KERNEL);
-	if (err)
-		return fhook_fail(txn->report, FHOOK_ERR_NO_MEMORY, err,
-				  fhook_site_func(change->table, change->site),
-				  "no memory for the state of %ps",
-				  (void *)fhook_site_func(change->table,
-							  change->site));
+	return fhook_fail(txn->report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
+			  "no memory for %u changes", txn->max);
+}
+
+/* Move to the site of a change. Neighbours are mostly in one node, so go there directly. */
+static void go_to(struct xa_state *xas, const struct fhook_change *c)
+{
+	if (xas->xa != &c->table->used)
+		*xas = (struct xa_state)__XA_STATE(&c->table->used, c->site, 0, 0);
+	else if (xas_is_node(xas) && !xas->xa_node->shift &&
+		 (xas->xa_index ^ c->site) <= XA_CHUNK_MASK)
+		xas_advance(xas, c->site);
+	else
+		xas_set(xas, c->site);
+}
+
+static void store(struct xa_state *xas, const struct fhook_change *c, void *entry)
+{
+	go_to(xas, c);
+	xas_lock(xas);
+	xas_store(xas, entry);
+	xas_unlock(xas);
+}
+
+/* Does recording the new set of a site need memory? */
+static bool needs_entry(const struct fhook_change *c)
+{
+	return c->new && !c->old;
+}
+
+/* Make sure that recording the new sets will not need memory. */
+static int reserve_all(struct fhook_txn *txn)
+{
+	XA_STATE(xas, NULL, 0);
+	struct fhook_change *c;
+	unsigned long func;
+
+	for (c = txn->changes; c < txn->changes + txn->num; c++) {
+		if (!needs_entry(c))
+			continue;
+		do {
+			store(&xas, c, XA_ZERO_ENTRY);
+		} while (xas_nomem(&xas, GFP_KERNEL));
+		if (!xas_error(&xas))
+			continue;
+		func = fhook_site_func(c->table, c->site);
+		return fhook_fail(txn->report, FHOOK_ERR_NO_MEMORY, xas_error(&xas), func,
+				  "no memory for the state of %ps", (void *)func);
+	}
 
 	return 0;
+}
+
+static void release_all(struct fhook_txn *txn)
+{
+	struct fhook_change *c;
+
+	for (c = txn->changes; c < txn->changes + txn->num; c++) {
+		if (needs_entry(c))
+			xa_release(&c->table->used, c->site);
+	}
 }
 
 static int fail_foreign(const struct fhook_table *table, u32 site,
@@ -80,7 +111,7 @@ static int fail_foreign(const struct fhook_table *table, u32 site,
 static bool is_lost(struct fhook_table *table, u32 site,
 		    const struct fhook_set *set)
 {
-	if (!xa_get_mark(&table->used, site, FHOOK_SITE_FOREIGN))
+	if (!fhook_site_marked(table, site, FHOOK_SITE_FOREIGN))
 		return false;
 	if (!fhook_arch_site_has(fhook_site_addr(table, site),
 				 fhook_set_state(set), fhook_set_dest(set)))
@@ -115,7 +146,6 @@ static const struct fhook_change *same_change(const struct fhook_txn *txn,
 static int plan(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		struct fhook_set *old, struct fhook_set *new)
 {
-	struct fhook_change *change;
 	int err;
 
 	if (IS_ERR(new)) {
@@ -123,20 +153,20 @@ static int plan(struct fhook_txn *txn, struct fhook_table *table, u32 site,
 		return PTR_ERR(new);
 	}
 
-	change = next_change(txn);
-	if (!change)
-		return -ENOMEM;
-
-	change->table = table;
-	change->site = site;
-	change->old = old;
-	change->new = new;
-
-	err = reserve(txn, change);
-	if (err)
-		return err;
-
-	txn->num++;
+	/* Mostly nothing changes when a module is loaded, and that must need no memory. */
+	if (!txn->changes) {
+		err = alloc_changes(txn);
+		if (err)
+			return err;
+	}
+	if (WARN_ON_ONCE(txn->num == txn->max))
+		return -ENOSPC;
+	txn->changes[txn->num++] = (struct fhook_change) {
+		.table	= table,
+		.site	= site,
+		.old	= old,
+		.new	= new,
+	};
 
 	return 0;
 }
@@ -258,7 +288,7 @@ static int verify(const struct fhook_change *c, struct fhook_report *report)
 
 static bool is_foreign(const struct fhook_change *c)
 {
-	return xa_get_mark(&c->table->used, c->site, FHOOK_SITE_FOREIGN);
+	return fhook_site_marked(c->table, c->site, FHOOK_SITE_FOREIGN);
 }
 
 static int verify_all(struct fhook_txn *txn)
@@ -348,6 +378,7 @@ static bool keeps_set(const struct fhook_change *c)
  */
 static void remember_all(struct fhook_txn *txn)
 {
+	XA_STATE(xas, NULL, 0);
 	struct fhook_change *c;
 
 	for (c = txn->changes; c < txn->changes + txn->num; c++) {
@@ -359,7 +390,7 @@ static void remember_all(struct fhook_txn *txn)
 
 		fhook_set_get(c->new);
 		if (c->new)
-			xa_store(&c->table->used, c->site, c->new, GFP_KERNEL);
+			store(&xas, c, c->new);
 		if (fhook_site_stale(c->table, c->site))
 			xa_clear_mark(&c->table->used, c->site, FHOOK_SITE_STALE);
 	}
@@ -369,13 +400,18 @@ static void remember_all(struct fhook_txn *txn)
 			continue;
 
 		if (!c->new)
-			xa_erase(&c->table->used, c->site);
+			store(&xas, c, NULL);
 		fhook_set_put(c->old);
 	}
 }
 
-static void txn_end(struct fhook_txn *txn)
+/**
+ * fhook_txn_abort() - discard the planned changes
+ * @txn: the transaction; it has ended afterwards
+ */
+void fhook_txn_abort(struct fhook_txn *txn)
 {
+	lockdep_assert_held(&fhook_mutex);
 	fhook_set_drop_unused();
 	kvfree(txn->changes);
 	txn->changes = NULL;
@@ -394,37 +430,22 @@ int fhook_txn_commit(struct fhook_txn *txn)
 	int err;
 
 	lockdep_assert_held(&fhook_mutex);
-	mutex_lock(&text_mutex);
-	err = verify_all(txn);
-	if (!err)
-		patch_all(txn);
-	mutex_unlock(&text_mutex);
-
-	if (err) {
-		fhook_txn_abort(txn);
-		return err;
+	err = reserve_all(txn);
+	if (!err) {
+		mutex_lock(&text_mutex);
+		err = verify_all(txn);
+		if (!err)
+			patch_all(txn);
+		mutex_unlock(&text_mutex);
 	}
 
-	remember_all(txn);
-	txn_end(txn);
+	if (err)
+		release_all(txn);
+	else
+		remember_all(txn);
+	fhook_txn_abort(txn);
 
-	return 0;
-}
-
-/**
- * fhook_txn_abort() - discard the planned changes
- * @txn: the transaction; it has ended afterwards
- */
-void fhook_txn_abort(struct fhook_txn *txn)
-{
-	struct fhook_change *c;
-
-	lockdep_assert_held(&fhook_mutex);
-	for (c = txn->changes; c < txn->changes + txn->num; c++) {
-		if (!c->old)
-			xa_release(&c->table->used, c->site);
-	}
-	txn_end(txn);
+	return err;
 }
 
 /**
@@ -437,23 +458,19 @@ void fhook_txn_abort(struct fhook_txn *txn)
 int fhook_txn_reverse(struct fhook_txn *txn, const struct fhook_txn *other)
 {
 	unsigned int i;
+	int err;
 
 	lockdep_assert_held(&fhook_mutex);
-	if (!other->num)
-		return 0;
-
-	txn->changes = kvmalloc_array(other->num, sizeof(*txn->changes),
-				      GFP_KERNEL);
-	if (!txn->changes)
-		return fhook_fail(txn->report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
-				  "no memory for %u changes", other->num);
+	txn->max = other->num;
+	err = alloc_changes(txn);
+	if (err)
+		return err;
 
 	for (i = 0; i < other->num; i++) {
 		txn->changes[i] = other->changes[i];
 		txn->changes[i].new = other->changes[i].old;
 	}
 	txn->num = other->num;
-	txn->max = other->num;
 
 	return 0;
 }

@@ -34,7 +34,7 @@ struct fhook_change {
  * @skip_foreign: whether to skip overwritten sites instead of failing
  * @foreign: whether an overwritten site could not be detached
  * @num: number of changes
- * @max: number of changes for which @changes has room
+ * @max: maximum number of changes, for which @changes has room once one is planned
  * @report: report of the error
  */
 struct fhook_txn {

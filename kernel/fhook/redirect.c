@@ -270,12 +270,11 @@ static int plan_all(struct fhook_txn *txn, struct fhook_patch *patch,
 	struct fhook_redirect *r;
 	int err = 0;
 
+	txn->max = patch->num;
 	for (r = patch->redirects; r < end_of(patch) && !err; r++) {
 		if (r->table)
 			err = fhook_txn_redirect(txn, r->table, r->site,
-						 redirect ?
-						 (long)r->replacement : 0,
-						 gate);
+						 redirect ? (long)r->replacement : 0, gate);
 	}
 
 	return err;

@@ -33,16 +33,6 @@ static struct fhook_table fhook_vmlinux = {
 LIST_HEAD(fhook_tables);
 
 /**
- * fhook_site_addr() - get the address of a slot
- * @table: the table
- * @site: index of the site in the table
- */
-unsigned long fhook_site_addr(const struct fhook_table *table, u32 site)
-{
-	return table->base + table->sites[site];
-}
-
-/**
  * fhook_site_func() - get the address of the function that contains a slot
  * @table: the table
  * @site: index of the site in the table
@@ -77,11 +67,7 @@ bool fhook_site_gone(const struct fhook_table *table, u32 site)
  */
 bool fhook_site_stale(const struct fhook_table *table, u32 site)
 {
-	struct xarray *used = (struct xarray *)&table->used;
-
-	/* Mostly no site is stale, and callers may check all functions. */
-	return xa_marked(used, FHOOK_SITE_STALE) &&
-	       xa_get_mark(used, site, FHOOK_SITE_STALE);
+	return fhook_site_marked(table, site, FHOOK_SITE_STALE);
 }
 
 /**

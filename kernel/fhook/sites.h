@@ -48,7 +48,31 @@ struct fhook_table {
 
 extern struct list_head fhook_tables;
 
-unsigned long fhook_site_addr(const struct fhook_table *table, u32 site);
+/**
+ * fhook_site_addr() - get the address of a slot
+ * @table: the table
+ * @site: index of the site in the table
+ */
+static inline unsigned long fhook_site_addr(const struct fhook_table *table, u32 site)
+{
+	return table->base + table->sites[site];
+}
+
+/**
+ * fhook_site_marked() - check whether a site has a mark
+ * @table: the table
+ * @site: index of the site in the table
+ * @mark: %FHOOK_SITE_FOREIGN or %FHOOK_SITE_STALE
+ */
+static inline bool fhook_site_marked(const struct fhook_table *table, u32 site,
+				     xa_mark_t mark)
+{
+	struct xarray *used = (struct xarray *)&table->used;
+
+	/* Mostly no site has a mark, and callers may check all functions. */
+	return xa_marked(used, mark) && xa_get_mark(used, site, mark);
+}
+
 unsigned long fhook_site_func(const struct fhook_table *table, u32 site);
 bool fhook_site_stale(const struct fhook_table *table, u32 site);
 bool fhook_site_gone(const struct fhook_table *table, u32 site);

@@ -233,6 +233,17 @@ static int span_diff(struct fhook_txn *txn, struct fhook_hook *hook,
 	return err;
 }
 
+static unsigned int count_sites(const struct list_head *spans)
+{
+	const struct fhook_span *span;
+	unsigned int num = 0;
+
+	list_for_each_entry(span, spans, list)
+		num += span->num;
+
+	return num;
+}
+
 /**
  * fhook_spans_change() - move a hook from its sites to others
  * @txn: an empty transaction; it has ended afterwards
@@ -250,6 +261,7 @@ int fhook_spans_change(struct fhook_txn *txn, struct fhook_hook *hook,
 	int err;
 
 	lockdep_assert_held(&fhook_mutex);
+	txn->max = count_sites(old) + count_sites(new);
 	list_for_each_entry(table, &fhook_tables, list) {
 		err = span_diff(txn, hook, table, fhook_span_find(old, table),
 				fhook_span_find(new, table));

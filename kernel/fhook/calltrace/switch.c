@@ -58,22 +58,26 @@ static int check_entries(const struct calltrace_choice *choice,
 static int change_entries(const struct calltrace_choice *choice, bool trace,
 			  struct fhook_report *report)
 {
-	struct fhook_txn txn = { .report = report, .detach = !trace };
+	struct fhook_txn txn = {
+		.report	= report,
+		.detach	= !trace,
+		.max	= choice->num_functions,
+	};
 	const struct calltrace_function *f = choice->functions;
-	int err;
+	int err = 0;
 
-	for (; f < choice->functions + choice->num_functions; f++) {
+	for (; f < choice->functions + choice->num_functions && !err; f++) {
 		if (f->reason || !f->table)
 			continue;
 		err = fhook_txn_redirect(&txn, f->table, f->site,
 					 site_stub(f, trace), NULL);
-		if (err) {
-			fhook_txn_abort(&txn);
-			return err;
-		}
 	}
+	if (!err)
+		return fhook_txn_commit(&txn);
 
-	return fhook_txn_commit(&txn);
+	fhook_txn_abort(&txn);
+
+	return err;
 }
 
 static bool has_gone(const struct calltrace_choice *choice,
