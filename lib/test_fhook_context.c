@@ -475,6 +475,46 @@ static void test_no_wait_for_function(struct kunit *test)
 	kthread_stop(task);
 }
 
+static void ignore_exit(struct fhook_ops *ops, unsigned long ip, unsigned long ret_ip,
+			struct fhook_regs *fregs, void *data)
+{
+}
+
+static int wait_fn(void *data)
+{
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+
+	return 0;
+}
+
+static bool new_task_has_stack(struct kunit *test)
+{
+	struct task_struct *task = kthread_run(wait_fn, NULL, "fhook_new");
+	bool has_stack;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	has_stack = READ_ONCE(task->fhook_stack);
+	kthread_stop(task);
+
+	return has_stack;
+}
+
+/* New tasks need a shadow stack only as long as an exit is registered. */
+static void test_new_tasks(struct kunit *test)
+{
+	struct fhook_probe *probe = fhook_probe(test, "exit");
+
+	if (new_task_has_stack(test))
+		kunit_skip(test, "somebody else has hooked an exit");
+
+	probe->ops.exit = ignore_exit;
+	fhook_probe_register(probe, "fhook_target_c");
+	KUNIT_EXPECT_TRUE(test, new_task_has_stack(test));
+	fhook_probe_unregister(probe);
+	KUNIT_EXPECT_FALSE(test, new_task_has_stack(test));
+}
+
 /*
  * Stacks
  */
@@ -585,6 +625,7 @@ static struct kunit_case fhook_context_cases[] = {
 	KUNIT_CASE(test_register_when_done),
 	KUNIT_CASE(test_wait_for_callback),
 	KUNIT_CASE(test_no_wait_for_function),
+	KUNIT_CASE(test_new_tasks),
 	KUNIT_CASE(test_unwind),
 	KUNIT_CASE(test_beside_patched),
 	{}

@@ -52,5 +52,6 @@ void fhook_frame_pop(struct fhook_frame *frame);
 void fhook_frames_drop(struct fhook_stack *stack);
 
 int fhook_stacks_want(struct fhook_report *report);
+void fhook_stacks_put(void);
 
 #endif /* _FHOOK_FRAME_H */

@@ -228,8 +228,11 @@ static int do_register(struct fhook_ops *ops, const struct request *request)
 	err = resolve(hook, request, &report);
 	if (!err && ops->exit)
 		err = fhook_stacks_want(&report);
-	if (!err)
+	if (!err) {
 		err = hook_attach(hook, &report);
+		if (err && ops->exit)
+			fhook_stacks_put();
+	}
 	if (err) {
 		release_functions(hook);
 		fhook_hook_put(hook);
@@ -521,6 +524,8 @@ void fhook_hook_detach(struct fhook_hook *hook)
 
 	/* Functions that return from now on find no callback. */
 	WRITE_ONCE(hook->exit, NULL);
+	if (hook->ops->exit)
+		fhook_stacks_put();
 	list_del(&hook->list);
 	keep_counts(hook);
 	release_functions(hook);

@@ -3,9 +3,9 @@
  * fhook: the shadow stacks of tasks.
  *
  * No task has a stack until the first exit is registered. Then each existing task gets
- * one, and from then on each new task when it is forked; a stack is freed with its
- * task. It is not an error if a task has no stack for lack of memory: its calls count
- * as missed.
+ * one, and each new task when it is forked, until no exit is registered any more; a stack
+ * is freed with its task. It is not an error if a task has no stack for lack of memory:
+ * its calls count as missed.
  *
  * A task gets its stack once, by cmpxchg: the first registration may find the task at
  * the same moment as the task, during its fork, allocates a stack itself. The task does
@@ -21,13 +21,10 @@
 #include "frame.h"
 #include "report.h"
 
-/* Written under fhook_mutex, before the list of tasks is walked. */
-static bool stacks_wanted;
+/* Number of registered exits, written under fhook_mutex, before the tasks are walked. */
+static unsigned int num_exits;
 /* Whether a forked task got no stack for lack of memory. */
 static bool stacks_short;
-
-/* Allocated in advance, because the walk over the tasks must not sleep. */
-#define BATCH	32
 
 static struct fhook_stack *stack_alloc(gfp_t gfp)
 {
@@ -46,11 +43,25 @@ static struct fhook_stack *stack_alloc(gfp_t gfp)
 	return stack;
 }
 
-static unsigned int alloc_batch(struct fhook_stack **stacks)
+/* The number of tasks without a stack, and at most the idle tasks. */
+static unsigned int count_tasks(void)
+{
+	unsigned int num = num_possible_cpus();
+	struct task_struct *leader, *task;
+
+	guard(rcu)();
+	for_each_process_thread(leader, task)
+		num += !READ_ONCE(task->fhook_stack);
+
+	return num;
+}
+
+/* In advance, because the walk over the tasks must not sleep. */
+static unsigned int alloc_stacks(struct fhook_stack **stacks, unsigned int max)
 {
 	unsigned int num;
 
-	for (num = 0; num < BATCH; num++) {
+	for (num = 0; num < max; num++) {
 		stacks[num] = stack_alloc(GFP_KERNEL);
 		if (!stacks[num])
 			break;
@@ -99,39 +110,55 @@ static unsigned int give_to_idle_tasks(struct fhook_stack **stacks,
 }
 
 /**
- * fhook_stacks_want() - allocate a shadow stack for each task
+ * fhook_stacks_put() - undo fhook_stacks_want(), when an exit is not registered any more
+ *
+ * Tasks keep the stacks that they have: calls may still have to return.
+ */
+void fhook_stacks_put(void)
+{
+	lockdep_assert_held(&fhook_mutex);
+	WRITE_ONCE(num_exits, num_exits - 1);
+}
+
+/**
+ * fhook_stacks_want() - allocate a shadow stack for each task, before an exit is registered
  * @report: report of the error
  *
  * Under fhook_mutex. A task that is being forked at the same time allocates its own; if
- * that failed, the next call allocates it.
+ * that failed, the next call allocates it. What is allocated here is not charged to any
+ * memory cgroup.
  *
- * Return: 0, or -ENOMEM; the stacks allocated so far stay.
+ * Return: 0, to be followed by fhook_stacks_put(), or -ENOMEM; the stacks allocated so far
+ * stay.
  */
 int fhook_stacks_want(struct fhook_report *report)
 {
-	struct fhook_stack *stacks[BATCH];
-	bool first = !stacks_wanted;
-	unsigned int num, left;
+	struct fhook_stack **stacks;
+	bool first = !num_exits;
+	unsigned int max, num, left;
 	bool enough;
 
 	lockdep_assert_held(&fhook_mutex);
+	WRITE_ONCE(num_exits, num_exits + 1);
 	if (!first && !READ_ONCE(stacks_short))
 		return 0;
 
 	WRITE_ONCE(stacks_short, false);
-	WRITE_ONCE(stacks_wanted, true);
 	/* Pairs with the barrier in fhook_fork(). */
 	smp_mb();
 
 	do {
-		num = alloc_batch(stacks);
+		max = count_tasks() + 1;
+		stacks = kvmalloc_array(max, sizeof(*stacks), GFP_KERNEL);
+		num = stacks ? alloc_stacks(stacks, max) : 0;
 		left = give_to_tasks(stacks, num);
 		left = give_to_idle_tasks(stacks, left);
 		/* If stacks are left over, no task lacks one. */
 		enough = left;
 		while (left)
 			kfree(stacks[--left]);
-	} while (num == BATCH && !enough);
+		kvfree(stacks);
+	} while (num == max && !enough);
 
 	if (enough)
 		return 0;
@@ -144,7 +171,7 @@ int fhook_stacks_want(struct fhook_report *report)
 		WRITE_ONCE(stacks_short, true);
 		return 0;
 	}
-	WRITE_ONCE(stacks_wanted, false);
+	fhook_stacks_put();
 
 	return fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
 			  "no memory for the shadow stacks of all tasks");
@@ -160,10 +187,10 @@ void fhook_fork(struct task_struct *task)
 
 	/*
 	 * Either the walk over the tasks finds this one, or this one sees
-	 * stacks_wanted.
+	 * num_exits.
 	 */
 	smp_mb();
-	if (!READ_ONCE(stacks_wanted))
+	if (!READ_ONCE(num_exits))
 		return;
 
 	stack = stack_alloc(GFP_KERNEL_ACCOUNT);
