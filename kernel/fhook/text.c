@@ -24,6 +24,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <asm/sections.h>
 
 #include "core.h"
 #include "extension.h"
@@ -70,7 +71,11 @@ static struct text_chunk *chunk_alloc(unsigned long site, unsigned int size)
 
 	chunk->num = num;
 	chunk->free = num;
-	chunk->base = fhook_arch_text_alloc(site, site, size);
+	/* Preferably where the whole kernel reaches it, so that sites can share it. */
+	chunk->base = fhook_arch_text_alloc(min_t(unsigned long, site, (unsigned long)_text),
+					    max_t(unsigned long, site, (unsigned long)_etext),
+					    size) ?:
+		      fhook_arch_text_alloc(site, site, size);
 	if (!chunk->base) {
 		kvfree(chunk);
 		return NULL;

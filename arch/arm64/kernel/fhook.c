@@ -340,12 +340,14 @@ void *fhook_arch_text_alloc(unsigned long first, unsigned long last,
 	unsigned long reach = SZ_128M - PAGE_SIZE;
 	unsigned long start = max(last - reach, MODULES_VADDR);
 	unsigned long end = min(first + reach, VMALLOC_END);
+	void *text;
 
 	/* On failure the caller may try another range, and reports the error itself. */
-	void *text = __vmalloc_node_range(size, PAGE_SIZE, start, end,
-					  GFP_KERNEL | __GFP_NOWARN,
-					  PAGE_KERNEL, 0, NUMA_NO_NODE,
-					  __builtin_return_address(0));
+	if (start >= end)
+		return NULL;
+
+	text = __vmalloc_node_range(size, PAGE_SIZE, start, end, GFP_KERNEL | __GFP_NOWARN,
+				    PAGE_KERNEL, 0, NUMA_NO_NODE, __builtin_return_address(0));
 
 	/* Branches take addresses without tags. */
 	return kasan_reset_tag(text);
