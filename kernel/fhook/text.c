@@ -3,7 +3,8 @@
  * fhook: memory for trampolines, and look-ups of addresses in them.
  *
  * Trampolines share chunks of read-only executable memory, which are divided
- * into units and written through the patching alias. If a branch does not reach
+ * into units and written through the patching alias. The more there are, the larger
+ * is a new chunk, so that look-ups by address pass few. If a branch does not reach
  * all of the kernel, each distant group of sites has chunks of its own.
  * Allocation and freeing happen under fhook_mutex. The set of an address can be
  * looked up in any context, NMI included, with preemption disabled: chunks are
@@ -33,7 +34,8 @@
 #include "text.h"
 
 #define UNIT_SIZE	64
-#define CHUNK_SIZE	SZ_16K
+#define MIN_CHUNK	SZ_16K
+#define MAX_CHUNK	SZ_256K
 
 /*
  * The module name shown by /proc/kallsyms, in the style of ftrace and kprobes.
@@ -47,6 +49,8 @@
  * @base: address of the memory
  * @num: number of units
  * @free: number of free units
+ * @from: index of a unit, before which none is free
+ * @sets: number of sets with a trampoline in it
  * @owners: set that each unit belongs to, or NULL
  */
 struct text_chunk {
@@ -55,6 +59,8 @@ struct text_chunk {
 	void			*base;
 	unsigned int		num;
 	unsigned int		free;
+	unsigned int		from;
+	unsigned int		sets;
 	struct fhook_set	*owners[] __counted_by(num);
 };
 
@@ -101,7 +107,7 @@ static unsigned int find_run(const struct text_chunk *chunk, unsigned int units)
 	if (chunk->free < units)
 		return chunk->num;
 
-	for (i = 0; i < chunk->num; i++) {
+	for (i = chunk->from; i < chunk->num; i++) {
 		run = chunk->owners[i] ? 0 : run + 1;
 		if (run == units)
 			return i + 1 - units;
@@ -119,10 +125,16 @@ static void take_units(struct text_chunk *chunk, unsigned int first,
 		/* Look-ups by address read its text and size. */
 		smp_store_release(&chunk->owners[i], set);
 
-	if (set)
+	if (set) {
 		chunk->free -= units;
-	else
+		WRITE_ONCE(chunk->sets, chunk->sets + 1);
+		if (chunk->from == first)
+			chunk->from += units;
+	} else {
 		chunk->free += units;
+		WRITE_ONCE(chunk->sets, chunk->sets - 1);
+		chunk->from = min(chunk->from, first);
+	}
 }
 
 static bool chunk_in_reach(const struct text_chunk *chunk, unsigned long site)
@@ -144,8 +156,8 @@ void *fhook_text_alloc(struct fhook_set *set, unsigned long site,
 		       unsigned int size)
 {
 	unsigned int units = DIV_ROUND_UP(size, UNIT_SIZE);
+	unsigned int first = 0, others = 0;
 	struct text_chunk *chunk;
-	unsigned int first = 0;
 
 	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(chunk, &text_chunks, list) {
@@ -154,11 +166,12 @@ void *fhook_text_alloc(struct fhook_set *set, unsigned long site,
 		first = find_run(chunk, units);
 		if (first < chunk->num)
 			goto found;
+		others += chunk->num * UNIT_SIZE;
 	}
 
 	first = 0;
-	chunk = chunk_alloc(site, PAGE_ALIGN(max_t(unsigned int, CHUNK_SIZE,
-						   units * UNIT_SIZE)));
+	others = clamp_t(unsigned int, others / 4, MIN_CHUNK, MAX_CHUNK);
+	chunk = chunk_alloc(site, PAGE_ALIGN(max(others, units * UNIT_SIZE)));
 	if (!chunk)
 		return NULL;
 found:
@@ -313,6 +326,29 @@ int fhook_address_lookup(unsigned long addr, unsigned long *size,
 	return strlen(name);
 }
 
+/* The set with this index among those with a trampoline; else reduce it by their number. */
+static const struct fhook_set *nth_set(unsigned int *num)
+{
+	const struct fhook_set *set;
+	struct text_chunk *chunk;
+	unsigned int i, sets;
+
+	list_for_each_entry_rcu(chunk, &text_chunks, list) {
+		sets = READ_ONCE(chunk->sets);
+		if (*num >= sets) {
+			*num -= sets;
+			continue;
+		}
+		for (i = 0; i < chunk->num; i += set ? set->size / UNIT_SIZE : 1) {
+			set = READ_ONCE(chunk->owners[i]);
+			if (set && !(*num)--)
+				return set;
+		}
+	}
+
+	return NULL;
+}
+
 /**
  * fhook_get_kallsym() - list trampolines and blocks of stubs
  * @num: index, from 0
@@ -329,29 +365,16 @@ int fhook_address_lookup(unsigned long addr, unsigned long *size,
 int fhook_get_kallsym(unsigned int num, unsigned long *value, char *type,
 		      char *name, char *module_name, int *exported)
 {
-	struct fhook_set *set, *last = NULL;
-	struct text_chunk *chunk;
-	unsigned int i;
+	const struct fhook_set *set;
 
 	guard(rcu)();
-	list_for_each_entry_rcu(chunk, &text_chunks, list) {
-		for (i = 0; i < chunk->num; i++) {
-			set = READ_ONCE(chunk->owners[i]);
-			if (!set || set == last || num--) {
-				last = set;
-				continue;
-			}
-			*value = (unsigned long)set->text;
-			*type = 't';
-			*exported = 0;
-			text_name(set, name, KSYM_NAME_LEN);
-			strscpy(module_name, TEXT_MODULE, MODULE_NAME_LEN);
-			return 0;
-		}
-	}
-
-	if (!fhook_stub_symbol(num, value, name))
+	set = nth_set(&num);
+	if (set) {
+		*value = (unsigned long)set->text;
+		text_name(set, name, KSYM_NAME_LEN);
+	} else if (!fhook_stub_symbol(num, value, name)) {
 		return -ERANGE;
+	}
 
 	*type = 't';
 	*exported = 0;
