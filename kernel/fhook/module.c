@@ -19,6 +19,7 @@
 #include "core.h"
 #include "extension.h"
 #include "hook.h"
+#include "names.h"
 #include "redirect.h"
 #include "set.h"
 #include "sites.h"
@@ -91,6 +92,23 @@ static int attach(struct fhook_hook *hook, struct fhook_table *table,
 	return err;
 }
 
+/* Attach all hooks to the matching functions of a module. */
+static void attach_all(struct fhook_table *table)
+{
+	struct fhook_report report;
+	struct fhook_hook *hook;
+
+	if (!list_empty(&fhook_hooks) && !list_is_singular(&fhook_hooks))
+		table->names = fhook_names_make(table->mod);
+	list_for_each_entry(hook, &fhook_hooks, list) {
+		if (attach(hook, table, &report))
+			pr_err("%s is not attached to module %s: %s\n",
+			       hook->ops->name, table->mod->name, report.text);
+	}
+	fhook_names_free(table->names);
+	table->names = NULL;
+}
+
 /**
  * fhook_module_coming() - hook the functions of a new module
  * @mod: the module, formed, before any of its code has run
@@ -105,18 +123,13 @@ int fhook_module_coming(struct module *mod)
 {
 	struct fhook_table *table = mod->fhook_table;
 	struct fhook_report report;
-	struct fhook_hook *hook;
 	int err = 0;
 
 	mutex_lock(&fhook_mutex);
 	if (table)
 		list_add_tail(&table->list, &fhook_tables);
-	list_for_each_entry(hook, &fhook_hooks, list) {
-		if (table && !fhook_switched_off &&
-		    attach(hook, table, &report))
-			pr_err("%s is not attached to module %s: %s\n",
-			       hook->ops->name, mod->name, report.text);
-	}
+	if (table && !fhook_switched_off)
+		attach_all(table);
 	if (!fhook_switched_off)
 		err = fhook_patches_attach(mod, &report);
 	mutex_unlock(&fhook_mutex);

@@ -21,6 +21,7 @@
 #include <linux/string.h>
 
 #include "core.h"
+#include "names.h"
 #include "pattern.h"
 #include "report.h"
 #include "sites.h"
@@ -398,6 +399,8 @@ static void select_module(struct selection *s)
 			continue;
 		if (s->pattern->kind == FHOOK_MATCH_ALL)
 			select_all(s);
+		else if (s->pattern->kind == FHOOK_MATCH_NAME && s->table->names)
+			fhook_names_each(s->table->names, s->pattern->func, select_addr, s);
 		else
 			walk = true;
 	}

@@ -11,6 +11,7 @@
 #include <linux/xarray.h>
 #include <asm/fhook_arch.h>
 
+struct fhook_names;
 struct module;
 
 /**
@@ -21,6 +22,8 @@ struct module;
  * @sites: sorted offsets of the slots in bytes
  * @num: number of sites
  * @used: &struct fhook_set of each site in use, by the index of the site
+ * @names: index of the names of functions, NULL except while the hooks of a new module
+ *	are attached
  * @init_start: start of text that is freed after init
  * @init_end: end of that text
  * @init_gone: whether that text has been freed, and with it the sites in it
@@ -35,6 +38,7 @@ struct fhook_table {
 	s32			*sites;
 	unsigned int		num;
 	struct xarray		used;
+	struct fhook_names	*names;
 	unsigned long		init_start;
 	unsigned long		init_end;
 	bool			init_gone;
