@@ -44,7 +44,8 @@ static unsigned long fetch_stack(struct fhook_regs *fregs, unsigned int n)
 		return 0;
 	if (probe_mem_read(&val, (void *)addr, sizeof(val)))
 		return 0;
-	return val;
+	/* A return address is shown as it was before tracers replaced it. */
+	return fhook_find_caller(val, addr, NULL);
 }
 
 static unsigned long fetch_arg(struct fhook_regs *fregs, unsigned int n)
