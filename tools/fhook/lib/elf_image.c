@@ -6,6 +6,7 @@
  * rewriter changes it before writing it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,9 @@
 
 static int read_file(struct elf_image *image, size_t most, struct fault *fault)
 {
-	FILE *file = fopen(image->path, "rb");
+	/* Opening a pipe must not wait for a writer. */
+	const int fd = open(image->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
 	struct stat stat;
 	int ret = -1;
 
