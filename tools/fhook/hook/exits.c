@@ -6,6 +6,7 @@
 #include <string.h>
 #include "exits.h"
 #include "lib/elf_image.h"
+#include "lib/symbol_part.h"
 
 /**
  * struct scan - the disassembly of a function
@@ -149,7 +150,7 @@ static bool is_part(const struct scan *scan, const struct elf_symbol *symbol)
 {
 	const size_t length = strlen(scan->function->symbol);
 
-	return elf_part_of(symbol->name) == length &&
+	return symbol_part_of(symbol->name) == length &&
 	       !strncmp(symbol->name, scan->function->symbol, length);
 }
 

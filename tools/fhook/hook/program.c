@@ -11,6 +11,7 @@
 #include "lib/demangle.h"
 #include "lib/list.h"
 #include "lib/own_task.h"
+#include "lib/symbol_part.h"
 #include "lines.h"
 #include "program.h"
 #include "usdt.h"
@@ -222,7 +223,7 @@ static int add(struct program *program, const struct elf_symbol *symbol, struct 
 /* A part of a function is entered by jumps, not by calls: it is wanted only by its own name. */
 static bool is_wanted(struct list *list, const struct elf_symbol *symbol)
 {
-	const bool part = elf_part_of(symbol->name);
+	const bool part = symbol_part_of(symbol->name);
 
 	if (symbol->type != STT_FUNC || (part && !list->nr_patterns))
 		return false;

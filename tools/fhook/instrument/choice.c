@@ -267,14 +267,6 @@ static int make(struct choice *choice, struct match *match)
 	return drop_doubles(choice);
 }
 
-/* Is this the pattern with a suffix of the compiler, as "NAME.isra.0"? */
-static bool has_suffix(const char *name, const char *pattern)
-{
-	const size_t length = strlen(pattern);
-
-	return !strncmp(name, pattern, length) && name[length] == '.';
-}
-
 /* The name that was probably meant, or NULL. */
 static const char *meant(const struct match *match, const char *pattern)
 {
@@ -285,7 +277,7 @@ static const char *meant(const struct match *match, const char *pattern)
 	for (i = 0; i < match->nr_offered; i++) {
 		const char *name = match->offered[i].name;
 
-		if (has_suffix(name, pattern))
+		if (name_has_suffix(name, pattern) || name_has_suffix(pattern, name))
 			return name;
 		distance = name_distance(pattern, name);
 		if (distance < best) {

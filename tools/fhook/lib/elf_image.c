@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "elf_image.h"
+#include "symbol_part.h"
 
 /* Mapped data have the same offset in a page in the file and in memory. */
 #define PAGE_SMALLEST	4096
@@ -312,7 +313,7 @@ static int read_symbols(struct elf_image *image, const char *table, struct fault
 		if (!found.name || !found.name[0] || symbol->st_shndx == SHN_UNDEF)
 			continue;
 		/* Parts of clang's -fbasic-block-sections have no type. */
-		if (found.type == STT_NOTYPE && found.size && elf_part_of(found.name))
+		if (found.type == STT_NOTYPE && found.size && symbol_part_of(found.name))
 			found.type = STT_FUNC;
 		if (found.type != STT_FUNC && found.type != STT_GNU_IFUNC)
 			continue;
@@ -481,22 +482,6 @@ size_t elf_named(const struct elf_image *image, const char *name, size_t length,
 
 	return first_index(image->nr_symbols, i,
 			   compare_with(image, i, name, length, whole) <= 0) - *first;
-}
-
-size_t elf_part_of(const char *name)
-{
-	static const char *const parts[] = { ".cold", ".__part" };
-	size_t i, length;
-	const char *part;
-
-	for (i = 0; i < ARRAY_SIZE(parts); i++) {
-		length = strlen(parts[i]);
-		for (part = name; (part = strstr(part, parts[i])); part++) {
-			if (!part[length] || part[length] == '.')
-				return part - name;
-		}
-	}
-	return 0;
 }
 
 bool elf_next_note(u8 **notes, size_t *left, struct elf_note *note)

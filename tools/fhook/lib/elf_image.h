@@ -114,12 +114,6 @@ const Elf64_Shdr *elf_section_of(const struct elf_image *image, u64 address);
 size_t elf_named(const struct elf_image *image, const char *name, size_t length, bool whole,
 		 size_t *first);
 
-/*
- * The length of the name of the function of which a symbol names a part: compilers place parts
- * elsewhere as NAME.cold and NAME.__part, with or without a number. 0: it is no part.
- */
-size_t elf_part_of(const char *name);
-
 /* The function that contains an address, or NULL. */
 const struct elf_symbol *elf_symbol_of(const struct elf_image *image, u64 address);
 

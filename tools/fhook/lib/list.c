@@ -8,6 +8,7 @@
 #include <string.h>
 #include "demangle.h"
 #include "list.h"
+#include "symbol_part.h"
 
 #define NEAR_LENGTH	64
 
@@ -107,6 +108,14 @@ static char *brief_name(const char *full)
 	return strndup(begin, at - begin);
 }
 
+/* The length of a name without " [clone .isra.0]", which compilers add. */
+static size_t plain_length(const char *full)
+{
+	const char *clone = strstr(full, " [clone ");
+
+	return clone ? (size_t)(clone - full) : strlen(full);
+}
+
 static int compare_patterns(const void *a, const void *b, void *data)
 {
 	const struct list_pattern *patterns = data;
@@ -165,12 +174,12 @@ struct answer {
 	bool excluded;
 };
 
-static void take(struct answer *answer, struct list_pattern *pattern)
+static void take(struct answer *answer, struct list_pattern *pattern, bool by_name)
 {
 	pattern->matched = true;
 	if (pattern->excludes)
 		answer->excluded = true;
-	else if (!pattern->is_glob)
+	else if (by_name)
 		answer->answer = LIST_BY_NAME;
 	else if (answer->answer == LIST_NO)
 		answer->answer = LIST_BY_GLOB;
@@ -185,7 +194,7 @@ static void ask_exact(struct list *list, const char *name, struct answer *answer
 		pattern = list->patterns + list->order[i];
 		if (strcmp(pattern->text, name))
 			break;
-		take(answer, pattern);
+		take(answer, pattern, true);
 	}
 }
 
@@ -199,26 +208,49 @@ static void ask(struct list *list, const char *name, struct answer *answer)
 	ask_exact(list, name, answer);
 	for (i = list->nr_exact; i < list->nr_ordered; i++) {
 		pattern = list->patterns + list->order[i];
-		if (!fnmatch(pattern->text, name, 0))
-			take(answer, pattern);
+		/* Names may have brackets: "f(int) [clone .isra.0]". */
+		if (!strcmp(pattern->text, name))
+			take(answer, pattern, true);
+		else if (!fnmatch(pattern->text, name, 0))
+			take(answer, pattern, false);
 	}
+}
+
+/* Part of a function has its names, but is selected only by its own. */
+static void ask_shared(struct list *list, const char *name, bool is_part, struct answer *answer)
+{
+	struct answer shared = { .answer = LIST_NO };
+
+	ask(list, name, &shared);
+	answer->excluded |= shared.excluded;
+	if (shared.answer == LIST_BY_NAME && is_part)
+		shared.answer = LIST_BY_GLOB;
+	if (shared.answer == LIST_BY_NAME || answer->answer == LIST_NO)
+		answer->answer = shared.answer;
 }
 
 static enum list_answer wants(struct list *list, const char *symbol, const char *address)
 {
 	char *full = demangle(symbol);
-	char *brief = full ? brief_name(full) : NULL;
+	char *plain = full ? strndup(full, plain_length(full)) : NULL;
+	char *brief = plain ? brief_name(plain) : NULL;
+	const bool is_clone = plain && strcmp(plain, full), is_part = symbol_part_of(symbol);
 	struct answer answer = { .answer = LIST_NO };
 
 	list_remember(list, brief ? brief : symbol);
+	if (is_clone && !is_part)
+		list_remember(list, symbol);
 	if (!sort(list)) {
 		ask(list, symbol, &answer);
 		ask(list, full, &answer);
-		ask(list, brief, &answer);
+		if (is_clone)
+			ask_shared(list, plain, is_part, &answer);
+		ask_shared(list, brief, is_part, &answer);
 		if (address)
 			ask_exact(list, address, &answer);
 	}
 	free(brief);
+	free(plain);
 	free(full);
 	return answer.excluded ? LIST_NO : answer.answer;
 }
@@ -283,6 +315,22 @@ unsigned int name_distance(const char *a, const char *b)
 	return row[length];
 }
 
+bool name_has_suffix(const char *name, const char *text)
+{
+	const size_t length = strlen(text);
+
+	return !strncmp(name, text, length) && name[length] == '.';
+}
+
+/* Is this the name without the classes and namespaces around it? */
+static bool is_unqualified(const char *name, const char *text)
+{
+	const size_t length = strlen(name), tail = strlen(text);
+
+	return length > tail + 2 && !strcmp(name + length - tail, text) &&
+	       !strncmp(name + length - tail - 2, "::", 2);
+}
+
 const char *list_near(const struct list *list, const char *text)
 {
 	unsigned int best = strlen(text) / 3 + 2, d;
@@ -290,6 +338,8 @@ const char *list_near(const struct list *list, const char *text)
 	size_t i;
 
 	for (i = 0; i < list->nr_names; i++) {
+		if (name_has_suffix(list->names[i], text) || is_unqualified(list->names[i], text))
+			return list->names[i];
 		d = name_distance(text, list->names[i]);
 		if (d < best) {
 			best = d;

@@ -5,7 +5,8 @@
  * A pattern is a name or a glob; with a leading `!' it excludes all functions that it
  * matches, in any position of the list. It is matched against the symbol of a function
  * and, for C++ and Rust, also against the demangled name, with its parameters and without
- * them. A pattern such as 0x1139 is the address of a function of a file.
+ * them, and without the suffix of a clone, unless the clone is a part of the function. A
+ * pattern such as 0x1139 is the address of a function of a file.
  */
 #ifndef FHOOK_LIST_H
 #define FHOOK_LIST_H
@@ -74,7 +75,13 @@ bool list_has_addresses(const struct list *list);
 /* Add a name for suggestions. */
 void list_remember(struct list *list, const char *symbol);
 
-/* The most similar known name, or NULL if none is similar. */
+/* Is this the name with a suffix of the compiler, as "NAME.isra.0"? */
+bool name_has_suffix(const char *name, const char *text);
+
+/*
+ * A known name that is this one with a suffix of the compiler or with the namespaces and classes
+ * around it, else the most similar one, or NULL if none is similar.
+ */
 const char *list_near(const struct list *list, const char *text);
 
 /* The number of letters that must be changed, added or removed; large for long names. */

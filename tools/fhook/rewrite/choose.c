@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/symbol_part.h"
 #include "rewrite.h"
 
 static int refuse(struct rewrite *rw, const struct elf_symbol *symbol, bool by_name,
@@ -145,7 +146,7 @@ static int add_named_parts(const struct rewrite *rw, struct function *function)
 	free(name);
 	for (i = first; i < first + count; i++) {
 		symbol = rw->image.symbols + rw->image.by_name[i];
-		if (!symbol->size || elf_part_of(symbol->name) + 1 != (size_t)length)
+		if (!symbol->size || symbol_part_of(symbol->name) + 1 != (size_t)length)
 			continue;
 		whole = whole_of(rw, function->symbol->name, symbol);
 		if (!whole)
@@ -253,7 +254,7 @@ static int choose_functions(struct rewrite *rw)
 		instrument_progress("names", symbol - rw->image.symbols, rw->image.nr_symbols);
 		for (first = symbol; symbol < end && symbol->address == first->address; symbol++) {
 			/* Parts are added with their functions. */
-			if (elf_part_of(symbol->name))
+			if (symbol_part_of(symbol->name))
 				continue;
 			answer = list_wants_at(&rw->run.list, symbol->name, symbol->address);
 			by_name |= answer == LIST_BY_NAME;

@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "lib/symbol_part.h"
 #include "rewrite.h"
 
 #define SEQUENCE_SIZE	32
@@ -31,7 +32,7 @@ static bool comes_from_elsewhere(const struct elf_image *image, const struct rew
 	if (!to || to->address == insn->target || insn->address - to->address < to->size)
 		return false;
 	from = elf_symbol_of(image, insn->address);
-	return from && !elf_part_of(from->name);
+	return from && !symbol_part_of(from->name);
 }
 
 void targets_mark_branches(struct code *code)
