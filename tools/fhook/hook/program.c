@@ -365,8 +365,12 @@ static int select_all(struct program *program, struct selection *selection, bool
 		if (lines_select(program, selection->lines[i], fault))
 			return -1;
 	remove_aliases(program);
-	return program->nr ? 0 : fault_say(fault, "%s has no place that is left",
-					   program->path);
+	if (program->nr)
+		return 0;
+	if (all)
+		return fault_say(fault, "%s has no functions%s", program->path,
+				 program->image.stripped ? STRIPPED : "");
+	return fault_say(fault, "%s has no place that is left", program->path);
 }
 
 int program_select(struct program *program, const char *path, char **patterns,
