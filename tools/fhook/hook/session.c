@@ -216,8 +216,10 @@ int session_begin(struct session *session, bool mainline, const char *file, stru
 		session->missing = *file == 'u' ? "CONFIG_UHOOK_EVENTS" : "CONFIG_FHOOK_EVENTS";
 	session->mainline = mainline || session->missing;
 	session_sweep();
-	return name_instance(session, fault) ||
-	       own_task_find(session->name, &session->task, fault) ? -1 : 0;
+	if (name_instance(session, fault))
+		return -1;
+	kernel_instance_reset(session->name);
+	return own_task_find(session->name, &session->task, fault);
 }
 
 int session_refuse(const struct session *session, const char *what, struct fault *fault)

@@ -178,3 +178,22 @@ void kernel_file_restore(const char *path, const char *text)
 	if (put(path, text, false, &fault))
 		fault_print("fhook", &fault);
 }
+
+void kernel_instance_reset(const char *instance)
+{
+	static const char *const options[][2] = {
+		{ "markers", "1" }, { "context-info", "1" }, { "irq-info", "1" }, { "raw", "0" },
+		{ "hex", "0" }, { "bin", "0" }, { "fields", "0" }, { "verbose", "0" },
+		{ "latency-format", "0" }, { "record-tgid", "0" }, { "sym-addr", "0" },
+		{ "stacktrace", "0" }, { "userstacktrace", "0" },
+	};
+	struct fault ignored;
+	char path[96];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		snprintf(path, sizeof(path), "instances/%s/options/%s", instance, options[i][0]);
+		if (kernel_file_exists(path))
+			kernel_file_write(path, options[i][1], &ignored);
+	}
+}

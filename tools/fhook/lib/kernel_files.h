@@ -37,4 +37,7 @@ int kernel_file_append(const char *path, const char *text, struct fault *fault);
  */
 void kernel_file_restore(const char *path, const char *text);
 
+/* A new instance has the options of the user's trace: reset those that change its lines. */
+void kernel_instance_reset(const char *instance);
+
 #endif /* FHOOK_KERNEL_FILES_H */

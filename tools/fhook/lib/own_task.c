@@ -52,24 +52,6 @@ static pid_t task_of(char *text, const char *marker)
 	return task;
 }
 
-/* The instance has the options of the user's trace, which may change its lines. */
-static void set_options(const char *instance)
-{
-	static const char *const options[][2] = {
-		{ "markers", "1" }, { "context-info", "1" }, { "raw", "0" }, { "hex", "0" },
-		{ "bin", "0" }, { "verbose", "0" },
-	};
-	struct fault ignored;
-	char path[96];
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(options); i++) {
-		snprintf(path, sizeof(path), "instances/%s/options/%s", instance, options[i][0]);
-		if (kernel_file_exists(path))
-			kernel_file_write(path, options[i][1], &ignored);
-	}
-}
-
 /* The kernel writes its number of the task that writes a marker to the trace. */
 int own_task_find(const char *instance, pid_t *task, struct fault *fault)
 {
@@ -80,7 +62,7 @@ int own_task_find(const char *instance, pid_t *task, struct fault *fault)
 		return 0;
 	snprintf(marker, sizeof(marker), "instances/%s/trace_marker", instance);
 	snprintf(trace, sizeof(trace), "instances/%s/trace", instance);
-	set_options(instance);
+	kernel_instance_reset(instance);
 	if (kernel_file_write(marker, instance, fault))
 		return -1;
 	text = kernel_file_read(trace, fault);
