@@ -24,16 +24,6 @@ void call_event_take(struct call_event *event, unsigned int argument,
 	enumeration_free(enumeration);
 }
 
-bool call_event_has_names(const struct call_event *event)
-{
-	unsigned int i;
-
-	for (i = 0; i < event->spec.nr; i++)
-		if (event->enumerations[i].nr)
-			return true;
-	return false;
-}
-
 /* The names of the values of the argument whose label begins TEXT, or NULL. */
 static const struct enumeration *names_of(const struct call_event *event, const char *text,
 					  size_t length)

@@ -34,9 +34,6 @@ struct call_event {
 void call_event_take(struct call_event *event, unsigned int argument,
 		     struct enumeration *enumeration);
 
-/* Has an argument values with names? */
-bool call_event_has_names(const struct call_event *event);
-
 /*
  * The event's filter, in which the names of values are replaced by numbers. To be freed, and
  * empty if there is none; or NULL and a sentence.

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Events on calls, defined as the user writes them; the header describes them. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include "arguments.h"
 #include "call_events.h"
 #include "exits.h"
 #include "kernel.h"
 #include "progress.h"
 
-/* An event is named after its pattern, which is what its lines show. */
+/* An event is named after its pattern, which its lines show, with a number if another one is. */
 static void name_event(const struct call_events *events, const struct spec *spec,
 		       char name[CALL_EVENT_NAME])
 {
-	char *at;
+	char *at, *end;
 
 	snprintf(name, CALL_EVENT_NAME, "%.48s", spec->pattern);
 	for (at = name; *at; at++)
@@ -21,9 +23,11 @@ static void name_event(const struct call_events *events, const struct spec *spec
 			*at = '_';
 	if (name[0] >= '0' && name[0] <= '9')
 		name[0] = '_';
-	if (events->nr)
-		snprintf(name + strlen(name), CALL_EVENT_NAME - strlen(name), "__%zu",
-			 events->nr + 1);
+	end = name + strlen(name);
+	snprintf(end, CALL_EVENT_NAME - (end - name), "%s", events->mark);
+	if (call_events_find(events, name))
+		snprintf(end, CALL_EVENT_NAME - (end - name), "__%zu%s", events->nr + 1,
+			 events->mark);
 }
 
 /* Events with a return value or a duration are made at the return. */
@@ -214,6 +218,16 @@ int call_events_begin(struct call_events *events, const struct options *options,
 	return session_control(&events->session, "set_event_notrace_pid", self, fault);
 }
 
+int call_events_mark(struct call_events *events, struct fault *fault)
+{
+	u32 number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return fault_say(fault, "there is no random number: %s", strerror(errno));
+	snprintf(events->mark, sizeof(events->mark), "_%08x", number);
+	return 0;
+}
+
 int call_events_add(struct call_events *events, struct fault *fault)
 {
 	size_t i;
@@ -232,16 +246,6 @@ const struct call_event *call_events_find(const struct call_events *events, cons
 		if (!strcmp(events->all[i].name, name))
 			return events->all + i;
 	return NULL;
-}
-
-bool call_events_have_names(const struct call_events *events)
-{
-	size_t i;
-
-	for (i = 0; i < events->nr; i++)
-		if (call_event_has_names(events->all + i))
-			return true;
-	return false;
 }
 
 void call_events_end(struct call_events *events)

@@ -19,12 +19,14 @@
  * @session: the run that they belong to
  * @options: options of the command
  * @info: types of the kernel's functions
+ * @mark: end of the names of the events, or empty
  * @all: events
  */
 struct call_events {
 	struct session session;
 	const struct options *options;
 	struct kernel_info info;
+	char mark[12];
 	struct call_event *all;
 	size_t nr, room;
 };
@@ -33,14 +35,14 @@ struct call_events {
 int call_events_begin(struct call_events *events, const struct options *options,
 		      struct fault *fault);
 
+/* Choose a mark, which nobody can guess, before events are added. */
+int call_events_mark(struct call_events *events, struct fault *fault);
+
 /* Define and enable the events. */
 int call_events_add(struct call_events *events, struct fault *fault);
 
 /* The event of this name, or NULL. */
 const struct call_event *call_events_find(const struct call_events *events, const char *name);
-
-/* Has an argument of an event values with names? */
-bool call_events_have_names(const struct call_events *events);
 
 /* Remove the events. */
 void call_events_end(struct call_events *events);

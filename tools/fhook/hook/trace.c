@@ -121,7 +121,8 @@ static int open_all(void *data, struct options *options, struct fault *fault)
 	struct tracing *tracing = data;
 
 	/* The file keeps its contents if the run cannot begin. */
-	return call_events_begin(&tracing->events, options, fault) ||
+	return call_events_mark(&tracing->events, fault) ||
+	       call_events_begin(&tracing->events, options, fault) ||
 	       open_pipe(tracing, fault) || call_events_add(&tracing->events, fault) ||
 	       open_out(tracing, options->output, fault) ? -1 : 0;
 }

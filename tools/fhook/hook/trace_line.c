@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lines of trace_pipe with names; the header describes the functions. */
+/* Lines of trace_pipe; the header describes them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +45,14 @@ static const char *find_value(const char *text, const char *label)
 	return NULL;
 }
 
+/* Print the beginning of a line, without the mark. Returns the text after it. */
+static const char *write_name(const struct trace_lines *lines, const char *line, const char *at)
+{
+	fwrite(line, 1, at - strlen(": ") - strlen(lines->events->mark) - line, lines->out);
+	fputs(": ", lines->out);
+	return at;
+}
+
 static void write_line(const struct trace_lines *lines, const char *line)
 {
 	const struct call_event *event = NULL;
@@ -53,6 +61,9 @@ static void write_line(const struct trace_lines *lines, const char *line)
 	unsigned int i;
 	char *end;
 	u64 value;
+
+	if (at)
+		from = write_name(lines, line, at);
 
 	for (i = 0; at && i < event->spec.nr; i++) {
 		at = find_value(at, event->spec.labels[i]);
@@ -75,38 +86,119 @@ static void write_line(const struct trace_lines *lines, const char *line)
 	fputc('\n', lines->out);
 }
 
-static int add_part(struct trace_lines *lines, const char *text, size_t size)
+static int add_text(struct trace_text *to, const char *text, size_t size)
 {
-	char *part = realloc(lines->part, lines->length + size + 1);
+	const size_t wanted = to->length + size + 1;
+	char *grown = to->room < wanted ? realloc(to->text, 2 * wanted) : to->text;
 
-	if (!part)
+	if (!grown)
 		return -1;
-	memcpy(part + lines->length, text, size);
-	lines->part = part;
-	lines->length += size;
-	part[lines->length] = '\0';
+	if (to->room < wanted)
+		to->room = 2 * wanted;
+	to->text = grown;
+	memcpy(to->text + to->length, text, size);
+	to->length += size;
+	to->text[to->length] = '\0';
 	return 0;
 }
 
-int trace_lines_write(struct trace_lines *lines, char *text, size_t size)
+/* A stack, which has no mark, or the kernel's note that events are missing. */
+static bool is_other(const struct trace_lines *lines, const char *line)
 {
-	char *end;
+	static const char stack[] = ": <stack trace>", lost[] = "EVENTS]";
+	const size_t length = strlen(line);
 
-	text_clean_lines(text, size);
-	if (!call_events_have_names(lines->events))
-		return fwrite(text, 1, size, lines->out) == size ? 0 : -1;
+	if (!strncmp(line, "CPU:", strlen("CPU:")))
+		return length > strlen(lost) && !strcmp(line + length - strlen(lost), lost);
+	if (!lines->events->options->stack)
+		return false;
+	return !strncmp(line, " => ", strlen(" => ")) ||
+	       (length > strlen(stack) && !strcmp(line + length - strlen(stack), stack));
+}
+
+/*
+ * The name of a task fills as many letters as here, at least, and a '-' follows. If an end of a
+ * line is in it, the line of the event lacks the beginning of the name.
+ */
+static bool lacks(const char *line, size_t length)
+{
+	const size_t width = 16;
+
+	return length < width && strlen(line) > width && line[width] != '-' &&
+	       line[width - length - 1] == '-';
+}
+
+/* Write the line that may have gone on. */
+static int finish(struct trace_lines *lines)
+{
+	if (lines->has_rest && ((lines->has_line && add_text(&lines->line, "?", 1)) ||
+				add_text(&lines->line, lines->rest.text, lines->rest.length)))
+		return -1;
+	if (lines->has_line || lines->has_rest) {
+		text_clean(lines->line.text);
+		write_line(lines, lines->line.text);
+	}
+	lines->has_line = false;
+	lines->has_rest = false;
+	lines->line.length = 0;
+	lines->rest.length = 0;
+	return 0;
+}
+
+static int begin(struct trace_lines *lines, const char *line, size_t length)
+{
+	const bool is_named = lines->has_rest && lacks(line, lines->rest.length);
+	struct trace_text name = { };
+	int result = 0;
+
+	if (is_named) {
+		name = lines->rest;
+		lines->rest = (struct trace_text) { };
+		lines->has_rest = false;
+		result = add_text(&name, "?", 1);
+	}
+	if (!result)
+		result = finish(lines);
+	if (!result)
+		result = add_text(&lines->line, name.length ? name.text : "", name.length) ||
+			 add_text(&lines->line, line, length);
+	lines->has_line = true;
+	free(name.text);
+	return result ? -1 : 0;
+}
+
+static int take_line(struct trace_lines *lines, const char *line, size_t length)
+{
+	const struct call_event *event;
+
+	if (find_event(lines, line, &event) || is_other(lines, line))
+		return begin(lines, line, length);
+	if (lines->has_rest && add_text(&lines->rest, "?", 1))
+		return -1;
+	lines->has_rest = true;
+	return add_text(&lines->rest, line, length);
+}
+
+int trace_lines_write(struct trace_lines *lines, const char *text, size_t size)
+{
+	const char *end;
+
 	while (size && (end = memchr(text, '\n', size))) {
-		if (add_part(lines, text, end - text))
+		if (add_text(&lines->part, text, end - text) ||
+		    take_line(lines, lines->part.text, lines->part.length))
 			return -1;
-		write_line(lines, lines->part);
-		lines->length = 0;
+		lines->part.length = 0;
 		size -= end + 1 - text;
 		text = end + 1;
 	}
-	return add_part(lines, text, size) || ferror(lines->out) ? -1 : 0;
+	if (size)
+		return add_text(&lines->part, text, size);
+	return finish(lines) || ferror(lines->out) ? -1 : 0;
 }
 
 void trace_lines_free(struct trace_lines *lines)
 {
-	free(lines->part);
+	free(lines->part.text);
+	free(lines->line.text);
+	free(lines->rest.text);
 }

@@ -1,29 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lines of trace_pipe, in which values of enum types are replaced by their names */
+/*
+ * Lines of trace_pipe, as they are printed
+ *
+ * Values of enum types are replaced by their names. Texts in a line are not trusted: they may
+ * contain ends of lines and what looks like the line of another event. The names of events end
+ * in a mark that nobody else can know: a line without it continues the one before.
+ */
 #ifndef FHOOK_HOOK_TRACE_LINE_H
 #define FHOOK_HOOK_TRACE_LINE_H
 
 #include "call_events.h"
 
 /**
+ * struct trace_text - text that grows
+ * @text: the text, with a terminating zero; NULL while there was none
+ * @length: its length
+ * @room: allocated bytes
+ */
+struct trace_text {
+	char *text;
+	size_t length, room;
+};
+
+/**
  * struct trace_lines - a writer of lines
  * @events: events of the run
  * @out: receives the lines
  * @part: beginning of a line whose end is not read yet
- * @length: length of @part
+ * @line: line that may go on
+ * @rest: lines after it that are not lines of events
+ * @has_line: whether there is a @line, which may be empty
+ * @has_rest: whether there is a @rest, which may be empty
  */
 struct trace_lines {
 	const struct call_events *events;
 	FILE *out;
-	char *part;
-	size_t length;
+	struct trace_text part, line, rest;
+	bool has_line, has_rest;
 };
 
 /*
- * Write text of trace_pipe, which may end in a line, and whose control characters are replaced.
- * Returns 0, or -1 and errno.
+ * Write text of trace_pipe, which has all of the events that it has parts of. Control characters
+ * are replaced. Returns 0, or -1 and errno.
  */
-int trace_lines_write(struct trace_lines *lines, char *text, size_t size);
+int trace_lines_write(struct trace_lines *lines, const char *text, size_t size);
 void trace_lines_free(struct trace_lines *lines);
 
 #endif /* FHOOK_HOOK_TRACE_LINE_H */

@@ -58,24 +58,12 @@ static size_t control_length(const char *text, size_t size)
 	       2 : 0;
 }
 
-static void clean(char *text, size_t size, const char *kept)
-{
-	size_t length;
-
-	for (; size; text++, size--) {
-		length = *text && strchr(kept, *text) ? 0 : control_length(text, size);
-		memset(text, '?', length);
-	}
-}
-
 void text_clean(char *text)
 {
-	clean(text, strlen(text), "");
-}
+	size_t size = strlen(text);
 
-void text_clean_lines(char *text, size_t size)
-{
-	clean(text, size, "\n\t");
+	for (; size; text++, size--)
+		memset(text, '?', control_length(text, size));
 }
 
 bool is_name_letter(char letter)

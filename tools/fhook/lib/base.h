@@ -73,9 +73,6 @@ int grow(void *array, size_t *allocated, size_t used, size_t size);
 /* Replace control characters, which would go to a terminal, by '?'. */
 void text_clean(char *text);
 
-/* The same for SIZE bytes of lines, which keep their ends and tabs. */
-void text_clean_lines(char *text, size_t size);
-
 /* May a name of C have this letter? */
 bool is_name_letter(char letter);
 
