@@ -242,6 +242,24 @@ static int drop_doubles(struct choice *choice)
 	return 0;
 }
 
+/* The kernel's globs have no [^...], no [:class:] and no escapes of the kind that fnmatch() has. */
+static bool is_kernels(const char *glob)
+{
+	static const char *const others[] = { "\\", "[^", "[:", "[.", "[=" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		if (strstr(glob, others[i]))
+			return false;
+	return true;
+}
+
+/* Is the pattern used instead of the functions that it represents? */
+static bool stands_alone(const struct wanted *wanted)
+{
+	return wanted->owns && wanted->owns == wanted->matches && is_kernels(wanted->function);
+}
+
 static int make(struct choice *choice, struct match *match)
 {
 	size_t i;
@@ -249,7 +267,7 @@ static int make(struct choice *choice, struct match *match)
 	for (i = 0; i < match->nr_wanted; i++) {
 		const struct wanted *wanted = &match->wanted[i];
 
-		if (wanted->owns && wanted->owns == wanted->matches &&
+		if (stands_alone(wanted) &&
 		    add(choice, wanted->function, wanted->module))
 			return -1;
 	}
@@ -260,7 +278,7 @@ static int make(struct choice *choice, struct match *match)
 		if (!owner)
 			continue;
 		choice->functions++;
-		if (owner->owns != owner->matches &&
+		if (!stands_alone(owner) &&
 		    add(choice, offered->name, offered->module))
 			return -1;
 	}
