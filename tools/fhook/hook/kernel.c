@@ -46,6 +46,11 @@ static int check_pattern(const char *pattern, struct fault *fault)
 	if (usdt_is_pattern(pattern) || lines_is_pattern(pattern))
 		return fault_say(fault, "%s is a place in a program: name the program with -p",
 				 pattern);
+	/* Words that take more have left it out. */
+	if (strpbrk(pattern, "(> \t"))
+		return fault_say(fault,
+				 "%s: write only a name or a glob: arguments are for trace and time, > TIME and if CONDITION for trace",
+				 pattern);
 	return 0;
 }
 

@@ -292,6 +292,39 @@ static bool is_indirect(const struct elf_image *image, const char *name)
 	return false;
 }
 
+/* Is this a name with an offset, as "parse+0x10"? */
+static bool has_offset(const char *pattern)
+{
+	const char *plus = strrchr(pattern, '+');
+	u64 offset;
+
+	return plus && (!word_number(plus + 1, 10, ~0ULL, &offset) ||
+			!word_number(plus + 1, 16, ~0ULL, &offset));
+}
+
+/* Say that a name is not known, and which one may be meant. */
+static int say_unknown(const struct elf_image *image, const char *name, const char *near,
+		       struct fault *fault)
+{
+	const char *stripped = image->stripped ? STRIPPED : "";
+
+	if (is_indirect(image, name))
+		return fault_say(fault, "%s is indirect: hook an implementation, such as __%s_*",
+				 name, name);
+	if (has_offset(name))
+		return fault_say(fault,
+				 "%s: only entries of functions, lines as FILE:NUMBER and USDT probes are hooked; use perf probe -x %s",
+				 name, image->path);
+	if (strstr(name, " > ") || strstr(name, " if "))
+		return fault_say(fault, "%s: > TIME and if CONDITION are for trace and record",
+				 name);
+	if (near)
+		return fault_say(fault, "%s has no function %s; the nearest name is %s%s",
+				 image->path, name, near, stripped);
+	return fault_say(fault, "%s has no function that matches %s%s", image->path, name,
+			 stripped);
+}
+
 /* Every pattern must match. */
 static int check_matches(const struct list *list, const struct elf_image *image,
 			 struct fault *fault)
@@ -300,23 +333,10 @@ static int check_matches(const struct list *list, const struct elf_image *image,
 
 	for (i = 0; i < list->nr_patterns; i++) {
 		const struct list_pattern *pattern = list->patterns + i;
-		const char *near = pattern->matched || pattern->is_glob ? NULL :
-				   list_near(list, pattern->text);
 
-		if (pattern->excludes)
-			continue;
-		if (is_indirect(image, pattern->text))
-			return fault_say(fault,
-					 "%s is indirect: hook an implementation, such as __%s_*",
-					 pattern->text, pattern->text);
-		if (pattern->matched)
-			continue;
-		if (near)
-			return fault_say(fault, "%s has no function %s; the nearest name is %s%s",
-					 image->path, pattern->text, near,
-					 image->stripped ? STRIPPED : "");
-		return fault_say(fault, "%s has no function that matches %s%s", image->path,
-				 pattern->text, image->stripped ? STRIPPED : "");
+		if (!pattern->excludes && (!pattern->matched || is_indirect(image, pattern->text)))
+			return say_unknown(image, pattern->text, pattern->is_glob ? NULL :
+					   list_near(list, pattern->text), fault);
 	}
 	return 0;
 }
