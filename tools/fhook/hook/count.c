@@ -30,10 +30,10 @@ static void print_json(const struct tally_row *row, bool last)
 	printf(",\"total\":%s}\n", last ? "true" : "false");
 }
 
-static void print_row(const struct tally_row *row, bool last)
+static void print_row(const struct options *options, const struct tally_row *row, bool last)
 {
-	printf("%12llu  %s%s%s\n", last ? row->calls : row->calls - row->old_calls, row->name,
-	       *row->by ? "  " : "", row->by);
+	live_line(options, "%12llu  %s%s%s", last ? row->calls : row->calls - row->old_calls,
+		  row->name, *row->by ? "  " : "", row->by);
 }
 
 static void print_all(const struct source *source, struct tally_row **rows, bool last)
@@ -52,7 +52,7 @@ static void print_all(const struct source *source, struct tally_row **rows, bool
 		if (calls && options->json)
 			print_json(rows[i], last);
 		else if (calls && i < lines)
-			print_row(rows[i], last);
+			print_row(options, rows[i], last);
 	}
 	if (i > lines && !options->json)
 		printf("%12s  of %u functions\n", "...", i);

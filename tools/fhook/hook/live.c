@@ -159,6 +159,35 @@ unsigned int live_lines(const struct options *options)
 	return UINT_MAX;
 }
 
+/* The length of the part of a text that has this many letters, of which UTF-8 has up to 4 bytes. */
+static size_t length_of(const char *text, size_t letters)
+{
+	size_t i;
+
+	for (i = 0; text[i]; i++)
+		if ((text[i] & 0xc0) != 0x80 && !letters--)
+			break;
+	return i;
+}
+
+void live_line(const struct options *options, const char *format, ...)
+{
+	struct winsize size;
+	va_list arguments;
+	char *text;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		return;
+	if (live_terminal(options) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		text[length_of(text, size.ws_col)] = '\0';
+	puts(text);
+	free(text);
+}
+
 void live_header(const char *format, ...)
 {
 	const char *no_color = getenv("NO_COLOR");

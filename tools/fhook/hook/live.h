@@ -42,6 +42,12 @@ unsigned int live_lines(const struct options *options);
  */
 void __printf(1, 2) live_header(const char *format, ...);
 
+/*
+ * Print a line of a table. Where tables are drawn in place, it is cut off at the width of the
+ * terminal: lines that go on in the next one would push the first lines out.
+ */
+void __printf(2, 3) live_line(const struct options *options, const char *format, ...);
+
 /* Write a time with three digits and its unit. Returns the text. */
 const char *live_time(u64 ns, char text[16]);
 

@@ -48,7 +48,7 @@ struct timing {
 	bool since_last;
 };
 
-static void print_bars(const struct tally_row *row)
+static void print_bars(const struct options *options, const struct tally_row *row)
 {
 	unsigned int i, first = TALLY_BUCKETS, last = 0, length;
 	char from[16], to[16];
@@ -65,10 +65,10 @@ static void print_bars(const struct tally_row *row)
 	}
 	for (i = first; i <= last && i < TALLY_BUCKETS; i++) {
 		length = (row->buckets[i] * BAR_WIDTH + most - 1) / most;
-		printf("    %8s to %8s %10llu |%.*s%*s|\n",
-		       live_time(i ? 1ULL << (i - 1) : 0, from), live_time(1ULL << i, to),
-		       row->buckets[i], length,
-		       "****************************************", BAR_WIDTH - length, "");
+		live_line(options, "    %8s to %8s %10llu |%.*s%*s|",
+			  live_time(i ? 1ULL << (i - 1) : 0, from), live_time(1ULL << i, to),
+			  row->buckets[i], length,
+			  "****************************************", BAR_WIDTH - length, "");
 	}
 }
 
@@ -93,15 +93,15 @@ static void print_json(const struct tally_row *row)
 	puts("}}");
 }
 
-static void print_row(const struct tally_row *row)
+static void print_row(const struct options *options, const struct tally_row *row)
 {
 	char total[16], mean[16], half[16], most[16], all[16];
 
-	printf("%10llu %9s %9s %9s %9s %9s  %s%s%s\n", row->calls,
-	       live_time(row->ns, total), live_time(row->ns / row->calls, mean),
-	       live_time(tally_quantile(row, 0.5), half),
-	       live_time(tally_quantile(row, 0.99), most), live_time(tally_quantile(row, 1), all),
-	       row->name, *row->by ? "  " : "", row->by);
+	live_line(options, "%10llu %9s %9s %9s %9s %9s  %s%s%s", row->calls,
+		  live_time(row->ns, total), live_time(row->ns / row->calls, mean),
+		  live_time(tally_quantile(row, 0.5), half),
+		  live_time(tally_quantile(row, 0.99), most),
+		  live_time(tally_quantile(row, 1), all), row->name, *row->by ? "  " : "", row->by);
 }
 
 static void print_all(const struct timing *timing, struct tally_row **rows, bool since_last)
@@ -122,9 +122,9 @@ static void print_all(const struct timing *timing, struct tally_row **rows, bool
 		if (options->json)
 			print_json(&row);
 		else if (i < lines)
-			print_row(&row);
+			print_row(options, &row);
 		if (options->hist && !options->json && i < lines)
-			print_bars(&row);
+			print_bars(options, &row);
 	}
 }
 
