@@ -155,9 +155,13 @@ static int set_filter(const struct call_events *events, const char *name, const 
 	if (!session_set(&events->session, name, "filter", filter, &kernels))
 		return 0;
 	reason = strstr(kernels.text, "': ");
+	reason = reason ? reason + strlen("': ") : "it is not understood";
+	/* So the kernel calls an error of which it knows no more. */
+	if (!strcmp(reason, "Error"))
+		reason = "it is not understood";
 	return fault_say(fault,
 			 "the condition \"%s\" is refused: %s; it compares labels, comm, common_pid",
-			 filter, reason ? reason + strlen("': ") : kernels.text);
+			 filter, reason);
 }
 
 static int set_up(const struct call_events *events, const struct call_event *event,

@@ -45,7 +45,6 @@ static const struct word patch_word = {
 	.does = "List redirects and live patches of the kernel, or revert one.\n"
 		"\vA live patch is disabled; the module of a redirect is unloaded.",
 	.takes = "",
-	.least = 1,
 };
 
 /* Print a file with a title, if it exists and is not empty. */
@@ -77,7 +76,7 @@ static int parse(const struct word *word, struct options *options, int argc, cha
 		 struct fault *fault)
 {
 	options_parse(options, word, argc, argv);
-	if (options->nr_functions && !word->least)
+	if (options->nr_functions && !*word->arguments)
 		return fault_say(fault, "%s takes no arguments, but there is '%s'", word->name,
 				 options->functions[0]);
 	return need_fhook(fault);
@@ -227,11 +226,11 @@ int hook_patch(int argc, char **argv, struct fault *fault)
 
 	if (parse(&patch_word, &options, argc, argv, fault))
 		return -1;
-	if (!strcmp(options.functions[0], "list") && options.nr_functions == 1) {
+	if (options.nr_functions == 1 && !strcmp(options.functions[0], "list")) {
 		result = print_file("Redirects", "fhook/redirects", fault);
 		if (!result)
 			list_livepatches();
-	} else if (!strcmp(options.functions[0], "revert") && options.nr_functions == 2) {
+	} else if (options.nr_functions == 2 && !strcmp(options.functions[0], "revert")) {
 		result = revert(options.functions[1], fault);
 	} else {
 		result = fault_say(fault, "fhook patch takes \"list\", or \"revert NAME\"");

@@ -126,8 +126,14 @@ static bool explain(char *log, const char *path, struct fault *fault)
 	*command++ = '\0';
 	*caret++ = '\0';
 	word = command + strcspn(caret, "^");
-	if (strlen(command) <= strcspn(caret, "^"))
-		return false;
+	/* It may be under the end of the command: then take the last word. */
+	if (word >= command + strlen(command)) {
+		word = command + strlen(command);
+		while (word > command && isspace((unsigned char)word[-1]))
+			*--word = '\0';
+		while (word > command && !isspace((unsigned char)word[-1]))
+			word--;
+	}
 	while (word[end] && !isspace(word[end]))
 		end++;
 	/* Filters say it twice. */
