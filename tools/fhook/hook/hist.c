@@ -19,21 +19,35 @@ static char *trimmed(const char *begin, const char *end)
 	return strndup(begin, end - begin);
 }
 
+/* The first occurrence of a mark before END, or the last one; or NULL. */
+static const char *find_mark(const char *text, const char *end, const char *mark, bool last)
+{
+	const char *found = NULL;
+
+	while ((text = strstr(text, mark)) && text < end) {
+		found = text++;
+		if (!last)
+			break;
+	}
+	return found;
+}
+
 /* The value of a key begins after "NAME:" and ends before the next key or at the end. */
-static char *key_of(const char *text, const char *end, const char *name, const char *next)
+static char *key_of(const struct hist *hist, const char *text, const char *end, const char *name,
+		    const char *next)
 {
 	char mark[72];
 	const char *begin, *stop = end;
 
 	snprintf(mark, sizeof(mark), "%s:", name);
-	begin = strstr(text, mark);
-	if (!begin || begin >= end)
+	begin = find_mark(text, end, mark, name == hist->number);
+	if (!begin)
 		return NULL;
 	begin += strlen(mark);
 	if (next) {
 		snprintf(mark, sizeof(mark), ", %s:", next);
-		stop = strstr(begin, mark);
-		if (!stop || stop > end)
+		stop = find_mark(begin, end, mark, next == hist->number);
+		if (!stop)
 			return NULL;
 	}
 	return trimmed(begin, stop);
@@ -126,7 +140,7 @@ static int add_row(struct hist *hist, const char *text, const char *end, const c
 	unsigned int i;
 
 	for (i = 0; names[i]; i++) {
-		row.keys[i] = key_of(text, end, names[i], names[i + 1]);
+		row.keys[i] = key_of(hist, text, end, names[i], names[i + 1]);
 		if (!row.keys[i])
 			goto bad;
 	}

@@ -28,6 +28,8 @@ struct hist_row {
  * @rows: its entries
  * @dropped: hits that found no room
  * @forged: a string looks like an entry, so that some rows may be made up
+ * @number: last key, if it is a number, or NULL: the name of a task before it may contain its
+ *	name; set before parsing
  * @saves: names of the fields that onmax() saves; set before parsing
  * @nr_saves: number of these names, 0 without onmax()
  */
@@ -36,6 +38,7 @@ struct hist {
 	size_t nr, room;
 	u64 dropped;
 	bool forged;
+	const char *number;
 	const char **saves;
 	size_t nr_saves;
 };

@@ -312,6 +312,7 @@ static int read_event(struct source *source, const char *event, const char *name
 	if (source->spans) {
 		at_duration = nr;
 		names[nr++] = "duration";
+		hist.number = names[at_duration];
 	}
 	result = hist_parse(&hist, hist_of_trigger(text, false), names, fault);
 	free(text);
