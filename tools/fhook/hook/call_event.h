@@ -19,12 +19,14 @@
  * @spec: functions, arguments and condition
  * @enumerations: names of the values of each argument, where it has an enum type
  * @seen: whether the type of the argument is known
+ * @names_functions: the first argument is the number of the function
  */
 struct call_event {
 	char name[CALL_EVENT_NAME];
 	struct spec spec;
 	struct enumeration enumerations[SPEC_ARGUMENTS];
 	bool seen[SPEC_ARGUMENTS];
+	bool names_functions;
 };
 
 /*

@@ -89,16 +89,62 @@ static char *place_of(const struct call_events *events, const struct spec *spec,
 	return program_place(function, fault);
 }
 
+/* Functions of a program have addresses that differ between runs: name them in a field. */
+#define FUNCTION	"func"
+
+/* Add an argument before the others, whose value is the number of the function. */
+static int name_functions(struct call_event *event, const struct program *program,
+			  struct fault *fault)
+{
+	struct spec *spec = &event->spec;
+	struct enumeration *names = event->enumerations;
+	int result;
+	size_t i;
+
+	if (program->nr < 2 || spec->nr == SPEC_ARGUMENTS)
+		return 0;
+	for (i = 0; i < spec->nr; i++)
+		if (!strcmp(spec->labels[i], FUNCTION))
+			return 0;
+	memmove(spec->labels + 1, spec->labels, spec->nr * sizeof(*spec->labels));
+	memmove(spec->values + 1, spec->values, spec->nr * sizeof(*spec->values));
+	spec->values[0] = NULL;
+	spec->labels[0] = strdup(FUNCTION);
+	spec->nr++;
+	enumeration_begin(names, "u32");
+	result = spec->labels[0] ? 0 : -1;
+	for (i = 0; i < program->nr && !result; i++)
+		result = enumeration_add_text(names, program->functions[i].name, i);
+	event->names_functions = true;
+	return result ? fault_say(fault, "there is not enough memory") : 0;
+}
+
+static int number_function(struct call_event *event, size_t number, struct fault *fault)
+{
+	char **value = event->spec.values;
+
+	if (!event->names_functions)
+		return 0;
+	free(*value);
+	if (asprintf(value, "\\%zu:u32", number) >= 0)
+		return 0;
+	*value = NULL;
+	return fault_say(fault, "there is not enough memory");
+}
+
 static int define_place(const struct call_events *events, struct call_event *event,
 			struct program *program, size_t number, struct fault *fault)
 {
 	const struct options *options = events->options;
 	const struct spec *spec = &event->spec;
 	const struct program_function *function = program->functions + number;
-	char *arguments = arguments_at(program, function, spec, event, fault), *place;
+	char *arguments, *place;
 	char pid[24] = "";
 	int result = -1;
 
+	if (number_function(event, number, fault))
+		return -1;
+	arguments = arguments_at(program, function, spec, event, fault);
 	if (options->pid)
 		snprintf(pid, sizeof(pid), " pid=%d", options->pid);
 	place = arguments ? place_of(events, spec, program, function, fault) : NULL;
@@ -133,6 +179,7 @@ static int define_in_program(const struct call_events *events, struct call_event
 				 "mainline's returns have no parameters: leave out $retval and -r");
 	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
 		return -1;
+	result = name_functions(event, &program, fault);
 	progress_begin(&progress, program.path, program.nr);
 	for (i = 0; i < program.nr && !result; i++) {
 		result = progress_step(&progress, fault);

@@ -24,23 +24,31 @@ static bool is_identifier(const char *name)
 	return length && length <= NAME_MOST && !name[length] && !isdigit((unsigned char)*name);
 }
 
-int enumeration_add(struct enumeration *enumeration, const char *name, u64 value)
+int enumeration_add_text(struct enumeration *enumeration, const char *text, u64 value)
 {
-	char *copy;
+	char *copy = strdup(text), *at = copy;
 
-	/* It becomes a part of descriptions of events, which nothing else may enter. */
-	if (!is_identifier(name))
-		return 0;
-	copy = enumeration->nr < ENUMERATORS_MAX ? strdup(name) : NULL;
 	if (!copy || grow(&enumeration->all, &enumeration->room, enumeration->nr,
 			  sizeof(*enumeration->all))) {
 		free(copy);
 		return -1;
 	}
+	text_clean(copy);
+	while ((at = strpbrk(at, "\"\\")))
+		*at = '?';
 	enumeration->all[enumeration->nr++] = (struct enumerator) {
 		.name = copy, .value = enumeration_cut(enumeration, value),
 	};
 	return 0;
+}
+
+int enumeration_add(struct enumeration *enumeration, const char *name, u64 value)
+{
+	/* It becomes a part of descriptions of events, which nothing else may enter. */
+	if (!is_identifier(name))
+		return 0;
+	return enumeration->nr < ENUMERATORS_MAX ?
+	       enumeration_add_text(enumeration, name, value) : -1;
 }
 
 void enumeration_free(struct enumeration *enumeration)

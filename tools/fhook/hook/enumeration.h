@@ -13,7 +13,7 @@
 
 /**
  * struct enumerator - a name of a value
- * @name: name, an identifier
+ * @name: name, an identifier, or a text without quotation marks
  * @value: value, of which the bytes that the field has count
  */
 struct enumerator {
@@ -46,6 +46,12 @@ void enumeration_begin(struct enumeration *enumeration, const char *type);
 
 /* Add an enumerator. Names that are no identifiers are left out. Returns 0, or -1. */
 int enumeration_add(struct enumeration *enumeration, const char *name, u64 value);
+
+/*
+ * The same for any text, as the name of a function, and any number of them. Quotation marks and
+ * control characters are replaced. Returns 0, or -1 without memory.
+ */
+int enumeration_add_text(struct enumeration *enumeration, const char *text, u64 value);
 void enumeration_free(struct enumeration *enumeration);
 
 bool enumeration_equal(const struct enumeration *a, const struct enumeration *b);

@@ -47,7 +47,7 @@ static int take(const struct tep_print_flag_sym *list, struct enumeration *names
 		errno = 0;
 		value = strtoull(list->value, &end, 0);
 		if (end == list->value || *end || errno ||
-		    enumeration_add(names, list->str, value))
+		    enumeration_add_text(names, list->str, value))
 			return -1;
 	}
 	return 0;
