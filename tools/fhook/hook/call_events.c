@@ -179,7 +179,8 @@ static int define_in_program(const struct call_events *events, struct call_event
 				 "mainline's returns have no parameters: leave out $retval and -r");
 	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
 		return -1;
-	result = name_functions(event, &program, fault);
+	result = program_check_machine(&program, fault) ||
+		 name_functions(event, &program, fault) ? -1 : 0;
 	progress_begin(&progress, program.path, program.nr);
 	for (i = 0; i < program.nr && !result; i++) {
 		result = progress_step(&progress, fault);

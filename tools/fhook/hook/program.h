@@ -100,6 +100,9 @@ int program_add(struct program *program, const struct program_function *place,
 /* The offset in the file of an address in a segment with these flags; returns 0, or -1. */
 int program_offset(const struct elf_image *image, u64 address, u32 flags, u64 *offset);
 
+/* Fails for a file whose instructions this machine does not execute. */
+int program_check_machine(const struct program *program, struct fault *fault);
+
 /* A place as definitions of events have it, to be freed; or NULL and a sentence. */
 char *program_place(const struct program_function *place, struct fault *fault);
 

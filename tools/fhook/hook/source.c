@@ -253,7 +253,7 @@ static int open_program(struct source *source, struct fault *fault)
 				patterns ? patterns : options->functions, options->nr_functions,
 				fault);
 	free(patterns);
-	if (result)
+	if (result || program_check_machine(&source->program, fault))
 		return -1;
 	source->own = calloc(source->program.nr, sizeof(*source->own));
 	if (!source->own)

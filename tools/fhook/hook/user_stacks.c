@@ -68,6 +68,7 @@ int user_stacks_open(struct user_stacks *stacks, const struct session *session,
 		 session->task);
 	return program_select(&stacks->program, options->program, options->functions,
 			      options->nr_functions, fault) ||
+	       program_check_machine(&stacks->program, fault) ||
 	       define_all(&stacks->program, session, name, options->pid, fault) ||
 	       task_events_open(&stacks->events, &stacks->tasks, fault) ||
 	       session_set(session, name, "trigger", trigger, fault) ? -1 : 0;
