@@ -22,7 +22,8 @@ int list_add(struct list *list, const char *text, struct fault *fault)
 
 	text += pattern.excludes;
 	if (!*text)
-		return fault_say(fault, "A pattern is empty: write the name of a function, or a glob.");
+		return fault_say(fault,
+				 "A pattern is empty: write the name of a function, or a glob.");
 	pattern.is_glob = strpbrk(text, "*?[");
 	pattern.is_address = !word_number(text, 16, ~0ULL, &address);
 	if (!pattern.is_address)
