@@ -54,7 +54,9 @@ struct user_stack {
  * @record: record made by the program, or NULL
  * @duration: duration of the call, in nanoseconds, for spans
  * @retval: return value of the call, for spans
- * @stack: stack of the program, if the probe records it
+ * @stack: stack of the program, or NULL if the probe does not record it
+ * @top_size: size of the record before the stack, in bytes
+ * @head_size: size of the record before the arguments, in bytes
  * @args: fetched arguments
  * @args_size: size of @args in bytes
  */
@@ -66,7 +68,9 @@ struct hit {
 	const struct uhook_record *record;
 	u64			duration;
 	unsigned long		retval;
-	struct user_stack	stack;
+	const struct user_stack	*stack;
+	size_t			top_size;
+	size_t			head_size;
 	void			*args;
 	int			args_size;
 };
@@ -132,17 +136,6 @@ static size_t head_size(const struct trace_uhook *tuh)
 static_assert(sizeof(struct fexit_trace_entry_head) % sizeof(u64) == 0);
 static_assert(sizeof(struct fentry_trace_entry_head) % sizeof(u64) == 0);
 
-/* Unwinding ends at a page of the program's stack that is not in memory. */
-static void take_stack(struct hit *hit)
-{
-	struct user_stack *stack = &hit->stack;
-	size_t at = top_size(hit->tuh) + offsetof(struct user_stack, nr);
-
-	memset(stack, 0, sizeof(*stack));
-	stack->loc = at | (sizeof(*stack) - offsetof(struct user_stack, nr)) << 16;
-	stack->nr = stack_trace_save_user(stack->entries, ARRAY_SIZE(stack->entries));
-}
-
 static void fill_record(void *record, const struct hit *hit)
 {
 	struct fentry_trace_entry_head *entry = record;
@@ -162,9 +155,9 @@ static void fill_record(void *record, const struct hit *hit)
 	} else {
 		entry->ip = instruction_pointer(hit->regs);
 	}
-	if (hit->tuh->ustack)
-		memcpy(record + top_size(hit->tuh), &hit->stack, sizeof(hit->stack));
-	memcpy(record + head_size(hit->tuh), hit->args, hit->args_size);
+	if (hit->stack)
+		memcpy(record + hit->top_size, hit->stack, sizeof(*hit->stack));
+	memcpy(record + hit->head_size, hit->args, hit->args_size);
 }
 
 static void trace_hit(const struct hit *hit, struct trace_event_file *file)
@@ -178,8 +171,7 @@ static void trace_hit(const struct hit *hit, struct trace_event_file *file)
 	/* As in tracepoints: the preemption count in the record is reduced by one. */
 	guard(preempt_notrace)();
 
-	record = trace_event_buffer_reserve(&fbuffer, file,
-					    head_size(hit->tuh) + hit->args_size);
+	record = trace_event_buffer_reserve(&fbuffer, file, hit->head_size + hit->args_size);
 	if (!record)
 		return;
 	fill_record(record, hit);
@@ -189,7 +181,7 @@ static void trace_hit(const struct hit *hit, struct trace_event_file *file)
 static void perf_hit(const struct hit *hit)
 {
 	struct trace_event_call *call = trace_probe_event_call(&hit->tuh->tp);
-	size_t used = head_size(hit->tuh) + hit->args_size;
+	size_t used = hit->head_size + hit->args_size;
 	struct hlist_head *head;
 	void *record;
 	int size, rctx;
@@ -227,11 +219,11 @@ static void dispatch(const struct hit *hit)
 		perf_hit(hit);
 }
 
-static int record_hit(struct hit *hit)
+static int record_args(struct hit *hit)
 {
 	struct trace_probe *tp = &hit->tuh->tp;
 	u8 space[STACK_ARGS_SIZE] __aligned(8);
-	int end = trace_hook_end_size(tp), max = MAX_HOOK_RECORD - head_size(hit->tuh);
+	int end = trace_hook_end_size(tp), max = MAX_HOOK_RECORD - hit->head_size;
 	void *memory = NULL;
 
 	/* A string may have become longer since; it is cut off then. */
@@ -244,16 +236,42 @@ static int record_hit(struct hit *hit)
 		hit->args = memory;
 	}
 
-	if (hit->tuh->ustack)
-		take_stack(hit);
 	/* Values that cannot be fetched read as 0, and not as older contents. */
 	memset(hit->args, 0, hit->args_size);
-	store_trace_args(hit->args, tp, hit, NULL, head_size(hit->tuh),
+	store_trace_args(hit->args, tp, hit, NULL, hit->head_size,
 			 hit->args_size - tp->size - end);
-	trace_hook_end_strings(tp, hit->args, head_size(hit->tuh) + hit->args_size - end);
+	trace_hook_end_strings(tp, hit->args, hit->head_size + hit->args_size - end);
 	dispatch(hit);
-	kfree(memory);
+	if (unlikely(memory))
+		kfree(memory);
 	return 0;
+}
+
+/*
+ * Unwinding ends at a page of the program's stack that is not in memory. Out of line, because
+ * it has a large frame.
+ */
+static noinline int record_with_stack(struct hit *hit)
+{
+	size_t at = hit->top_size + offsetof(struct user_stack, nr);
+	struct user_stack stack = {
+		.loc	= at | (sizeof(stack) - offsetof(struct user_stack, nr)) << 16,
+	};
+
+	stack.nr = stack_trace_save_user(stack.entries, ARRAY_SIZE(stack.entries));
+	hit->stack = &stack;
+	return record_args(hit);
+}
+
+static int record_hit(struct hit *hit)
+{
+	hit->top_size = top_size(hit->tuh);
+	hit->head_size = hit->top_size;
+	if (!hit->tuh->ustack)
+		return record_args(hit);
+
+	hit->head_size += sizeof(struct user_stack);
+	return record_with_stack(hit);
 }
 
 static int on_hit(struct uhook_ops *ops, struct pt_regs *regs)
