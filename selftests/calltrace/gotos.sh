@@ -87,6 +87,66 @@ sed -e '/^SWITCH(k)$/d' -e 's/static void \*const t\[\] = .*/static const struct
 	-e '/packed/a { 1, \&\&a }, { 2, \&\&b }, { 3, \&\&c }, { 4, \&\&d } };' \
 	-e 's/goto \*t\[\*p++\]/&.to/g' labels.c > packed.c
 
+# The base of the labels is the end of the function, or its start, which are no labels.
+{
+	echo 'int run(const unsigned char *p, int k);'
+	printf '%s\n' "$common"
+	cat <<-'END'
+		__attribute__((noinline)) int run(const unsigned char *p, int k)
+		{
+			static const unsigned char t[] = {
+				&&end - &&a, &&end - &&b, &&end - &&c, &&end - &&d };
+			int acc = k;
+			void *to = &&end - t[*p++];
+
+			goto *to;
+		a:	acc += 1; to = &&end - t[*p++]; goto *to;
+		b:	acc *= 3; to = &&end - t[*p++]; goto *to;
+		c:	acc += 2; to = &&end - t[*p++]; goto *to;
+		d:	return acc;
+		end:	__builtin_unreachable();
+		}
+	END
+} > ends.c
+sed -e 's/void \*to = .*/goto *(\&\&end - t[*p]);/' -e '/^goto \*to;/d' \
+	-e 's/ to = .*goto \*to;//' ends.c > end.c
+{
+	echo 'int run(const unsigned char *p, int k);'
+	printf '%s\n' "$common"
+	cat <<-'END'
+		__asm__(".text\n.globl run\n.type run, @function\n"
+			"run: leaq run(%rip), %rdx; movzbl (%rdi), %edi; movl %esi, %eax\n"
+			"leaq 9f-run(%rdx, %rdi, 4), %rcx; jmp *%rcx\n"
+			"9: addl $1, %eax; nop; leal (%rax, %rax, 2), %eax; nop\n"
+			"addl $2, %eax; nop; ret\n.size run, . - run\n");
+	END
+} > start.c
+
+# Arithmetic hides the labels, whose addresses clang computes from that of the function.
+{
+	echo 'int run(const unsigned char *p, int k);'
+	printf '%s\n' "$common"
+	cat <<-'END'
+		int g;
+		__attribute__((noinline)) int run(const unsigned char *p, int k)
+		{
+			static long t[4];
+
+			if (!t[0]) {
+				t[0] = (long)&&a ^ 0x5555;
+				t[1] = (long)&&b ^ 0x5555;
+				t[2] = (long)&&c ^ 0x5555;
+				t[3] = (long)&&d ^ 0x5555;
+			}
+			goto *(void *)(t[*p] ^ 0x5555);
+		a:	*(volatile int *)&g += 1;
+		b:	g += 7;
+		c:	g -= 3;
+		d:	return g;
+		}
+	END
+} > hidden.c
+
 # try PROGRAM COMPILER OPTIONS...: rewrite run(); $result says how it went
 try()
 {
@@ -131,6 +191,17 @@ for level in $levels; do
 		try switches $compiler $level -fno-pic -no-pie
 		[ "$result" != different ] || { echo "$compiler $level: different"; status=1; }
 	done
+	for kind in "-fPIE -pie" "-fno-pic -no-pie"; do
+		for compiler in gcc clang; do
+			expect refused start $compiler $level $kind
+		done
+		for program in end ends; do
+			expect refused $program clang $level $kind
+			# gcc puts the end of the function elsewhere at other levels.
+			case $level in -O1 | -Os) expect refused $program gcc $level $kind ;; esac
+		done
+	done
+	expect refused hidden clang $level -fPIE -pie -mcmodel=large
 	for kind in thunk thunk-inline; do
 		expect same switches gcc $level -mindirect-branch=$kind
 		expect same switches gcc $level -mfunction-return=$kind
@@ -246,7 +317,8 @@ gcc -O1 -o rare rare.c
 
 # arm64's tables have distances of one or two bytes from an address in the function.
 for level in -O0 -O2 -Os; do
-	for program in switches distances labels; do
+	for program in switches distances labels end ends; do
+		case $program$level in end*-O0) continue ;; esac
 		aarch64-linux-gnu-gcc $level -static -w -o plain $program.c
 		result=refused
 		if "$tools/fhook-rewrite" -F run -o stubs plain 2> said; then
@@ -255,7 +327,7 @@ for level in -O0 -O2 -Os; do
 		fi
 		echo "aarch64 $level $program: $result"
 		case $program-$result in
-		switches-same | distances-same | distances-refused | labels-refused) ;;
+		switches-same | distances-same | distances-refused | labels-refused | end*-refused) ;;
 		*) status=1 ;;
 		esac
 	done

@@ -252,12 +252,14 @@ static int add_tail(struct rewrite *rw, size_t f, size_t i)
  * struct inside - possible ways from a function into its middle
  * @taken: an address in it that is in data or computed, or 0
  * @packed: data that is not aligned may have an address in it
+ * @edge: it computes the address of its own start or end, the base of labels perhaps
  * @tables: number of tables of distances
  * @registers: bit mask of the registers to which a table's address is moved
  */
 struct inside {
 	u64 taken;
 	bool packed;
+	bool edge;
 	size_t tables;
 	u32 registers;
 };
@@ -283,7 +285,7 @@ static int add_through(struct rewrite *rw, size_t f, size_t i, const struct insi
 			      inside->taken);
 	if (way == JUMP_CASE)
 		return 0;
-	if (inside->taken || inside->packed || way == JUMP_SUM ||
+	if (inside->taken || inside->packed || inside->edge || way == JUMP_SUM ||
 	    (way != JUMP_WORD && inside->tables))
 		return refuse(rw, f, "is a jump of which is not known whether it stays",
 			      insn->address);
@@ -366,7 +368,18 @@ static int check_shared(struct rewrite *rw, size_t f, const struct rewrite_insn 
 	return 0;
 }
 
-/* Look for addresses inside the function that data or tables of switches contain. */
+/* Is the operand of an instruction the address where the function starts or ends? */
+static bool takes_edge(const struct function *function, const struct rewrite_insn *insn)
+{
+	return insn->kind == INSN_PLAIN && insn->target &&
+	       (insn->target == function->symbol->address ||
+		targets_is_end(function, insn->target));
+}
+
+/*
+ * Look for addresses inside the function that data or tables of switches contain, and for those
+ * from which its code may compute others.
+ */
 static int look_inside(struct rewrite *rw, size_t f, struct inside *inside)
 {
 	const struct function *function = rw->functions + f;
@@ -383,6 +396,7 @@ static int look_inside(struct rewrite *rw, size_t f, struct inside *inside)
 			const struct rewrite_insn *insn = code->insns + i;
 
 			ret = check_shared(rw, f, insn);
+			inside->edge |= takes_edge(function, insn);
 			inside->packed |= (insn->marks & MARK_PACKED) &&
 					  insn->address != function->symbol->address;
 			if ((insn->marks & MARK_TAKEN) &&

@@ -255,6 +255,8 @@ void targets_mark_shared(struct code *code);
 int targets_mark(struct rewrite *rw, struct fault *fault);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
 bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address);
+/* Does a part of the function end at an address? */
+bool targets_is_end(const struct function *function, u64 address);
 
 /* known.c: addresses that are known to others than the code itself */
 /* Mark instructions at which others enter the program, when all functions have their names. */

@@ -245,7 +245,7 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 }
 
 /* clang directs impossible cases of a switch to the end of the function. */
-static bool is_end_of(const struct function *function, u64 address)
+bool targets_is_end(const struct function *function, u64 address)
 {
 	size_t r;
 
@@ -275,7 +275,7 @@ static size_t read_table(const struct rewrite *rw, const struct function *functi
 			if (code)
 				code_mark(code, target, MARK_TARGET);
 			count++;
-		} else if (!is_end_of(function, target)) {
+		} else if (!targets_is_end(function, target)) {
 			break;
 		}
 	}

@@ -42,12 +42,17 @@ static bool is_padding(void)
 	       (decoded->id == X86_INS_XCHG && decoded->bytes[decoded->size - 1] == 0x90);
 }
 
-/* The address that an instruction computes, or has as an immediate operand. */
+/*
+ * The address that an instruction computes, or has as an immediate operand. That of a comparison
+ * goes nowhere.
+ */
 static uint64_t address_of(uint64_t address, uint16_t *marks)
 {
 	const cs_x86 *x86 = &decoded->detail->x86;
 	int i;
 
+	if (decoded->id == X86_INS_CMP)
+		return 0;
 	for (i = 0; i < x86->op_count; i++) {
 		const cs_x86_op *op = &x86->operands[i];
 
