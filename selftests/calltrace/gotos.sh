@@ -121,6 +121,8 @@ sed -e 's/void \*to = .*/goto *(\&\&end - t[*p]);/' -e '/^goto \*to;/d' \
 			"addl $2, %eax; nop; ret\n.size run, . - run\n");
 	END
 } > start.c
+sed -e 's/leaq run(%rip)/movq 8f(%rip)/' -e 's/9: addl/.data; 8: .quad run; .text; &/' start.c \
+	> stored.c
 
 # Arithmetic hides the labels, whose addresses clang computes from that of the function.
 {
@@ -194,6 +196,7 @@ for level in $levels; do
 	for kind in "-fPIE -pie" "-fno-pic -no-pie"; do
 		for compiler in gcc clang; do
 			expect refused start $compiler $level $kind
+			expect refused stored $compiler $level $kind
 		done
 		for program in end ends; do
 			expect refused $program clang $level $kind

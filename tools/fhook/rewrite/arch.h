@@ -66,6 +66,8 @@ struct rewrite_insn {
 
 enum rewrite_flow_kind {
 	FLOW_OTHER,		/* the registers in WRITTEN have unknown values after it */
+	FLOW_COMPUTED,		/* the registers in WRITTEN have results of arithmetic after it */
+	FLOW_CHOICE,		/* TO = BASE or INDEX */
 	FLOW_ADDRESS,		/* TO = ADDRESS */
 	FLOW_OFFSET,		/* TO = BASE + ADDRESS */
 	FLOW_COPY,		/* TO = BASE, or its lower half with its sign */

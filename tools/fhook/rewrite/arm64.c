@@ -208,6 +208,19 @@ static void note_memory(uint32_t word, struct rewrite_flow *flow)
 	flow->address = word >> 10 & 0xfff;
 }
 
+/*
+ * Is the result of an instruction one of arithmetic? Pointer authentication is none, nor is EOR of
+ * two registers: the C library so decodes a pointer to a function that it has stored.
+ */
+static bool is_arithmetic(uint32_t word)
+{
+	const bool of_number = (word & 0x1c000000) == 0x10000000;
+	const bool of_registers = (word & 0x0e000000) == 0x0a000000;
+
+	return of_number || (of_registers && (word & 0xffff0000) != 0xdac10000 &&
+			     (word & 0xffe0fc00) != 0xca000000);
+}
+
 static void flow_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 		       struct rewrite_flow *flow)
 {
@@ -240,6 +253,10 @@ static void flow_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 		flow->written = 0;
 	} else if ((word & 0x0a000000) == 0x08000000) {
 		note_memory(word, flow);
+	} else if ((word & 0x7fe00c00) == 0x1a800000) {
+		flow->kind = FLOW_CHOICE;
+	} else if (is_arithmetic(word)) {
+		flow->kind = FLOW_COMPUTED;
 	}
 }
 

@@ -26,7 +26,7 @@ enum value_kind {
 	VALUE_SLOT,		/* of the stack, at distance NUMBER */
 	VALUE_WORD,		/* of memory */
 	VALUE_ENTRY,		/* of a table at NUMBER, which is of kind OF */
-	VALUE_SUM,		/* an unknown sum */
+	VALUE_SUM,		/* an unknown sum, or another result of arithmetic */
 	VALUE_CASE,		/* the target of a switch; NUMBER is its base if that is code */
 };
 
@@ -115,12 +115,26 @@ static struct value offset_of(struct value base, u64 by)
 	return base;
 }
 
+static struct value choice_of(const struct followed *followed, const struct rewrite_flow *flow)
+{
+	const bool sum = value_of(followed, flow->base).kind == VALUE_SUM ||
+			 value_of(followed, flow->index).kind == VALUE_SUM;
+
+	return (struct value){ .kind = sum ? VALUE_SUM : VALUE_UNKNOWN };
+}
+
 static void follow(struct followed *followed, const struct rewrite_flow *flow)
 {
-	struct value value = { };
+	struct value value = { }, written = { };
 	unsigned int reg;
 
 	switch (flow->kind) {
+	case FLOW_COMPUTED:
+		written.kind = VALUE_SUM;
+		break;
+	case FLOW_CHOICE:
+		value = choice_of(followed, flow);
+		break;
 	case FLOW_ADDRESS:
 		value = (struct value){ .kind = VALUE_ADDRESS, .number = flow->address };
 		break;
@@ -146,9 +160,9 @@ static void follow(struct followed *followed, const struct rewrite_flow *flow)
 	}
 	for (reg = 0; reg < FLOW_REGISTERS; reg++) {
 		if (flow->written >> reg & 1)
-			followed->values[reg] = (struct value){ };
+			followed->values[reg] = written;
 	}
-	if (flow->kind != FLOW_OTHER && flow->kind != FLOW_JUMP)
+	if (flow->kind != FLOW_OTHER && flow->kind != FLOW_COMPUTED && flow->kind != FLOW_JUMP)
 		followed->values[flow->to] = value;
 }
 

@@ -310,6 +310,15 @@ static void note_lea(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x8
 	}
 }
 
+/* Analyse a conditional move. */
+static void note_choice(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x86_op *from)
+{
+	flow->kind = FLOW_CHOICE;
+	flow->to = number_of(to->reg);
+	flow->base = flow->to;
+	flow->index = from->type == X86_OP_REG ? number_of(from->reg) : FLOW_NONE;
+}
+
 /* Analyse an instruction whose operands are a register, and a register or a number. */
 static void note_two(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x86_op *from)
 {
@@ -333,6 +342,51 @@ static void note_two(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x8
 	}
 }
 
+/* Does an instruction only move addresses: by a load, a copy, or a call? */
+static bool is_move(void)
+{
+	switch (decoded->id) {
+	case X86_INS_MOV:
+	case X86_INS_MOVABS:
+	case X86_INS_MOVZX:
+	case X86_INS_MOVSX:
+	case X86_INS_MOVSXD:
+	case X86_INS_MOVBE:
+	case X86_INS_MOVD:
+	case X86_INS_MOVQ:
+	case X86_INS_VMOVD:
+	case X86_INS_VMOVQ:
+	case X86_INS_PEXTRQ:
+	case X86_INS_VPEXTRQ:
+	case X86_INS_XCHG:
+	case X86_INS_CMPXCHG:
+	case X86_INS_POP:
+	case X86_INS_LEAVE:
+	case X86_INS_LODSQ:
+	case X86_INS_RDFSBASE:
+	case X86_INS_RDGSBASE:
+	case X86_INS_SYSCALL:
+		return true;
+	}
+	return cs_insn_group(capstone, decoded, X86_GRP_CALL);
+}
+
+/*
+ * Is the result of an instruction one of arithmetic? An operand in the data of the thread is the
+ * C library's key for a pointer that it has stored, and that pointer leads to a function.
+ */
+static bool is_arithmetic(void)
+{
+	const cs_x86 *x86 = &decoded->detail->x86;
+	int i;
+
+	for (i = 0; i < x86->op_count; i++) {
+		if (x86->operands[i].type == X86_OP_MEM && x86->operands[i].mem.segment)
+			return false;
+	}
+	return !is_move();
+}
+
 static void flow_x86(const uint8_t *bytes, size_t size, uint64_t address,
 		     struct rewrite_flow *flow)
 {
@@ -345,6 +399,7 @@ static void flow_x86(const uint8_t *bytes, size_t size, uint64_t address,
 		return;
 	flow->written = 0;
 	note_writes(flow);
+	flow->kind = is_arithmetic() ? FLOW_COMPUTED : FLOW_OTHER;
 	if (decoded->id == X86_INS_CDQE) {
 		flow->kind = FLOW_COPY;
 		flow->to = number_of(X86_REG_RAX);
@@ -359,7 +414,9 @@ static void flow_x86(const uint8_t *bytes, size_t size, uint64_t address,
 	if (decoded->detail->x86.op_count != 2 || op[0].type != X86_OP_REG ||
 	    number_of(op[0].reg) == FLOW_NONE)
 		return;
-	if (decoded->id == X86_INS_LEA)
+	if (cs_insn_group(capstone, decoded, X86_GRP_CMOV))
+		note_choice(flow, op, op + 1);
+	else if (decoded->id == X86_INS_LEA)
 		note_lea(flow, op, op + 1, address);
 	else if (decoded->id != X86_INS_MOV && decoded->id != X86_INS_MOVABS &&
 		 decoded->id != X86_INS_MOVSXD && decoded->id != X86_INS_ADD)
