@@ -491,7 +491,21 @@ static int check_room(struct scan *scan, unsigned int first)
 	return 0;
 }
 
-/* Is a label an operand of the function's code? The function's own start does not count. */
+/* Is an address that of a label? The own start of the function does not count. */
+static bool is_label(const struct scan *scan, unsigned long addr)
+{
+	unsigned int i;
+
+	/* Distances of labels from the end of a part may be in data instead of the labels. */
+	for (i = 0; i < scan->num; i++) {
+		if (addr == scan->parts[i].end)
+			return true;
+	}
+
+	return addr != scan->parts[0].start && in_parts(scan, addr);
+}
+
+/* Is a label, or the address where a part ends, an operand of the function's code? */
 static bool takes_label(const struct scan *scan)
 {
 	const struct fhook_range *part;
@@ -503,8 +517,7 @@ static bool takes_label(const struct scan *scan)
 		for (addr = part->start; addr < part->end; addr += insn.len) {
 			calltrace_arch_decode(addr, part->end, &insn);
 			for (i = 0; i < ARRAY_SIZE(insn.takes); i++) {
-				if (insn.takes[i] != scan->parts[0].start &&
-				    in_parts(scan, insn.takes[i]))
+				if (is_label(scan, insn.takes[i]))
 					return true;
 			}
 		}
