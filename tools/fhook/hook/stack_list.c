@@ -88,11 +88,7 @@ static void print_folded(const struct stack *stack)
 	size_t i;
 
 	for (i = stack->depth; i; i--) {
-		const char *at = stack->frames[i - 1];
-
-		/* A name must not look like several. */
-		for (; *at; at++)
-			putchar(*at == ';' ? ':' : *at);
+		text_print_frame(stack->frames[i - 1], stdout);
 		putchar(i > 1 ? ';' : ' ');
 	}
 	printf("%llu\n", stack->calls);

@@ -66,6 +66,12 @@ void text_clean(char *text)
 		memset(text, '?', control_length(text, size));
 }
 
+void text_print_frame(const char *name, FILE *to)
+{
+	for (; *name; name++)
+		putc(*name == ';' ? ':' : *name, to);
+}
+
 bool is_name_letter(char letter)
 {
 	return isalnum((unsigned char)letter) || letter == '_';

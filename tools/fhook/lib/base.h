@@ -12,6 +12,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -72,6 +73,12 @@ int grow(void *array, size_t *allocated, size_t used, size_t size);
 
 /* Replace control characters, which would go to a terminal, by '?'. */
 void text_clean(char *text);
+
+/*
+ * Print the name of a function in a line of a flame graph, where ';' separates names: one in the
+ * name becomes ':'.
+ */
+void text_print_frame(const char *name, FILE *to);
 
 /* May a name of C have this letter? */
 bool is_name_letter(char letter);

@@ -123,10 +123,12 @@ static void print_stack(const struct sink *sink, const struct folded *folded, u3
 	u32 path[FOLDED_DEPTH + 1];
 	size_t depth = folded_path(folded, node, path);
 
-	fputs(folded->labels[folded->nodes[node].thread], sink->out);
-	while (depth--)
-		fprintf(sink->out, ";%s", path[depth] == FOLDED_DEEPER ? "[deeper]" :
-			sink_name(sink, path[depth]));
+	text_print_frame(folded->labels[folded->nodes[node].thread], sink->out);
+	while (depth--) {
+		putc(';', sink->out);
+		text_print_frame(path[depth] == FOLDED_DEEPER ? "[deeper]" :
+				 sink_name(sink, path[depth]), sink->out);
+	}
 	fprintf(sink->out, " %llu\n", folded->nodes[node].self);
 }
 
