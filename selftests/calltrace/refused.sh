@@ -176,6 +176,9 @@ printf '.type "%s", @gnu_indirect_function; "%s": ret; .size "%s", 1\n' "$name" 
 	gcc -nostdlib -shared -xassembler -o escape -
 refuses "left out, a?m: it is chosen" $rewrite -F 'a*' escape
 refuses "a?m cannot be done: it is chosen" $rewrite -F "$name" escape
+# Names that the reader of stubs would take for damage
+objcopy --redefine-sym t_fib="t$(printf '\r')fib" plain return
+refuses "t?fib cannot be done: a map takes no blanks in names" $rewrite -F "t$(printf '\r')fib" return
 # damage NAME WHAT: a copy of "plain" whose section of data has the place of the code.
 damage()
 {

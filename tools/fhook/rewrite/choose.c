@@ -46,7 +46,7 @@ static const char *why_not(const struct rewrite *rw, const struct elf_symbol *sy
 	if (rw->at_run_time && rw->image.header->e_machine == EM_AARCH64 &&
 	    is_called_oddly(symbol->name))
 		return "it is called in a way of its own";
-	if (strpbrk(symbol->name, " \t\n"))
+	if (strpbrk(symbol->name, " \t\n\r"))
 		return "a map takes no blanks in names";
 	if (symbol->type == STT_GNU_IFUNC)
 		return "it is chosen when the program is loaded (IFUNC)";
