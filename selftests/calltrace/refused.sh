@@ -176,6 +176,9 @@ printf '.type "%s", @gnu_indirect_function; "%s": ret; .size "%s", 1\n' "$name" 
 	gcc -nostdlib -shared -xassembler -o escape -
 refuses "left out, a?m: it is chosen" $rewrite -F 'a*' escape
 refuses "a?m cannot be done: it is chosen" $rewrite -F "$name" escape
+refuses "takes no file name with blanks, as 'my out'" "$tools/fhook-rewrite" -F t_fib -o "my out" plain
+[ ! -e "my out" ] || fails "a program that cannot be recorded is written"
+
 # Names that the reader of stubs would take for damage
 objcopy --redefine-sym t_fib="t$(printf '\r')fib" plain return
 refuses "t?fib cannot be done: a map takes no blanks in names" $rewrite -F "t$(printf '\r')fib" return

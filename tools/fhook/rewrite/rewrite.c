@@ -15,7 +15,18 @@
  * Symbols and debug information stay as they are, and strip and objcopy can copy the result.
  */
 #include <argp.h>
+#include <string.h>
 #include "rewrite.h"
+
+static int check_output(const char *output, struct fault *fault)
+{
+	if (!output)
+		return fault_say(fault, "The result is a program: say where with -o FILE.");
+	if (strpbrk(output, " \t\r\n"))
+		return fault_say(fault, "A recording takes no file name with blanks, as '%s': %s.",
+				 output, "choose another one for -o");
+	return 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -29,8 +40,7 @@ int main(int argc, char **argv)
 	instrument_parse(&rw->run, argc, argv, "IN",
 			 "Put stubs for a call trace into an executable or a shared library.",
 			 more);
-	ret = rw->run.output ? 0 :
-	      fault_say(&fault, "The result is a program: say where with -o FILE.");
+	ret = check_output(rw->run.output, &fault);
 	ret = ret ?: choose_all(rw, &fault);
 	ret = ret ?: file_check(&rw->image, &fault);
 	ret = ret ?: emit_all(rw, &fault);
