@@ -179,6 +179,15 @@ refuses "a?m cannot be done: it is chosen" $rewrite -F "$name" escape
 refuses "takes no file name with blanks, as 'my out'" "$tools/fhook-rewrite" -F t_fib -o "my out" plain
 [ ! -e "my out" ] || fails "a program that cannot be recorded is written"
 
+# New code is placed after all data.
+cat > big.c <<-'END'
+	static volatile char big[3UL << 30];
+	int f(int n) { return big[n * 1000000000UL] + n * 3; }
+	int main(int argc, char **argv) { return f(argc) + f(argc + 1); }
+END
+gcc -O1 -fno-inline -mcmodel=medium -Wl,--build-id -o big big.c
+refuses "big: the new code is too far away from f, because .lbss has 3072 MiB" $rewrite -F f big
+
 # Names that the reader of stubs would take for damage
 objcopy --redefine-sym t_fib="t$(printf '\r')fib" plain return
 refuses "t?fib cannot be done: a map takes no blanks in names" $rewrite -F "t$(printf '\r')fib" return

@@ -18,6 +18,9 @@
 #include "fhook_calltrace_stub.h"
 #include "rewrite.h"
 
+/* Data of this size may put the new code out of reach. */
+#define FAR_SIZE	0x40000000ULL
+
 static u64 here(const struct rewrite *rw)
 {
 	return rw->moved_at + rw->moved_size;
@@ -281,6 +284,38 @@ static int emit_window(struct rewrite *rw, struct window *window)
 	return emit_site(rw, window, window->target);
 }
 
+/* The largest section that has no bytes in the file, such as .bss; or NULL. */
+static const Elf64_Shdr *largest_empty(const struct elf_image *image)
+{
+	const Elf64_Shdr *largest = NULL, *section = image->sections;
+	const Elf64_Shdr *end = section + image->nr_sections;
+
+	for (; section < end; section++) {
+		if (section->sh_type == SHT_NOBITS && (section->sh_flags & SHF_ALLOC) &&
+		    !(section->sh_flags & SHF_TLS) &&
+		    (!largest || section->sh_size > largest->sh_size))
+			largest = section;
+	}
+	return largest;
+}
+
+int emit_too_far(const struct rewrite *rw, const char *function, struct fault *fault)
+{
+	const struct elf_image *image = &rw->image;
+	const Elf64_Shdr *section = largest_empty(image);
+	const char *name = section ? elf_string(image, image->sections + image->names,
+						section->sh_name) : NULL;
+
+	/* The new code is after all data. */
+	if (!name || section->sh_size < FAR_SIZE)
+		return fault_say(fault, "%s: the new code is too far away from %s.", image->path,
+				 function);
+	return fault_say(fault,
+			 "%s: the new code is too far away from %s, because %s has %llu MiB: %s.",
+			 image->path, function, name, (u64)section->sh_size >> 20,
+			 "allocate such arrays when the program runs");
+}
+
 int emit_all(struct rewrite *rw, struct fault *fault)
 {
 	struct window *window = rw->windows, *end = window + rw->nr_windows;
@@ -293,9 +328,8 @@ int emit_all(struct rewrite *rw, struct fault *fault)
 		if (rw->functions[window->function].refused)
 			continue;
 		if (emit_window(rw, window))
-			return fault_say(fault, "%s: the new code is too far away from %s.",
-					 rw->image.path,
-					 rw->functions[window->function].symbol->name);
+			return emit_too_far(rw, rw->functions[window->function].symbol->name,
+					    fault);
 	}
 	for (window = rw->windows; window < end; window++) {
 		if (!rw->functions[window->function].refused && window->hop &&

@@ -352,8 +352,7 @@ static int put_block(struct rewrite *rw, struct output *out, struct fault *fault
 	       rw->moved_at - rw->block);
 	for (i = 0; i < rw->nr_stubs; i++) {
 		if (arch->jump(rw->records[i].stub, rw->jumps[i], bytes))
-			return fault_say(fault, "%s: the new code is too far away.",
-					 rw->image.path);
+			return emit_too_far(rw, "its stubs", fault);
 		put(out, rw->records[i].stub - out->base, bytes, arch->jump_size);
 	}
 	put(out, rw->moved_at - out->base, rw->moved, rw->moved_size);

@@ -310,6 +310,8 @@ int plan_hops(struct rewrite *rw);
 /* emit.c: from windows to code */
 int emit_all(struct rewrite *rw, struct fault *fault);
 int emit_bytes(struct rewrite *rw, const void *bytes, size_t size);
+/* Say that the new code is too far away from a function, and why; returns -1. */
+int emit_too_far(const struct rewrite *rw, const char *function, struct fault *fault);
 
 /* unwind.c: unwind information for the new code */
 int unwind_emit(struct rewrite *rw, struct fault *fault);
