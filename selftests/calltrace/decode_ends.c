@@ -6,7 +6,7 @@
  * printed at the end, or before. Only children call other().
  *
  * Usage: decode-ends kill | exec | exit | join | cancel | leave | limit | chdir | user |
- *		       size | much | forks | clone | unlink
+ *		       size | much | forks | clone | unlink | run
  *        decode-ends close FILE
  */
 #include <fcntl.h>
@@ -219,6 +219,13 @@ PLAIN int main(int argc, char **argv)
 		walk(10);
 		say();
 		return 42;
+	}
+	if (!strcmp(how, "run")) {
+		walk(10);
+		say();
+		/* Only the child executes another program. */
+		execl("/dev/null/none", "none", NULL);
+		return system("exit 0");
 	}
 	if (!strcmp(how, "join")) {
 		begin_worker();

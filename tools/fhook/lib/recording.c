@@ -105,6 +105,21 @@ int recording_add_task(struct recording *recording, u32 tid, u32 pid, const char
 	return 0;
 }
 
+void recording_set_executed(struct recording *recording, u32 pid, const char *program)
+{
+	recording->executed_by = pid;
+	snprintf(recording->executed, sizeof(recording->executed), "%s", program);
+	text_clean(recording->executed);
+}
+
+void recording_say_executed(const struct recording *recording)
+{
+	if (recording->executed_by)
+		fprintf(stderr, "fhook: Process %u executed %s, whose calls are not recorded.\n",
+			recording->executed_by, *recording->executed ? recording->executed :
+			"another program");
+}
+
 int recording_add_load(struct recording *recording, u32 object, u64 bias)
 {
 	if (grow(&recording->loads, &recording->room_loads, recording->nr_loads,
@@ -217,20 +232,39 @@ static int read_list(struct recording *recording, char **words, int count)
 }
 
 /* A name may have blanks, of which one is kept between two words. */
+static void join_words(char **words, int count, char *name, size_t size)
+{
+	int i;
+
+	*name = '\0';
+	for (i = 0; i < count; i++) {
+		const size_t length = strlen(name);
+
+		snprintf(name + length, size - length, "%s%s", i ? " " : "", words[i]);
+	}
+}
+
+static int read_executed(struct recording *recording, char **words, int count)
+{
+	char program[RECORDING_PROGRAM];
+	u64 pid;
+
+	if (count < 2 || word_number(words[1], 10, 0x7fffffff, &pid))
+		return -1;
+	join_words(words + 2, count - 2, program, sizeof(program));
+	recording_set_executed(recording, pid, program);
+	return 0;
+}
+
 static int read_task(struct recording *recording, char **words, int count)
 {
-	char name[sizeof(recording->tasks->name)] = "";
+	char name[sizeof(recording->tasks->name)];
 	u64 tid, pid;
-	int i;
 
 	if (count < 3 || word_number(words[1], 10, 0x7fffffff, &tid) ||
 	    word_number(words[2], 10, 0x7fffffff, &pid))
 		return -1;
-	for (i = 3; i < count; i++) {
-		const size_t length = strlen(name);
-
-		snprintf(name + length, sizeof(name) - length, "%s%s", i > 3 ? " " : "", words[i]);
-	}
+	join_words(words + 3, count - 3, name, sizeof(name));
 	return recording_add_task(recording, tid, pid, name);
 }
 
@@ -252,6 +286,8 @@ static int read_line(struct recording *recording, char **words, int count)
 		return read_list(recording, words, count);
 	if (!strcmp(words[0], "task"))
 		return read_task(recording, words, count);
+	if (!strcmp(words[0], "executed"))
+		return read_executed(recording, words, count);
 	if (!strcmp(words[0], "cpu"))
 		return read_numbers(words, count, 10, cpu, ARRAY_SIZE(cpu));
 	if (!strcmp(words[0], "mtc"))
@@ -525,6 +561,8 @@ static void write_lines(const struct recording *recording, FILE *file)
 		fprintf(file, "snapshot %u\n", recording->snapshot);
 	if (recording->until)
 		fprintf(file, "until %u\n", recording->until);
+	if (recording->executed_by)
+		fprintf(file, "executed %u %s\n", recording->executed_by, recording->executed);
 	if (recording->unplaced)
 		fprintf(file, "unplaced %u\n", recording->unplaced);
 	if (recording->unopened)

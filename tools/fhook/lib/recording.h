@@ -33,6 +33,9 @@ enum recording_profile {
 extern const char *const recording_formats[FORMATS];
 extern const char *const recording_profiles[PROFILES];
 
+/* Room for the path of a program that has been executed; a longer path is cut off. */
+#define RECORDING_PROGRAM	256
+
 struct recording_load {
 	u32 object;
 	u64 bias;
@@ -78,6 +81,9 @@ struct recording_etm {
  * @snapshot: line "snapshot MIB": only the last events of each stream were kept, in so many MiB;
  *	0 without it
  * @until: line "until N": the N-th condition, from 1, has ended the recording; 0 without it
+ * @executed_by: line "executed PID PROGRAM": process that has executed a program, whose calls are
+ *	not recorded; 0 without it
+ * @executed: path of that program, empty if it is not known
  * @unopened: line "unopened N": number of streams that could not be made
  * @family: line "cpu FAMILY MODEL STEPPING", which determines the errata
  * @clock: line "clock KHZ": unit of the time stamps; without it, there are no times
@@ -98,6 +104,8 @@ struct recording {
 	size_t nr_loads, nr_tids, nr_lost, nr_tasks;
 	size_t room_loads, room_tids, room_lost, room_tasks;
 	u32 unopened, unplaced, snapshot, until;
+	u32 executed_by;
+	char executed[RECORDING_PROGRAM];
 	u32 family, model, stepping;
 	u64 clock;
 	u32 nominal;
@@ -152,6 +160,12 @@ int recording_add_load(struct recording *recording, u32 object, u64 bias);
 int recording_add_thread(struct recording *recording, u32 stream, u64 tid);
 int recording_add_task(struct recording *recording, u32 tid, u32 pid, const char *name);
 int recording_add_lost(struct recording *recording, u32 stream, u64 lost);
+
+/* Note that a process executes a program. */
+void recording_set_executed(struct recording *recording, u32 pid, const char *program);
+
+/* Print a message if the process has executed a program. */
+void recording_say_executed(const struct recording *recording);
 
 /* The note about a stream of a recording that was read; or NULL. */
 const struct recording_note *recording_note(const struct recording_note *notes, size_t nr,

@@ -3,8 +3,8 @@
 #ifndef FHOOK_PRINT_OPTIONS_H
 #define FHOOK_PRINT_OPTIONS_H
 
-#include "children.h"
 #include "filter.h"
+#include "lib/children.h"
 
 #define PRINT_MAPS	16
 #define PRINT_FILES	16

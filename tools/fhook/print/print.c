@@ -63,6 +63,7 @@ static void report(const struct recording *recording, u64 strange, u64 several)
 		fprintf(stderr,
 			"fhook: %llu threads of %s may have several stacks, as coroutines have: which of their calls called which, and how long these took, is not known.\n",
 			several, recording->directory);
+	recording_say_executed(recording);
 	if (recording->unplaced)
 		fprintf(stderr,
 			"fhook: %u times something was loaded whose calls %s has not: its place had been another's, its file was no longer there, or there were too many.\n",
@@ -209,6 +210,7 @@ static void report_children(const char *directory)
 		fprintf(stderr,
 			"fhook: %zu children have recordings of their own: --children prints them, too.\n",
 			children.nr);
+	directories_say_executed(&children, 0);
 	directories_free(&children);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "calltrace.h"
 #include "lib/base.h"
+#include "lib/children.h"
 #include "lib/command.h"
 #include "lib/elf_image.h"
 #include "lib/elf_map.h"
@@ -299,9 +300,22 @@ static int check_recorded(const struct record *record, const char *who, struct f
 	       fault_say(fault, "%s has recorded nothing: what it has said is above", who);
 }
 
+/* Print which processes of the recording have executed other programs. */
+static void say_executed(const struct record *record, time_t began)
+{
+	struct directories directories = { 0 };
+	struct fault ignored;
+
+	if (!directories_add(&directories, record->directory, &ignored) &&
+	    !directories_add_children(&directories, record->directory, &ignored))
+		directories_say_executed(&directories, began);
+	directories_free(&directories);
+}
+
 static int record_plugin(struct record *record, struct fault *fault)
 {
 	char *out, *map, *options = NULL, *plugin, **argv;
+	const time_t began = time(NULL);
 	const char *emulator;
 	int count = 0, result = -1;
 
@@ -330,6 +344,8 @@ static int record_plugin(struct record *record, struct fault *fault)
 		memcpy(argv + 3, record->argv, count * sizeof(*argv));
 		argv[3] = record->program;
 		result = work_run(argv, fault) ?: check_recorded(record, emulator, fault);
+		if (!result)
+			say_executed(record, began);
 	}
 	free(out);
 	free(map);

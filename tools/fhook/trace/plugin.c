@@ -91,13 +91,24 @@ static void translated(uint64_t id __unused, struct qemu_plugin_tb *tb)
 /* Is this thread in mmap() of a file? */
 static __thread bool maps_file;
 
-static void syscall_begins(uint64_t id __unused, unsigned int vcpu __unused,
-			   int64_t number __unused,
-			   uint64_t a1 __unused, uint64_t a2 __unused, uint64_t a3 __unused,
+static bool is_execve(int64_t number)
+{
+	return number == (plugin.x86 ? 59 : 221);
+}
+
+static bool is_execveat(int64_t number)
+{
+	return number == (plugin.x86 ? 322 : 281);
+}
+
+static void syscall_begins(uint64_t id __unused, unsigned int vcpu __unused, int64_t number,
+			   uint64_t a1, uint64_t a2, uint64_t a3 __unused,
 			   uint64_t a4 __unused, uint64_t fd, uint64_t a6 __unused,
 			   uint64_t a7 __unused, uint64_t a8 __unused)
 {
 	maps_file = (int)fd >= 0;
+	if (is_execve(number) || is_execveat(number))
+		trace_executes(is_execve(number) ? a1 : a2);
 }
 
 static void syscall_returned(uint64_t id __unused, unsigned int vcpu __unused,
@@ -107,6 +118,8 @@ static void syscall_returned(uint64_t id __unused, unsigned int vcpu __unused,
 
 	if (number == mmap_number && result > 0 && maps_file)
 		trace_find_loads(result);
+	if (is_execve(number) || is_execveat(number))
+		trace_executes_not();
 }
 
 static void vcpu_exited(uint64_t id __unused, unsigned int vcpu)

@@ -105,6 +105,10 @@ int trace_stop(struct fault *fault);
 /* The directory of the current recording, to be freed; or NULL. */
 char *trace_directory(void);
 void trace_vcpu_gone(unsigned int vcpu);
+/* The process executes the program whose path is at an address of the guest. */
+void trace_executes(u64 path);
+/* That has failed. */
+void trace_executes_not(void);
 /* In the child of a fork. */
 void trace_forked(void);
 

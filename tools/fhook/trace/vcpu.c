@@ -12,6 +12,7 @@
  * expected one, an interrupt came, and the trace contains it.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -606,6 +607,41 @@ void trace_add_load(u32 object, u64 bias)
 		write_info();
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+/* Read a string of the program, whose address may be wrong; empty if it cannot be read. */
+static void read_string(u64 address, char *text, size_t size)
+{
+	int fd = &guest_base ? open("/proc/self/mem", O_RDONLY | O_CLOEXEC) : -1;
+	ssize_t length = fd < 0 ? 0 : pread(fd, text, size - 1, guest_base + address);
+
+	text[length < 0 ? 0 : length] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+static void note_executed(u32 pid, const char *program)
+{
+	pthread_mutex_lock(&lock);
+	if (running) {
+		recording_set_executed(&recording, pid, program);
+		write_info();
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* Nothing of this process runs after a success, so note it before. */
+void trace_executes(u64 path)
+{
+	char program[RECORDING_PROGRAM];
+
+	read_string(path, program, sizeof(program));
+	note_executed(getpid(), program);
+}
+
+void trace_executes_not(void)
+{
+	note_executed(0, "");
 }
 
 /* Unwritten data belong to the parent; the child begins with empty streams. */

@@ -3,10 +3,11 @@
  * The recordings of a program's children: DIRECTORY-PID, in the same directory, and
  * DIRECTORY-PID-PID for those of a child
  */
-#ifndef FHOOK_PRINT_CHILDREN_H
-#define FHOOK_PRINT_CHILDREN_H
+#ifndef FHOOK_CHILDREN_H
+#define FHOOK_CHILDREN_H
 
-#include "lib/base.h"
+#include <time.h>
+#include "base.h"
 
 /**
  * struct directories - directories of recordings
@@ -24,6 +25,11 @@ int directories_add(struct directories *directories, const char *name, struct fa
 /* Add the recordings of the children of DIRECTORY, in the order of their numbers. */
 int directories_add_children(struct directories *directories, const char *directory,
 			     struct fault *fault);
+/*
+ * Print which of the recorded processes have executed other programs, without recordings that are
+ * older than a time.
+ */
+void directories_say_executed(const struct directories *directories, time_t since);
 void directories_free(struct directories *directories);
 
-#endif /* FHOOK_PRINT_CHILDREN_H */
+#endif /* FHOOK_CHILDREN_H */

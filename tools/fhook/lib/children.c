@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "children.h"
+#include "recording.h"
 
 int directories_add(struct directories *directories, const char *name, struct fault *fault)
 {
@@ -82,6 +84,22 @@ int directories_add_children(struct directories *directories, const char *direct
 		qsort(directories->names + first, directories->nr - first,
 		      sizeof(*directories->names), compare);
 	return result;
+}
+
+void directories_say_executed(const struct directories *directories, time_t since)
+{
+	struct recording recording;
+	struct fault ignored;
+	struct stat status;
+	size_t i;
+
+	for (i = 0; i < directories->nr; i++) {
+		if (stat(directories->names[i], &status) || status.st_mtime < since ||
+		    recording_read(&recording, directories->names[i], &ignored))
+			continue;
+		recording_say_executed(&recording);
+		recording_free(&recording);
+	}
 }
 
 void directories_free(struct directories *directories)
