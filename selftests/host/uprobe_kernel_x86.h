@@ -91,11 +91,12 @@ static inline struct pt_regs *task_pt_regs(struct task_struct *task) { return NU
 /* Returns how many bytes were not copied, as in the kernel. */
 unsigned long copy_to_user(void *to, const void *from, unsigned long size);
 #define copy_from_user(to, from, size)	copy_to_user((void *)(to), (void *)(from), size)
-#define copy_from_user_nofault(to, from, size)	copy_from_user(to, from, size)
 #define get_user(x, p)			(copy_from_user(&(x), (p), sizeof(x)) ? -EFAULT : 0)
 #define put_user(x, p)	({ typeof(*(p)) value_ = (x);				\
 			   copy_to_user((p), &value_, sizeof(value_)) ? -EFAULT : 0; })
 
+static inline void pagefault_disable(void) { }
+static inline void pagefault_enable(void) { }
 static inline void force_sig(int sig) { signals_sent++; }
 static inline void send_sig(int sig, struct task_struct *task, int priv) { signals_sent++; }
 
