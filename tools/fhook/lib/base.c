@@ -97,6 +97,24 @@ int words_split(char *line, char **words, int max)
 	return count;
 }
 
+void word_unescape(char *word)
+{
+	char *to = word;
+
+	while (*word) {
+		if (word[0] == '\\' && strspn(word + 1, "01234567") >= 3 && word[1] < '4') {
+			*to = (word[1] - '0') << 6 | (word[2] - '0') << 3 | (word[3] - '0');
+			/* A zero byte would end the text. */
+			if (*to)
+				to++;
+			word += 4;
+		} else {
+			*to++ = *word++;
+		}
+	}
+	*to = '\0';
+}
+
 static int digit_value(char digit)
 {
 	if (digit >= '0' && digit <= '9')

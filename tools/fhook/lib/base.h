@@ -92,6 +92,9 @@ size_t name_length(const char *text);
  */
 int words_split(char *line, char **words, int max);
 
+/* Replace \NNN, three octal digits, by the byte of this number, in place. */
+void word_unescape(char *word);
+
 /*
  * Parse a word that is a number: "0x" and digits if BASE is 16, digits if it is 10.
  * Returns 0, or -1 if the word is not a number, or exceeds MAX.

@@ -361,6 +361,34 @@ static int read_stub(struct reader *reader, char **words, int count)
 	return 0;
 }
 
+/* The source line of a function whose stubs are above. */
+static int read_source(struct reader *reader, char **words, int count)
+{
+	struct map_function *function;
+	long object, index, file;
+	u64 entry, line;
+
+	if (count != 5 || word_number(words[2], 16, ~0ULL, &entry))
+		return line_fault(reader, "a source has an object, a function, a line and a file");
+	if (word_number(words[3], 10, 0x7fffffff, &line))
+		return line_fault(reader, "'%s' is no line of a source", words[3]);
+	object = object_of(reader, words[1]);
+	if (object < 0)
+		return -1;
+	index = find_function(reader->map, entry, object);
+	if (index < 0)
+		return line_fault(reader, "no stub before this line belongs to a function at %s",
+				  words[2]);
+	word_unescape(words[4]);
+	file = add_string(reader->map, words[4]);
+	if (file < 0)
+		return no_memory(reader);
+	function = &reader->map->functions[index];
+	function->file = file;
+	function->line = line;
+	return 0;
+}
+
 static int read_line(struct reader *reader, char *line)
 {
 	char *words[10];
@@ -374,7 +402,9 @@ static int read_line(struct reader *reader, char *line)
 		return read_block(reader, words, count);
 	if (!strcmp(words[0], "object"))
 		return read_object(reader, words, count);
-	return line_fault(reader, "'%s' is none of object, block and stub", words[0]);
+	if (!strcmp(words[0], "source"))
+		return read_source(reader, words, count);
+	return line_fault(reader, "'%s' is none of object, block, stub and source", words[0]);
 }
 
 /*

@@ -54,12 +54,15 @@ struct map_stub {
  * struct map_function - a function with stubs
  * @entry: address of the function in its file, which distinguishes functions of the same name
  * @name: index of the name among the strings
+ * @file: index of the path of the source file among the strings
+ * @line: line of the source in which the function begins; 0: the map does not have it
  * @object: index of the object
  * @entered: there is an entry stub
  */
 struct map_function {
 	u64 entry;
 	u32 name;
+	u32 file, line;
 	u16 object;
 	bool entered;
 };

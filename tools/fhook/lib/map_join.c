@@ -19,7 +19,7 @@ static int object_word(const char *kind)
 	static const struct {
 		const char *kind;
 		int word;
-	} lines[] = { { "object", 1 }, { "block", 3 }, { "stub", 4 } };
+	} lines[] = { { "object", 1 }, { "block", 3 }, { "stub", 4 }, { "source", 1 } };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(lines); i++)

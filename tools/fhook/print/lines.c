@@ -59,6 +59,35 @@ static int find(struct lines *lines, Dwfl *dwfl, const struct map *map, const ch
 	return 0;
 }
 
+/* Copy the places that the map itself has: those of an interpreter's functions. */
+static int copy_places(struct lines *lines, const struct map *map, struct fault *fault)
+{
+	size_t i;
+
+	for (i = 0; i < lines->nr; i++) {
+		const struct map_function *function = &map->functions[i];
+		struct place *place = &lines->places[i];
+
+		if (!function->line)
+			continue;
+		place->line = function->line;
+		place->file = strdup(map->strings[function->file]);
+		if (!place->file)
+			return no_memory(fault);
+	}
+	return 0;
+}
+
+bool lines_are_known(const struct map *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->nr_functions; i++)
+		if (map->functions[i].line)
+			return true;
+	return false;
+}
+
 int lines_find(struct lines *lines, const struct map *map, const char *const *files, size_t count,
 	       struct fault *fault)
 {
@@ -70,6 +99,8 @@ int lines_find(struct lines *lines, const struct map *map, const char *const *fi
 	lines->places = calloc(lines->nr + 1, sizeof(*lines->places));
 	if (!lines->places || !dwfl)
 		result = no_memory(fault);
+	else
+		result = copy_places(lines, map, fault);
 	for (i = 0; i < count && !result; i++)
 		result = find(lines, dwfl, map, files[i], fault);
 	if (dwfl)

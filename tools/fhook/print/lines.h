@@ -15,6 +15,9 @@ struct lines {
 	size_t nr;
 };
 
+/* Does the map itself have lines of functions? */
+bool lines_are_known(const struct map *map);
+
 /*
  * Find the lines of the functions of these files, each of which must be an object of the map.
  * Returns 0, or -1 and a sentence. lines_free() may be called in any case.

@@ -166,7 +166,7 @@ static int prepare(struct printing *printing, struct filter_choice *choice, stru
 			return -1;
 		printing->sink.names = printing->names.text;
 	}
-	if (options->nr_files) {
+	if (options->nr_files || lines_are_known(&printing->map)) {
 		if (lines_find(&printing->lines, &printing->map, options->files,
 			       options->nr_files, fault))
 			return -1;

@@ -29,6 +29,7 @@
 #include "decode/software.h"
 #include "lib/clock.h"
 #include "lib/trace_file.h"
+#include "named.h"
 
 #define EXPORT	__attribute__((visibility("default")))
 
@@ -196,6 +197,8 @@ static void forked(void)
 	if (state != STATE_RECORDS)
 		return;
 	state = STATE_NEW;
+	/* Its map is another one. */
+	generation++;
 	if (asprintf(&directory, "%s-%d", recording.path, getpid()) >= 0) {
 		setenv("FHOOK_RECORD", directory, 1);
 		settings.directory = directory;
@@ -414,26 +417,52 @@ static void obey(void)
 	drop_lock(&before);
 }
 
-static void put_event(struct recorder *recorder, u64 address, u64 offset)
+/* Find the address in the recording of a function in memory. Returns whether it has one. */
+static bool find_address(struct recorder *recorder, u64 address, u64 *at)
 {
-	struct software_record event;
 	struct record_loaded loaded;
-	u64 at, shift = 0;
-	u32 until;
+	u64 shift = 0;
 
-	switch (places_find(&recorder->places, address, &at, &loaded)) {
-	case PLACE_NONE:
-		return;
+	switch (places_find(&recorder->places, address, at, &loaded)) {
 	case PLACE_NEW:
 		if (!add_place(recorder, &loaded, &shift))
-			return;
-		at = address + shift;
-		break;
+			return false;
+		*at = address + shift;
+		return true;
 	case PLACE_KNOWN:
-		break;
+		return true;
+	default:
+		return false;
 	}
+}
+
+/* Called by the holder without the lock: add a function of an interpreter to the map. */
+static bool find_named(struct named *named, u64 *at)
+{
+	struct before before;
+	struct fault fault;
+
+	if (named->recording != generation + 1) {
+		take_lock(&before);
+		if (state == STATE_RECORDS && named->recording != generation + 1) {
+			named->failed = record_add_named(&recording, named, &fault);
+			if (named->failed)
+				fault_print("libfhook-record", &fault);
+			named->recording = generation + 1;
+		}
+		drop_lock(&before);
+	}
+	*at = named->address;
+	return named->recording == generation + 1 && !named->failed;
+}
+
+static void put_event(struct recorder *recorder, u64 at)
+{
+	struct software_record event;
+	u32 until;
+
 	put_missing(recorder);
-	event.address = at + offset;
+	event.address = at;
 	event.time = clock_ns(CLOCK_MONOTONIC);
 	trace_file_put(recorder->file, &event, sizeof(event));
 	until = until_event(&recorder->calls, event.address, event.time, recorder->holder);
@@ -467,11 +496,14 @@ static bool may_obey(struct recorder *recorder, const char *frame)
 	return true;
 }
 
-/* OFFSET is 0 at the entry of the function that begins at ADDRESS, and 1 at its exit. */
-static void record(u64 address, u64 offset)
+/*
+ * OFFSET is 0 at the entry of the function that begins at ADDRESS, or is NAMED, and 1 at its exit.
+ */
+static void record(u64 address, struct named *named, u64 offset)
 {
 	char *frame = __builtin_frame_address(0);
 	struct recorder *recorder = own;
+	u64 at;
 
 	if (has_lock)
 		return;
@@ -496,19 +528,25 @@ static void record(u64 address, u64 offset)
 		return;
 	recorder->holder = frame;
 	/* A recorder that end_recording() could not hold still has its file. */
-	if (recorder->file && state == STATE_RECORDS)
-		put_event(recorder, address, offset);
+	if (recorder->file && state == STATE_RECORDS &&
+	    (named ? find_named(named, &at) : find_address(recorder, address, &at)))
+		put_event(recorder, at + offset);
 	atomic_flag_clear(&recorder->held);
 }
 
 EXPORT void __cyg_profile_func_enter(void *function, void *caller __unused)
 {
-	record((unsigned long)function, 0);
+	record((unsigned long)function, NULL, 0);
 }
 
 EXPORT void __cyg_profile_func_exit(void *function, void *caller __unused)
 {
-	record((unsigned long)function, 1);
+	record((unsigned long)function, NULL, 1);
+}
+
+void record_named(struct named *named, u64 offset)
+{
+	record(0, named, offset);
 }
 
 static void __attribute__((destructor)) stop(void)

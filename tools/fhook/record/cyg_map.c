@@ -6,21 +6,30 @@
  * loaded later is added at its first event. An object has one location in the recording,
  * even if it is loaded at several locations in memory one after the other: its first
  * location or, if another object had been there, an address range that no program uses.
- * Objects are identified by their build ids or, without one, by their names.
+ * Objects are identified by their build ids or, without one, by their names. Functions of an
+ * interpreter are those of an object that is no file, and are added when they are called first.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cyg.h"
 #include "cyg_until.h"
 #include "lib/elf_image.h"
+#include "named.h"
 
 /* No program has addresses from here on. */
 #define NOWHERE		0x1000000000000ULL
 #define NOWHERE_ALIGN	0x10000ULL
+
+/* Functions of an interpreter begin here, two bytes each, in blocks of so many functions. */
+#define NAMED		0x2000000000000ULL
+#define NAMED_BLOCK	4096
+#define NAMED_OBJECT	"[interpreter]"
 
 /**
  * struct object - an object that is or was loaded
@@ -41,6 +50,7 @@ struct object {
 static struct object *objects;
 static size_t nr_objects, room_objects;
 static u64 nowhere;
+static u64 nr_named;
 
 /**
  * struct writer - a map that is being begun
@@ -220,6 +230,7 @@ static void forget_objects(void)
 		free(objects[i].name);
 	nr_objects = 0;
 	nowhere = NOWHERE;
+	nr_named = 0;
 }
 
 /* An existing map stays until a new one is complete. */
@@ -340,4 +351,80 @@ bool record_place(struct recording *recording, const struct record_loaded *loade
 	}
 	*shift = object->bias - loaded->bias;
 	return object->in_map;
+}
+
+/* A path as a word of the map: blanks, control characters and backslashes as in \040. */
+static void put_path(FILE *file, const char *path)
+{
+	for (; *path; path++)
+		if ((u8)*path <= ' ' || *path == 0x7f || *path == '\\')
+			fprintf(file, "\\%03o", (u8)*path);
+		else
+			putc(*path, file);
+	putc('\n', file);
+}
+
+/* The lines of the map for a function of an interpreter, to be freed; NULL without memory. */
+static char *named_lines(const struct named *named, const struct object *object, size_t *size)
+{
+	const u64 entry = NAMED + nr_named * 2;
+	const u32 id = object - objects;
+	char *text = NULL;
+	FILE *file = open_memstream(&text, size);
+
+	if (!file)
+		return NULL;
+	if (!object->in_map)
+		fprintf(file, "object %u - %s\n", id, NAMED_OBJECT);
+	if (nr_named % NAMED_BLOCK == 0)
+		fprintf(file, "block 0x%llx 0x%x %u\n", entry, NAMED_BLOCK * 2, id);
+	fprintf(file, "stub 0x%llx 1 entry %u %s 0x%llx\n", entry, id, named->name, entry);
+	fprintf(file, "stub 0x%llx 1 exit %u %s 0x%llx\n", entry + 1, id, named->name, entry);
+	fprintf(file, "source %u 0x%llx %u ", id, entry, named->line);
+	put_path(file, *named->file ? named->file : "?");
+	if (!fclose(file))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Append whole lines to the map. */
+static int append_to_map(const struct recording *recording, const char *text, size_t size)
+{
+	char *path = recording_path(recording, "map");
+	const int fd = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+	struct stat before;
+	int result = -1;
+
+	if (fd >= 0 && !fstat(fd, &before)) {
+		result = write(fd, text, size) == (ssize_t)size ? 0 : -1;
+		/* A disk that is full may have had room for half a line. */
+		if (result && ftruncate(fd, before.st_size))
+			unlink(path);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return result;
+}
+
+int record_add_named(struct recording *recording, struct named *named, struct fault *fault)
+{
+	struct object *object = find_object(NAMED_OBJECT, "-");
+	size_t size;
+	char *text;
+	int result;
+
+	if (!object)
+		object = new_object(NAMED_OBJECT, "-");
+	text = object ? named_lines(named, object, &size) : NULL;
+	result = text ? append_to_map(recording, text, size) : -1;
+	free(text);
+	if (result)
+		return fault_say(fault, "%s: the map cannot be written: calls of %s are left out",
+				 recording->directory, named->name);
+	object->in_map = true;
+	named->address = NAMED + nr_named++ * 2;
+	until_add_function(named->name, named->address);
+	return 0;
 }

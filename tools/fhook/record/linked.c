@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Recording programs that are linked with libfhook-record
+ * Recording programs that are linked with libfhook-record, or get it with fhook-python.so
  *
  * The program writes the recording; the command only asks for it, by its environment or, once
  * it runs, by a request. The recording is valid at any time.
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "lib/command.h"
 #include "lib/recording.h"
 #include "lib/work.h"
 #include "linked.h"
@@ -37,6 +38,27 @@ static int write_conditions(const struct record *record, char *text, size_t size
 	return 0;
 }
 
+/* Have the loader add fhook-python.so to the program and to those that it executes. */
+static int preload_python(struct fault *fault)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char *library = own_file("fhook-python.so"), *all = NULL;
+	int result = 0;
+
+	if (library && strpbrk(library, ": "))
+		result = fault_say(fault,
+				   "%s: the loader takes no libraries with blanks or colons in their names: install fhook elsewhere",
+				   library);
+	else if (library && access(library, R_OK))
+		result = fault_say(fault, "%s: %s", library, strerror(errno));
+	else if (!library || asprintf(&all, "%s%s%s", library, others ? ":" : "", others ?: "") < 0 ||
+		 setenv("LD_PRELOAD", all, 1))
+		result = fault_say(fault, "there is not enough memory to record");
+	free(library);
+	free(all);
+	return result;
+}
+
 static int set_environment(const struct record *record, const char *out, struct fault *fault)
 {
 	char conditions[sizeof(((struct control *)NULL)->until)], snapshot[24];
@@ -47,7 +69,7 @@ static int set_environment(const struct record *record, const char *out, struct 
 	if (setenv("FHOOK_RECORD", out, 1) || setenv("FHOOK_SNAPSHOT", snapshot, 1) ||
 	    setenv("FHOOK_UNTIL", conditions, 1))
 		return fault_say(fault, "there is not enough memory to record");
-	return 0;
+	return record->how == RECORD_PYTHON ? preload_python(fault) : 0;
 }
 
 static void say_end(const struct record *record)
@@ -133,6 +155,10 @@ int record_linked(struct record *record, struct fault *fault)
 	free(out);
 	if (result)
 		return -1;
+	if (!recording_check(record->directory, &holds_one) && record->how == RECORD_PYTHON)
+		return fault_say(fault,
+				 "%s has called no function of Python that can be recorded: --python is for CPython 3.9 to 3.13",
+				 record->program);
 	if (!recording_check(record->directory, &holds_one))
 		return fault_say(fault,
 				 "%s has not recorded itself: it is to be compiled with -finstrument-functions and linked with libfhook-record",

@@ -30,7 +30,7 @@
 #define SNAPSHOT_MAX_MB		1048576
 
 enum {
-	KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE, KEY_TRACEFS, KEY_PMU, KEY_SNAPSHOT,
+	KEY_PLUGIN = 256, KEY_HARDWARE, KEY_SOFTWARE, KEY_PYTHON, KEY_TRACEFS, KEY_PMU, KEY_SNAPSHOT,
 	KEY_UNTIL, KEY_ATTACH,
 };
 
@@ -150,6 +150,7 @@ static error_t parse(int key, char *word, struct argp_state *state)
 	case KEY_PLUGIN:
 	case KEY_HARDWARE:
 	case KEY_SOFTWARE:
+	case KEY_PYTHON:
 		record->how = key - KEY_PLUGIN + RECORD_PLUGIN;
 		return 0;
 	case ARGP_KEY_ARG:
@@ -179,6 +180,8 @@ static void parse_arguments(int argc, char **argv, struct record *record)
 		{ "hardware", KEY_HARDWARE, NULL, 0, "With perf and the processor's trace" },
 		{ "software", KEY_SOFTWARE, NULL, 0,
 		  "With libfhook-record in the program, or fhook's events in the kernel" },
+		{ "python", KEY_PYTHON, NULL, 0,
+		  "Functions of Python, and of libraries compiled with -finstrument-functions" },
 		{ "attach", KEY_ATTACH, "PID", 0,
 		  "Record a running process with libfhook-record from now on, until Ctrl-C" },
 		{ "snapshot", KEY_SNAPSHOT, "MIB", OPTION_ARG_OPTIONAL,
@@ -388,13 +391,13 @@ static int record_program(struct record *record, struct fault *fault)
 	if (record->how == RECORD_HARDWARE && !traced)
 		return fault_say(fault,
 				 "this processor has no Intel PT, or the kernel does not offer it: use --plugin");
-	if (record->nr_until && record->how != RECORD_SOFTWARE)
+	if (record->nr_until && !record_is_by_program(record))
 		return fault_say(fault,
 				 "conditions of a program need libfhook-record: use --software");
 	if (record->snapshot_mb && record->how == RECORD_HARDWARE)
 		return fault_say(fault,
 				 "the processor's trace of a program is recorded whole: use --plugin or --software for --snapshot");
-	if (!record->map && record->how != RECORD_SOFTWARE)
+	if (!record->map && !record_is_by_program(record))
 		result = make_map(record, fault);
 	if (!result && record->how == RECORD_PLUGIN)
 		result = record_plugin(record, fault);
@@ -423,6 +426,9 @@ int calltrace_record(int argc, char **argv, struct fault *fault)
 	if (record.attach && (record.kernel || (record.how && record.how != RECORD_SOFTWARE)))
 		return fault_say(fault,
 				 "--attach is for processes with libfhook-record, which record themselves: give no other recorder");
+	if (record.kernel && record.how == RECORD_PYTHON)
+		return fault_say(fault,
+				 "--python is for programs, and --kernel records no functions of Python: give one of the two");
 	record.program = record.attach ? strdup("") : find_program(record.argv[0]);
 	if (!record.program)
 		return fault_say(fault, "there is not enough memory to record");

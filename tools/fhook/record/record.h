@@ -13,6 +13,7 @@ enum record_how {
 	RECORD_PLUGIN,
 	RECORD_HARDWARE,
 	RECORD_SOFTWARE,
+	RECORD_PYTHON,
 };
 
 #define RECORD_MAPS		16
@@ -65,6 +66,12 @@ struct record {
 static inline bool record_has_trigger(const struct record *record)
 {
 	return record->snapshot_mb || record->nr_until;
+}
+
+/* Does the program record itself, by a library that it has or gets? */
+static inline bool record_is_by_program(const struct record *record)
+{
+	return record->how == RECORD_SOFTWARE || record->how == RECORD_PYTHON;
 }
 
 /* Check whether perf supports the profile. */

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Recording functions of CPython
+ *
+ * Loaded into a process by LD_PRELOAD, together with the software recorder. If the process is
+ * an interpreter, an audit hook has all its functions evaluated by evaluate(), which records
+ * their entries and exits around CPython's own evaluation (PEP 523) when the start-up is over. A function that ends by an exception returns from it like any other, and
+ * a generator enters it each time it is resumed. Nothing in the interpreter is changed that
+ * its programs can see, such as their profilers. Names are asked for by CPython's own
+ * functions, once for each code object, which then keeps the result.
+ *
+ * CPython's functions are looked up when the program has been loaded, so this file needs none of
+ * its headers and fits several versions.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "named.h"
+#include "python_api.h"
+
+/* Without so much of its stack left, a thread gets a RecursionError. */
+#define STACK_LEFT	(128 << 10)
+
+static struct python python;
+static atomic_bool off, installed, begun;
+static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void say(const char *sentence)
+{
+	struct fault fault;
+
+	fault_say(&fault, "%s", sentence);
+	fault_print("fhook-python", &fault);
+}
+
+/* Say a sentence, and record no more functions than now. */
+static void end_with(const char *sentence)
+{
+	if (!atomic_exchange(&off, true))
+		say(sentence);
+}
+
+/* A text attribute of a code object, as bytes, which are an object; or NULL. */
+static void *bytes_of(void *code, const char *attribute)
+{
+	void *text = python.get_attribute(code, attribute);
+	void *bytes = text ? python.encode(text, "utf-8", "replace") : NULL;
+
+	python.dec_ref(text);
+	return bytes;
+}
+
+static u32 line_of(void *code)
+{
+	void *number = python.get_attribute(code, "co_firstlineno");
+	const long line = number ? python.as_long(number) : 0;
+
+	python.dec_ref(number);
+	return line > 0 && line <= 0x7fffffff ? line : 0;
+}
+
+/* Find the name of a code object, and keep the result in it. */
+static struct named *name_code(void *code)
+{
+	void *name = bytes_of(code, python.name_attribute), *file = bytes_of(code, "co_filename");
+	struct named *named = NULL;
+
+	if (name && file) {
+		pthread_mutex_lock(&names_lock);
+		named = named_find(python.as_text(name), python.as_text(file), line_of(code));
+		pthread_mutex_unlock(&names_lock);
+	}
+	python.dec_ref(name);
+	python.dec_ref(file);
+	if (named)
+		python.set_extra(code, python.extra, named);
+	if (python_keep_plain(&python, code))
+		end_with("the code objects of this Python 3.11 are not those that are known: its functions are not recorded");
+	return named;
+}
+
+static struct named *function_of(void *frame)
+{
+	void *type, *value, *trace, *code = python_code(&python, frame), *named = NULL;
+
+	if (python.get_extra(code, python.extra, &named) || !named) {
+		/* A generator may be resumed by an exception. */
+		python.fetch_error(&type, &value, &trace);
+		named = name_code(code);
+		python.restore_error(type, value, trace);
+	}
+	python_drop_code(&python, code);
+	return named;
+}
+
+/*
+ * Is the stack nearly used up? CPython 3.11 calls Python functions without using the stack of C,
+ * but not with evaluate().
+ */
+static bool is_deep(void)
+{
+	static __thread char *end;
+	static __thread size_t left;
+	char *frame = __builtin_frame_address(0);
+	pthread_attr_t attributes;
+	void *start;
+	size_t size;
+
+	if (!end) {
+		end = frame;
+		if (!pthread_getattr_np(pthread_self(), &attributes)) {
+			pthread_attr_getstack(&attributes, &start, &size);
+			pthread_attr_destroy(&attributes);
+			left = size / 8 < STACK_LEFT ? size / 8 : STACK_LEFT;
+			end = start;
+		}
+	}
+	/* A program may also have stacks that are not those of threads. */
+	return (size_t)(frame - end) < left;
+}
+
+static void *evaluate(void *thread, void *frame, int throws)
+{
+	struct named *named = off ? NULL : function_of(frame);
+	void *result;
+
+	if (!begun)
+		named = NULL;
+	if (!throws && is_deep()) {
+		python.set_error(*python.recursion_error,
+				 "the stack is used up, of which calls that fhook records need more");
+		throws = 1;
+	}
+	if (named)
+		record_named(named, 0);
+	result = python.evaluate(thread, frame, throws);
+	if (named)
+		record_named(named, 1);
+	return result;
+}
+
+static void install(void *interpreter)
+{
+	const bool is_main = interpreter == python.get_main();
+	long extra;
+
+	if (installed && is_main)
+		return end_with("another tool, such as a debugger, evaluates Python's functions now: calls from now on are not recorded");
+	if (!is_main && python.minor == 12)
+		return end_with("interpreters of Python 3.12 share code objects and may run at the same time: no functions are recorded since there are several");
+	extra = python.request_extra(NULL);
+	if (python.get_evaluate(interpreter) != python.evaluate)
+		return end_with("another tool, such as a debugger, evaluates Python's functions already: they are not recorded");
+	if (extra < 0 || (installed && extra != python.extra))
+		return end_with("Python's code objects have no room for fhook in this interpreter: its functions are not recorded");
+	python.extra = extra;
+	installed = true;
+	python.set_evaluate(interpreter, evaluate);
+}
+
+/* The module "site" is part of the start-up. */
+static bool imports_site(const char *event, void *arguments)
+{
+	void *module = strcmp(event, "import") ? NULL : python.get_item(arguments, 0);
+	const char *name = module ? python.as_utf8(module) : NULL;
+
+	return name && !strcmp(name, "site");
+}
+
+/*
+ * CPython says what it is about to do, in each interpreter. The first event after the start-up
+ * that comes from no Python function precedes the program's own code.
+ */
+static int on_event(const char *event, void *arguments, void *data __unused)
+{
+	void *thread = off ? NULL : python.get_thread(), *interpreter;
+
+	if (!thread)
+		return 0;
+	interpreter = python.get_interpreter(thread);
+	if (python.get_evaluate(interpreter) != evaluate)
+		install(interpreter);
+	if (!begun && !off && python.is_initialized() && !imports_site(event, arguments) &&
+	    !python.get_frame())
+		begun = true;
+	return 0;
+}
+
+/*
+ * A program that this one executes inherits the name of the recording, and gets a recording of
+ * its own, like a child.
+ */
+static void choose_directory(const char *directory)
+{
+	struct fault taken;
+	char *path;
+
+	if (!recording_check(directory, &taken) ||
+	    asprintf(&path, "%s-%d", directory, getpid()) < 0)
+		return;
+	setenv("FHOOK_RECORD", path, 1);
+	free(path);
+}
+
+static void __attribute__((constructor)) find_python(void)
+{
+	const char *directory = secure_getenv("FHOOK_RECORD");
+	struct fault fault;
+
+	if (!directory || !*directory || !python_is_there())
+		return;
+	if (python_find(&python, &fault)) {
+		fault_print("fhook-python", &fault);
+		return;
+	}
+	choose_directory(directory);
+	if (python.add_hook(on_event, NULL))
+		say("Python has refused an audit hook: nothing is recorded");
+}
