@@ -21,6 +21,8 @@ VARIES = (
     (r"\b(0x|func_|0{8})[0-9a-f]+", r"\1N"),
     (r"(?<=^fhook-rewrite: )\d+", "N"),
     (r"\d+ stubs\.", "N stubs."),
+    (r"^ *\d{10,}(?= \|)", "N"),
+    (r"\b\d+ ns\b", "N ns"),
 )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # "make install" installs fhook, its manual pages and completions, the programs that put stubs
-# into files, the plugin of QEMU and the software recorder's library below $(DESTDIR)$(PREFIX).
+# into files, the plugin of QEMU and the software recorder's libraries below $(DESTDIR)$(PREFIX).
 # ZSHDIR is where zsh looks for completions, which differs between distributions.
 # The pages are made from the help, which is their only source.
 
@@ -30,7 +30,7 @@ $(O)/man/fhook-%.1: $(O)/fhook
 
 install: tools man
 	install -D $(O)/fhook $(DESTDIR)$(PREFIX)/bin/fhook
-	install -m 644 -D $(O)/fhook-trace.so $(DESTDIR)$(PREFIX)/lib/fhook/fhook-trace.so
+	install -m 644 -D -t $(DESTDIR)$(PREFIX)/lib/fhook $(O)/fhook-trace.so $(O)/fhook-python.so
 	$(if $(kernel_missing),,install -t $(DESTDIR)$(PREFIX)/lib/fhook \
 		$(O)/fhook-rewrite $(O)/fhook-attach)
 	install -m 644 -D $(O)/libfhook-record.a $(DESTDIR)$(PREFIX)/lib/libfhook-record.a

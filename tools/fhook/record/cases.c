@@ -46,7 +46,9 @@ struct cases {
 
 static error_t parse(int key, char *word, struct argp_state *state)
 {
-	static const char *const recorders[] = { "--plugin", "--hardware", "--software" };
+	static const char *const recorders[] = {
+		"--plugin", "--hardware", "--software", "--python",
+	};
 	struct cases *cases = state->input;
 
 	switch (key) {
@@ -95,6 +97,7 @@ static void parse_arguments(int argc, char **argv, struct cases *cases)
 		{ "plugin", 256, NULL, 0, "As for fhook calltrace record" },
 		{ "hardware", 257, NULL, 0, "As for fhook calltrace record" },
 		{ "software", 258, NULL, 0, "As for fhook calltrace record" },
+		{ "python", 259, NULL, 0, "As for fhook calltrace record" },
 		{ }
 	};
 	static const struct argp argp = {

@@ -51,7 +51,8 @@ static int preload_python(struct fault *fault)
 				   library);
 	else if (library && access(library, R_OK))
 		result = fault_say(fault, "%s: %s", library, strerror(errno));
-	else if (!library || asprintf(&all, "%s%s%s", library, others ? ":" : "", others ?: "") < 0 ||
+	else if (!library ||
+		 asprintf(&all, "%s%s%s", library, others ? ":" : "", others ?: "") < 0 ||
 		 setenv("LD_PRELOAD", all, 1))
 		result = fault_say(fault, "there is not enough memory to record");
 	free(library);

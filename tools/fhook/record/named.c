@@ -23,13 +23,24 @@ static void make_word(char *text)
 			*text = '_';
 }
 
-/* The name in the map: that of the file, without directories, and that of the function. */
+/* The name of a file without directories, but "json/__init__.py", as there are many of these. */
+static const char *short_path(const char *path)
+{
+	const char *last = strrchr(path, '/'), *from = last ? last + 1 : path;
+
+	if (strncmp(from, "__", 2) || last == path || !last)
+		return from;
+	while (last > path && last[-1] != '/')
+		last--;
+	return last;
+}
+
+/* The name in the map: that of the file and that of the function. */
 static char *name_in_map(const char *name, const char *file)
 {
-	const char *slash = strrchr(file, '/');
 	char *text;
 
-	if (asprintf(&text, "%s:%s", slash ? slash + 1 : file, name) < 0)
+	if (asprintf(&text, "%s:%s", short_path(file), name) < 0)
 		return NULL;
 	make_word(text);
 	return text;

@@ -3,11 +3,12 @@
  * Recording functions of CPython
  *
  * Loaded into a process by LD_PRELOAD, together with the software recorder. If the process is
- * an interpreter, an audit hook has all its functions evaluated by evaluate(), which records
- * their entries and exits around CPython's own evaluation (PEP 523) when the start-up is over. A function that ends by an exception returns from it like any other, and
- * a generator enters it each time it is resumed. Nothing in the interpreter is changed that
- * its programs can see, such as their profilers. Names are asked for by CPython's own
- * functions, once for each code object, which then keeps the result.
+ * an interpreter, an audit hook has all functions evaluated by evaluate(), which records their
+ * entries and exits around CPython's own evaluation (PEP 523) when the start-up is over. A
+ * function that ends by an exception returns from it like any other, and a generator enters
+ * it each time it is resumed. Profilers and debuggers of the program's own work as before.
+ * Names are asked for by CPython's own functions, once for each code object, which then keeps
+ * the result.
  *
  * CPython's functions are looked up when the program has been loaded, so this file needs none of
  * its headers and fits several versions.
@@ -152,7 +153,7 @@ static void install(void *interpreter)
 	if (!is_main && python.minor == 12)
 		return end_with("interpreters of Python 3.12 share code objects and may run at the same time: no functions are recorded since there are several");
 	extra = python.request_extra(NULL);
-	if (python.get_evaluate(interpreter) != python.evaluate)
+	if (python.get_evaluate(interpreter) != (void *)python.evaluate)
 		return end_with("another tool, such as a debugger, evaluates Python's functions already: they are not recorded");
 	if (extra < 0 || (installed && extra != python.extra))
 		return end_with("Python's code objects have no room for fhook in this interpreter: its functions are not recorded");
@@ -181,7 +182,7 @@ static int on_event(const char *event, void *arguments, void *data __unused)
 	if (!thread)
 		return 0;
 	interpreter = python.get_interpreter(thread);
-	if (python.get_evaluate(interpreter) != evaluate)
+	if (python.get_evaluate(interpreter) != (void *)evaluate)
 		install(interpreter);
 	if (!begun && !off && python.is_initialized() && !imports_site(event, arguments) &&
 	    !python.get_frame())

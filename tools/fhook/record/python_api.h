@@ -5,9 +5,6 @@
 
 #include "lib/base.h"
 
-typedef void *python_evaluate(void *thread, void *frame, int throws);
-typedef int python_hook(const char *event, void *arguments, void *data);
-
 /**
  * struct python - functions of CPython, whose objects are pointers to void here
  * @minor: minor version: 11 of Python 3.11
@@ -42,17 +39,17 @@ struct python {
 	unsigned int minor;
 	long extra;
 	const char *name_attribute;
-	int (*add_hook)(python_hook *hook, void *data);
+	int (*add_hook)(int (*hook)(const char *event, void *arguments, void *data), void *data);
 	int (*is_initialized)(void);
 	void *(*get_thread)(void);
 	void *(*get_interpreter)(void *thread);
 	void *(*get_main)(void);
 	void *(*get_frame)(void);
-	python_evaluate *(*get_evaluate)(void *interpreter);
-	void (*set_evaluate)(void *interpreter, python_evaluate *evaluate);
-	python_evaluate *evaluate;
+	void *(*get_evaluate)(void *interpreter);
+	void (*set_evaluate)(void *interpreter, void *evaluate);
+	void *(*evaluate)(void *thread, void *frame, int throws);
 	void *(*frame_code)(void *frame);
-	long (*request_extra)(void (*free)(void *data));
+	long (*request_extra)(void *free);
 	int (*get_extra)(void *code, long index, void **data);
 	int (*set_extra)(void *code, long index, void *data);
 	void *(*get_attribute)(void *object, const char *name);
