@@ -5,7 +5,9 @@
 #
 # Two coroutines of one thread, each on a stack of its own: each output says that
 # callers are unknown, and none that a function was entered before the trace. A program
-# without coroutines that is left by longjmp() has one stack.
+# without coroutines that is left by longjmp() has one stack. No coroutine is shown within
+# another one or its caller, however the stack is changed, if the function that does so has a
+# stub.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"
@@ -47,6 +49,89 @@ cat > jumps.c <<-'END'
 		return 0;
 	}
 END
+# In these, no exit of a function shows that a call is not over: it is made by the main program
+# while a coroutine waits in another function.
+for way in context written; do
+	cat > "$way.c" <<-'END'
+		#ifdef CONTEXT
+		#include <ucontext.h>
+		typedef ucontext_t place;
+		#define CHANGE(from, to) do {						\
+			volatile int back = 0;						\
+			getcontext(&(from));						\
+			if (!back) {							\
+				back = 1;						\
+				setcontext(&(to));					\
+			}								\
+		} while (0)
+		#else
+		typedef void *place;
+		void change(place *from, place to);
+		#define CHANGE(from, to) change(&(from), to)
+		#ifdef __x86_64__
+		__asm__(".text; .type change, @function; change:"
+			"push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15;"
+			"mov %rsp, (%rdi); mov %rsi, %rsp;"
+			"pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp; ret;"
+			".size change, . - change");
+		#else
+		__asm__(".text; .type change, @function; change:"
+			"stp x29, x30, [sp, -16]!; mov x9, sp; str x9, [x0]; mov sp, x1;"
+			"ldp x29, x30, [sp], 16; ret; .size change, . - change");
+		#endif
+		#endif
+		static place caller, contexts[2];
+		static char stacks[2][65536] __attribute__((aligned(16)));
+		static int next;
+		#define PAD __asm__ volatile("nop; nop; nop; nop; nop")
+		#define VISIBLE __attribute__((noinline))
+		VISIBLE void leaf(void) { PAD; }
+		VISIBLE void step(int i) { CHANGE(contexts[i], caller); PAD; }
+		VISIBLE void body(int i) { for (int n = 0; n < 2; n++) step(i); PAD; }
+		VISIBLE void begin(void) { body(next); CHANGE(contexts[next], caller); PAD; }
+		int main(void)
+		{
+			for (int i = 0; i < 2; i++) {
+		#ifdef CONTEXT
+				getcontext(&contexts[i]);
+				contexts[i].uc_stack.ss_sp = stacks[i];
+				contexts[i].uc_stack.ss_size = sizeof(stacks[i]);
+				makecontext(&contexts[i], begin, 0);
+		#else
+				void **top = (void **)(stacks[i] + sizeof(stacks[i]) - 64);
+
+				*top = begin;
+				contexts[i] = top - 6;
+		#endif
+			}
+			for (volatile int n = 0; n < 6; n++) {
+				next = n % 2;
+				CHANGE(caller, contexts[next]);
+				leaf();
+			}
+			return 0;
+		}
+	END
+done
+# Arrays of variable length, after which the stack pointer is restored.
+cat > arrays.c <<-'END'
+	#include <string.h>
+	#define VISIBLE __attribute__((noinline))
+	VISIBLE int use(char *p, int n) { memset(p, n, n); return p[n - 1]; }
+	VISIBLE int arrays(int n)
+	{
+		int sum = 0;
+
+		for (int i = 1; i < n; i++) {
+			char array[i];
+
+			sum += use(array, i);
+		}
+		return sum;
+	}
+	VISIBLE int aligned(int n) { char a[n] __attribute__((aligned(64))); return use(a, n); }
+	int main(void) { return arrays(5) + aligned(3) == 0; }
+END
 # record PROGRAM REWRITE-ARGUMENT...
 record()
 {
@@ -77,6 +162,66 @@ for output in '' --json; do
 	if grep 'left otherwise' printed; then exit 1; fi
 	[ "$(grep -c 'no exit seen' printed)" -ge 4 ]
 done
-$fhook print coroutines.recording | grep -q '^-- missing: a call returns that was over'
+$fhook print coroutines.recording | grep -q '^-- this thread changes its stack'
 [ "$($fhook print coroutines.recording | grep -c 'where it was entered is not known')" -ge 6 ]
 $fhook print --summary coroutines.recording | grep -qx 'threads with several stacks 1'
+
+# tree PROGRAM: its calls, without numbers and comments
+tree()
+{
+	$fhook print "$1.recording" 2> /dev/null |
+		sed '/^#/d; /^--/d; s/^ *[0-9]* | //; s/ [/][*] no exit seen [*][/]//
+			s/, where it was entered is not known//'
+}
+for level in -O0 -O1 -O2; do
+	for compiler in gcc aarch64-linux-gnu-gcc; do
+		$compiler "$level" -o arrays arrays.c
+		$fhook rewrite -F arrays -F aligned -F use -F main -o arrays.stubs arrays
+		if $fhook map arrays.stubs | grep ' switch '; then exit 1; fi
+	done
+done
+aarch64-linux-gnu-gcc -O1 -o written written.c
+$fhook rewrite -F change -o written.stubs written
+$fhook map written.stubs | grep -q ' switch 0 change '
+gcc -O1 -DCONTEXT -Wl,--build-id -o context context.c
+gcc -O1 -Wl,--build-id -o written written.c
+$fhook rewrite -F main -F leaf -F step -F body -F begin -o context.stubs context 2> said
+if grep 'change the stack' said; then exit 1; fi
+$fhook rewrite -F main -F leaf -F step -F body -F begin -o without.stubs written 2> said
+grep -q 'change the stack and get no stub: 1, such as change[.] Choose them' said
+$fhook rewrite -F main -F leaf -F step -F body -F begin -F change -o written.stubs written 2> said
+if grep 'change the stack' said; then exit 1; fi
+cat > wanted <<-'END'
+	main();
+	begin() {
+	  body() {
+	    step();
+	  } /* body no exit seen */
+	} /* begin no exit seen */
+	leaf();
+	begin() {
+	  body() {
+	    step();
+	  } /* body no exit seen */
+	} /* begin no exit seen */
+	leaf();
+	/* step returns */
+	step();
+	leaf();
+	/* step returns */
+	step();
+	leaf();
+	/* step returns */
+	/* body returns */
+	leaf();
+	/* step returns */
+	/* body returns */
+	leaf();
+	/* main returns */
+END
+for way in context written; do
+	$fhook record --plugin -o "$way.recording" "./$way.stubs"
+	tree "$way" | diff wanted -
+	$fhook print --summary "$way.recording" | grep -qx 'threads with several stacks 1'
+	$fhook diff "$way.recording" "$way.recording"
+done

@@ -32,6 +32,7 @@
 #define FHOOK_STUB_TAIL		2
 #define FHOOK_STUB_LAND		3
 #define FHOOK_STUB_LEAF		4
+#define FHOOK_STUB_SWITCH	5
 
 /*
  * On x86_64, five bytes at a multiple of eight do not cross a boundary that slows

@@ -65,7 +65,8 @@ rewrite_arm64 := $(rewrite_common) -idirafter $(overlay)/arch/arm64/include
 rewrite_code := rewrite/relocate.o uhook_relocate.o uhook_branch.o uhook_code.o
 rewrite_shared := $(instrument_shared) $(addprefix $(O)/instrument/,rewrite/choose.o \
 	rewrite/names.o rewrite/go.o rewrite/go_names.o rewrite/code.o rewrite/relocations.o \
-	rewrite/targets.o rewrite/known.o rewrite/leaves.o rewrite/jumps.o rewrite/frames.o rewrite/plan.o \
+	rewrite/targets.o rewrite/known.o rewrite/leaves.o rewrite/switches.o \
+	rewrite/jumps.o rewrite/frames.o rewrite/plan.o \
 	lib/elf_image.o \
 	lib/debug_file.o lib/debug_fetch.o lib/work.o x86.o arm64.o)
 rewrite_objects := $(addprefix $(O)/instrument/,rewrite/rewrite.o rewrite/emit.o rewrite/unwind.o \

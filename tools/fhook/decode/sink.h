@@ -54,6 +54,7 @@ struct sink;
  *	was entered before the trace or in a gap
  * @gap: called when something is missing in a thread; WHY is a sentence without a
  *	full stop
+ * @switched: called when the thread changes its stack for the first time
  * @ended: called when the thread has no more events
  * @end: called after all threads have ended, or after a failure, when it prints nothing
  * @escapes: control characters in names are escaped
@@ -67,6 +68,7 @@ struct sink_ops {
 	void (*unmatched)(struct sink *sink, struct thread *thread,
 			  const struct map_stub *stub);
 	void (*gap)(struct sink *sink, struct thread *thread, const char *why, u64 lost);
+	void (*switched)(struct sink *sink, struct thread *thread);
 	void (*ended)(struct sink *sink, struct thread *thread);
 	void (*end)(struct sink *sink);
 	bool escapes;

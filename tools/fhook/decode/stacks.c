@@ -210,7 +210,7 @@ static void unmatched(struct stacks *stacks, struct thread *thread, const struct
 	struct sink *sink = stacks->sink;
 
 	/* After a gap, the function may have been entered in the gap. */
-	if (thread->unseen && !thread->several && !thread->gap) {
+	if (thread->unseen && !thread->several && !thread->switches && !thread->gap) {
 		thread->several = true;
 		stacks->totals->gaps++;
 		stacks->totals->several++;
@@ -246,6 +246,21 @@ static void leave(struct stacks *stacks, struct thread *thread, const struct map
 	/* A function in which an exception has landed continues. */
 }
 
+/* The calls continue later, but the trace does not show which of its stacks the thread takes. */
+static void switch_stack(struct stacks *stacks, struct thread *thread)
+{
+	struct sink *sink = stacks->sink;
+
+	pop_above(stacks, thread, 0);
+	thread->unseen = true;
+	if (thread->switches)
+		return;
+	thread->switches = true;
+	stacks->totals->several++;
+	if (sink->ops->switched)
+		sink->ops->switched(sink, thread);
+}
+
 void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_stub *stub,
 		u64 time)
 {
@@ -259,6 +274,8 @@ void stacks_hit(struct stacks *stacks, struct thread *thread, const struct map_s
 		enter(stacks, thread, stub->function);
 	else if (stub->kind == STUB_LEAF && enter(stacks, thread, stub->function))
 		pop(stacks, thread, LEFT_LEAF);
+	else if (stub->kind == STUB_SWITCH)
+		switch_stack(stacks, thread);
 	else if (stub->kind != STUB_LEAF)
 		leave(stacks, thread, stub);
 }

@@ -12,6 +12,9 @@
  * gap makes open calls uncertain: if such calls turn out to have been left, their exits
  * were lost.
  *
+ * If a function is known to change the stack, no call on the new one is within a call on
+ * the old one: all open calls leave the stack without an exit.
+ *
  * A function that leaves by a tail call stays on the stack until the target has returned.
  * The next entry of the target at this place of the stack belongs to it; other calls in
  * between are those of an interrupt, and are shown inside of the function. If the target
@@ -91,6 +94,7 @@ struct open_calls {
  * @unseen: a caller continued although its callee had no exit: if the callee returns later,
  *	the thread has several stacks
  * @several: the thread has several stacks, so callers are unknown
+ * @switches: the thread has several stacks, and the trace shows when it changes them
  * @sink: data of the sink
  */
 struct thread {
@@ -103,7 +107,7 @@ struct thread {
 	size_t nr_open, room_open;
 	size_t uncertain;
 	u64 now;
-	bool gap, unseen, several;
+	bool gap, unseen, several, switches;
 	void *sink;
 };
 

@@ -20,6 +20,7 @@ static const char *const kinds[] = {
 	[FHOOK_STUB_TAIL] = "tail",
 	[FHOOK_STUB_LAND] = "land",
 	[FHOOK_STUB_LEAF] = "leaf",
+	[FHOOK_STUB_SWITCH] = "switch",
 };
 
 /**

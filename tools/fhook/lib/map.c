@@ -16,7 +16,7 @@
 #include "map.h"
 
 const char *const map_kinds[STUB_KINDS] = {
-	"entry", "exit", "tail", "land", "leaf", "task2", "task1", "task0", "turn",
+	"entry", "exit", "tail", "land", "leaf", "switch", "task2", "task1", "task0", "turn",
 };
 
 /* The initial value of map->recent, so that a look-up always has a block. */

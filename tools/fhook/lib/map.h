@@ -18,6 +18,7 @@ enum stub_kind {
 	STUB_TAIL,
 	STUB_LAND,
 	STUB_LEAF,	/* entry of a function whose exit has no stub, because it follows */
+	STUB_SWITCH,	/* the function is about to change the stack */
 	/*
 	 * The kinds from here on belong to contexts; these stubs have a number instead of a
 	 * function.

@@ -131,6 +131,7 @@ static void print_event(const struct diff *diff, char sign, u32 event)
 	static const char *const does[1 << KIND_BITS] = {
 		[STUB_ENTRY] = "enters", [STUB_EXIT] = "returns from",
 		[STUB_TAIL] = "goes on elsewhere from", [STUB_LAND] = "lands in",
+		[STUB_SWITCH] = "changes the stack in",
 	};
 	const u32 kind = event & ((1 << KIND_BITS) - 1);
 

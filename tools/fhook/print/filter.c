@@ -206,6 +206,15 @@ static void gap(struct sink *sink, struct thread *thread, const char *why, u64 l
 		filter->output->ops->gap(filter->output, &shown->thread, why, lost);
 }
 
+static void switched(struct sink *sink, struct thread *thread)
+{
+	struct filter *filter = sink->data;
+	struct shown *shown = get_shown(filter, thread);
+
+	if (shown && filter->output->ops->switched && is_in_time(filter, thread))
+		filter->output->ops->switched(filter->output, &shown->thread);
+}
+
 static void ended(struct sink *sink, struct thread *thread)
 {
 	struct filter *filter = sink->data;
@@ -251,6 +260,7 @@ static const struct sink_ops filter_calls = {
 	.leave = leave,
 	.unmatched = unmatched,
 	.gap = gap,
+	.switched = switched,
 	.ended = ended,
 	.end = end,
 };

@@ -72,7 +72,7 @@ void sides_free(struct sides *sides);
 /* Decode a side into a sink, which gets DATA. */
 int side_decode(struct side *side, const struct sink_ops *ops, void *data, struct fault *fault);
 
-#define KIND_BITS	2
+#define KIND_BITS	3
 
 /* The index of the name of a function among the names of both. */
 static inline u32 side_name(const struct side *side, u32 function)

@@ -229,6 +229,14 @@ static void gap(struct sink *sink, struct thread *thread, const char *why, u64 l
 	putc_unlocked('\n', sink->out);
 }
 
+static void switched(struct sink *sink, struct thread *thread)
+{
+	switch_to(sink, thread);
+	let_go(sink, thread);
+	fputs("-- this thread changes its stack: calls on another one are shown on their own from here on\n",
+	      sink->out);
+}
+
 static void ended(struct sink *sink, struct thread *thread)
 {
 	struct tree *tree = sink->data;
@@ -249,6 +257,7 @@ const struct sink_ops sink_tree = {
 	.leave = leave,
 	.unmatched = unmatched,
 	.gap = gap,
+	.switched = switched,
 	.ended = ended,
 	.end = end,
 };

@@ -119,6 +119,8 @@ static inline bool rewrite_ends(const struct rewrite_insn *insn)
  * @short_reach: range of a short jump
  * @stride: distance between stubs
  * @page: largest page size
+ * @stack: number of the stack pointer
+ * @frame: number of the frame pointer
  * @fill: filler byte that must not be executed, and traps if it is
  */
 struct rewrite_arch {
@@ -127,6 +129,7 @@ struct rewrite_arch {
 	unsigned int short_reach;
 	unsigned int stride;
 	unsigned int page;
+	uint8_t stack, frame;
 	uint8_t fill;
 
 	/* Decode an instruction; returns its kind, or INSN_BAD. PREVIOUS may be NULL. */

@@ -90,6 +90,8 @@ static const char *kind_name(u32 kind)
 		return "tail";
 	case FHOOK_STUB_LEAF:
 		return "leaf";
+	case FHOOK_STUB_SWITCH:
+		return "switch";
 	default:
 		return "land";
 	}

@@ -391,5 +391,7 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 		return -1;
 	if (find_imported(rw) || instrument_unmatched(&rw->run, what_it_is, rw))
 		return fault_say(fault, "There is no memory.");
+	if (switches_note(rw, fault))
+		return -1;
 	return instrument_may_write(&rw->run, fault);
 }

@@ -411,12 +411,14 @@ static int look_inside(struct rewrite *rw, size_t f, struct inside *inside)
 static int add_landing(struct rewrite *rw, size_t f, u64 pad)
 {
 	size_t insn = code_find(&rw->code, pad);
+	const bool switches = insn != NO_INSN && insn &&
+			      switches_calls(rw, rw->code.insns + insn - 1);
 
 	if (insn != NO_INSN && rw->code.insns[insn].kind == INSN_LANDING)
 		insn++;
 	if (insn == NO_INSN || insn >= rw->code.nr_insns)
 		return refuse(rw, f, "an exception lands between instructions", pad);
-	return add_point(rw, insn, FHOOK_STUB_LAND, NULL);
+	return add_point(rw, insn, switches ? FHOOK_STUB_SWITCH : FHOOK_STUB_LAND, NULL);
 }
 
 /* The index of the first landing pad at or after an address. */
@@ -559,10 +561,15 @@ int plan_function(struct rewrite *rw, size_t f)
 
 	ret = look_inside(rw, f, &inside);
 	ret = ret ?: add_entry(rw, f);
-	ret = ret ?: add_landings(rw, f);
-	ret = ret ?: add_exits(rw, f, &inside);
-	if (!ret)
-		drop_exits(rw, f, points);
+	if (!ret && switches_is(rw, rw->functions + f)) {
+		/* It may return on the other stack, as a call that is not known. */
+		rw->points[points].kind = FHOOK_STUB_SWITCH;
+	} else {
+		ret = ret ?: add_landings(rw, f);
+		ret = ret ?: add_exits(rw, f, &inside);
+		if (!ret)
+			drop_exits(rw, f, points);
+	}
 	if (rw->at_run_time)
 		ret = ret ?: check_points(rw, f, points);
 	else

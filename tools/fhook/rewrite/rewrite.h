@@ -253,6 +253,8 @@ void targets_mark_branches(struct code *code);
 /* Mark the targets of jumps into the middle of other functions, when all have their names. */
 void targets_mark_shared(struct code *code);
 int targets_mark(struct rewrite *rw, struct fault *fault);
+/* The name of the function, perhaps in a library, that an instruction calls; or NULL. */
+const char *targets_callee(const struct rewrite *rw, const struct rewrite_insn *call);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
 bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address);
 /* Does a part of the function end at an address? */
@@ -302,6 +304,16 @@ extern const struct argp leaves_argp;
 int leaves_find(struct rewrite *rw, struct fault *fault);
 /* Is a function a leaf? Its points, from index POINTS, begin with its entry. */
 bool leaves_is(const struct rewrite *rw, const struct function *function, size_t points);
+
+/* switches.c: functions that change the stack */
+/* Does a function load the stack pointer with that of another stack? */
+bool switches_is(const struct rewrite *rw, const struct function *function);
+/* Is it the name of a function that may return when the stack has been changed? */
+bool switches_name(const char *name);
+/* Is an instruction a call of such a function? */
+bool switches_calls(const struct rewrite *rw, const struct rewrite_insn *insn);
+/* Say which functions change the stack without a stub. */
+int switches_note(struct rewrite *rw, struct fault *fault);
 
 /* plan.c: from functions to points and windows */
 int plan_function(struct rewrite *rw, size_t function);

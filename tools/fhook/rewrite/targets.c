@@ -134,7 +134,7 @@ static void fix_sequences(struct rewrite *rw)
 	}
 }
 
-/* Is it the name of a function that may return again, when longjmp is called? */
+/* Is it the name of a function that may return again, when longjmp or setcontext is called? */
 static bool returns_twice(const char *name)
 {
 	static const char *const names[] = { "setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp" };
@@ -144,7 +144,7 @@ static bool returns_twice(const char *name)
 		if (!strcmp(name, names[i]))
 			return true;
 	}
-	return false;
+	return name && switches_name(name);
 }
 
 /* The name of the function, perhaps in a library, to which a call or jump leads; or NULL. */
@@ -168,7 +168,12 @@ static const char *callee_in_slot(const struct rewrite *rw, const struct rewrite
 	return slot ? relocations_import(rw, slot) : NULL;
 }
 
-/* A longjmp arrives after the call of setjmp. */
+const char *targets_callee(const struct rewrite *rw, const struct rewrite_insn *call)
+{
+	return call->target ? callee_at(rw, call->target) : callee_in_slot(rw, call);
+}
+
+/* A longjmp arrives after the call of setjmp, another stack's code after that of getcontext. */
 static int find_setjmps(struct rewrite *rw)
 {
 	const struct rewrite_insn *insn = rw->code.insns, *end = insn + rw->code.nr_insns;
@@ -179,8 +184,7 @@ static int find_setjmps(struct rewrite *rw)
 		if (insn->kind != INSN_CALL)
 			continue;
 		if (!insn->target || insn->target != asked)
-			twice = returns_twice(insn->target ? callee_at(rw, insn->target) :
-							     callee_in_slot(rw, insn));
+			twice = returns_twice(targets_callee(rw, insn));
 		asked = insn->target;
 		if (!twice)
 			continue;
