@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include "named.h"
 #include "python_api.h"
+#include "python_hook.h"
 
 /* Without so much of its stack left, a thread gets a RecursionError. */
 #define STACK_LEFT	(128 << 10)
@@ -29,19 +30,15 @@ static struct python python;
 static atomic_bool off, installed, begun;
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void say(const char *sentence)
-{
-	struct fault fault;
-
-	fault_say(&fault, "%s", sentence);
-	fault_print("fhook-python", &fault);
-}
-
 /* Say a sentence, and record no more functions than now. */
 static void end_with(const char *sentence)
 {
-	if (!atomic_exchange(&off, true))
-		say(sentence);
+	struct fault fault;
+
+	if (atomic_exchange(&off, true))
+		return;
+	fault_say(&fault, "%s", sentence);
+	fault_print("fhook-python", &fault);
 }
 
 /* A text attribute of a code object, as bytes, which are an object; or NULL. */
@@ -175,19 +172,19 @@ static bool imports_site(const char *event, void *arguments)
  * CPython says what it is about to do, in each interpreter. The first event after the start-up
  * that comes from no Python function precedes the program's own code.
  */
-static int on_event(const char *event, void *arguments, void *data __unused)
+static void on_event(const char *event, void *arguments)
 {
 	void *thread = off ? NULL : python.get_thread(), *interpreter;
 
-	if (!thread)
-		return 0;
+	/* Only Python 3.11 needs evaluate() during the start-up, in which -X perf is in its way. */
+	if (!thread || (python.minor != 11 && !python.is_initialized()))
+		return;
 	interpreter = python.get_interpreter(thread);
 	if (python.get_evaluate(interpreter) != (void *)evaluate)
 		install(interpreter);
 	if (!begun && !off && python.is_initialized() && !imports_site(event, arguments) &&
 	    !python.get_frame())
 		begun = true;
-	return 0;
 }
 
 /*
@@ -218,6 +215,6 @@ static void __attribute__((constructor)) find_python(void)
 		return;
 	}
 	choose_directory(directory);
-	if (python.add_hook(on_event, NULL))
-		say("Python has refused an audit hook: nothing is recorded");
+	if (python_add_hook(&python, on_event, &fault))
+		fault_print("fhook-python", &fault);
 }

@@ -30,6 +30,8 @@ static const struct {
 	size_t offset;
 } functions[] = {
 	{ "PySys_AddAuditHook", NULL, offsetof(struct python, add_hook) },
+	{ "PyMem_GetAllocator", NULL, offsetof(struct python, get_allocator) },
+	{ "PyMem_SetAllocator", NULL, offsetof(struct python, set_allocator) },
 	{ "Py_IsInitialized", NULL, offsetof(struct python, is_initialized) },
 	{ "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet",
 	  offsetof(struct python, get_thread) },

@@ -3,7 +3,24 @@
 #ifndef FHOOK_RECORD_PYTHON_API_H
 #define FHOOK_RECORD_PYTHON_API_H
 
+#include <stddef.h>
 #include "lib/base.h"
+
+/**
+ * struct python_allocator - an allocator of CPython, a PyMemAllocatorEx
+ * @context: first argument of its functions
+ * @allocate: allocates memory
+ * @allocate_zeroes: allocates an array of zeroes
+ * @resize: changes the size of allocated memory
+ * @release: frees memory
+ */
+struct python_allocator {
+	void *context;
+	void *(*allocate)(void *context, size_t size);
+	void *(*allocate_zeroes)(void *context, size_t count, size_t size);
+	void *(*resize)(void *context, void *memory, size_t size);
+	void (*release)(void *context, void *memory);
+};
 
 /**
  * struct python - functions of CPython, whose objects are pointers to void here
@@ -11,6 +28,8 @@
  * @extra: index of the data that code objects keep for fhook
  * @name_attribute: attribute of code objects that has the name of the function
  * @add_hook: PySys_AddAuditHook()
+ * @get_allocator: PyMem_GetAllocator()
+ * @set_allocator: PyMem_SetAllocator()
  * @is_initialized: Py_IsInitialized()
  * @get_thread: the current thread state, or NULL
  * @get_interpreter: PyThreadState_GetInterpreter()
@@ -40,6 +59,8 @@ struct python {
 	long extra;
 	const char *name_attribute;
 	int (*add_hook)(int (*hook)(const char *event, void *arguments, void *data), void *data);
+	void (*get_allocator)(int domain, struct python_allocator *allocator);
+	void (*set_allocator)(int domain, struct python_allocator *allocator);
 	int (*is_initialized)(void);
 	void *(*get_thread)(void);
 	void *(*get_interpreter)(void *thread);
