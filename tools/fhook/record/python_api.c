@@ -65,10 +65,12 @@ bool python_is_there(void)
 
 static int check_version(struct python *python, struct fault *fault)
 {
-	const char *(*get_version)(void) = dlsym(RTLD_DEFAULT, "Py_GetVersion");
-	const char *version = get_version();
-	const int length = strcspn(version, " +");
+	const char *version;
+	int length;
 
+	python->get_version = dlsym(RTLD_DEFAULT, "Py_GetVersion");
+	version = python->get_version();
+	length = strcspn(version, " +");
 	if (sscanf(version, "3.%u", &python->minor) != 1 || python->minor < MINOR_FIRST ||
 	    python->minor > MINOR_LAST)
 		return fault_say(fault,

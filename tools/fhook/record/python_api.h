@@ -27,6 +27,7 @@ struct python_allocator {
  * @minor: minor version: 11 of Python 3.11
  * @extra: index of the data that code objects keep for fhook
  * @name_attribute: attribute of code objects that has the name of the function
+ * @get_version: Py_GetVersion()
  * @add_hook: PySys_AddAuditHook()
  * @get_allocator: PyMem_GetAllocator()
  * @set_allocator: PyMem_SetAllocator()
@@ -58,6 +59,7 @@ struct python {
 	unsigned int minor;
 	long extra;
 	const char *name_attribute;
+	const char *(*get_version)(void);
 	int (*add_hook)(int (*hook)(const char *event, void *arguments, void *data), void *data);
 	void (*get_allocator)(int domain, struct python_allocator *allocator);
 	void (*set_allocator)(int domain, struct python_allocator *allocator);

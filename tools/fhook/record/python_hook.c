@@ -73,5 +73,7 @@ int python_add_hook(const struct python *api,
 	set_own_allocator();
 	result = python->add_hook(hook, NULL);
 	python->set_allocator(DOMAIN_RAW, &before);
-	return result ? fault_say(fault, "Python has refused an audit hook: nothing is recorded") : 0;
+	if (result)
+		fault_say(fault, "Python has refused an audit hook: nothing is recorded");
+	return result;
 }
