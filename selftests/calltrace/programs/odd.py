@@ -93,6 +93,27 @@ def do_same():
         exec(compile("def again(): pass\nagain()", "made.py", "exec"))
 
 
+class Often:
+    def __init__(self, depth):
+        self.depth = chosen(depth)
+
+    def __getitem__(self, index):
+        return chosen(index)
+
+    def __getattr__(self, name):
+        return chosen(0)
+
+    @property
+    def property(self):
+        return chosen(0)
+
+
+def do_often():
+    for _ in range(300):
+        often = Often(0)
+        often[0], often.missing, often.property
+
+
 def do_profile():
     seen = []
     sys.setprofile(lambda frame, event, _: seen.append(f"{event} {frame.f_code.co_name}"))

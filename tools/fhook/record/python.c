@@ -76,7 +76,7 @@ static struct named *name_code(void *code)
 	if (named)
 		python.set_extra(code, python.extra, named);
 	if (python_keep_plain(&python, code))
-		end_with("the code objects of this Python 3.11 are not those that are known: its functions are not recorded");
+		end_with("the code objects of this Python are not those that are known: its functions are not recorded");
 	return named;
 }
 

@@ -24,6 +24,15 @@ struct code_3_11 {
 	int argument_count;
 };
 
+/*
+ * The instructions of a code object of Python 3.13 are at this offset. The cache after a CALL
+ * begins with a counter: at this value, it never ends and the CALL is never replaced.
+ */
+#define CODE_BYTES	200
+#define CALL		53
+#define CALL_INIT	162	/* CALL_ALLOC_AND_ENTER_INIT: the only one in the way */
+#define COUNTER_STOPPED	0xffff
+
 /* Each function, and its name in other versions. */
 static const struct {
 	const char *name, *other;
@@ -47,6 +56,7 @@ static const struct {
 	{ "PyUnstable_Code_SetExtra", "_PyCode_SetExtra", offsetof(struct python, set_extra) },
 	{ "PyObject_GetAttrString", NULL, offsetof(struct python, get_attribute) },
 	{ "PyUnicode_AsEncodedString", NULL, offsetof(struct python, encode) },
+	{ "PyBytes_Size", NULL, offsetof(struct python, size_of) },
 	{ "PyBytes_AsString", NULL, offsetof(struct python, as_text) },
 	{ "PyUnicode_AsUTF8", NULL, offsetof(struct python, as_utf8) },
 	{ "PyLong_AsLong", NULL, offsetof(struct python, as_long) },
@@ -131,16 +141,54 @@ static bool has_value(const struct python *python, void *code, const char *attri
 	return has;
 }
 
-int python_keep_plain(const struct python *python, void *code)
+static int stop_warmup(const struct python *python, void *code)
 {
 	struct code_3_11 *fields = code;
 
-	if (python->minor != 11)
-		return 0;
 	/* The fields before and after it are where they should be. */
 	if (!has_value(python, code, "co_flags", fields->flags) ||
 	    !has_value(python, code, "co_argcount", fields->argument_count))
 		return -1;
 	fields->warmup = 0;
 	return 0;
+}
+
+/* PLAIN has the instructions as they were compiled, USED those of now, a copy of INSNS. */
+static int keep_calls(u8 *insns, const u8 *plain, const u8 *used, size_t size)
+{
+	const u16 stopped = COUNTER_STOPPED;
+	size_t i;
+
+	if (memcmp(insns, used, size))
+		return -1;
+	/* The caches in PLAIN are 0. */
+	for (i = 0; i + 4 <= size; i += 2) {
+		if (plain[i] != CALL)
+			continue;
+		memcpy(insns + i + 2, &stopped, sizeof(stopped));
+		if (insns[i] == CALL_INIT)
+			insns[i] = CALL;
+	}
+	return 0;
+}
+
+static int stop_inits(const struct python *python, void *code)
+{
+	void *plain = python->get_attribute(code, "co_code");
+	void *used = python->get_attribute(code, "_co_code_adaptive");
+	int result = -1;
+
+	if (plain && used && python->size_of(plain) == python->size_of(used))
+		result = keep_calls((u8 *)code + CODE_BYTES, (const u8 *)python->as_text(plain),
+				    (const u8 *)python->as_text(used), python->size_of(used));
+	python->dec_ref(plain);
+	python->dec_ref(used);
+	return result;
+}
+
+int python_keep_plain(const struct python *python, void *code)
+{
+	if (python->minor == 11)
+		return stop_warmup(python, code);
+	return python->minor == 13 ? stop_inits(python, code) : 0;
 }

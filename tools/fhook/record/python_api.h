@@ -45,6 +45,7 @@ struct python_allocator {
  * @set_extra: sets the data of a code object
  * @get_attribute: PyObject_GetAttrString()
  * @encode: PyUnicode_AsEncodedString()
+ * @size_of: PyBytes_Size()
  * @as_text: PyBytes_AsString()
  * @as_utf8: PyUnicode_AsUTF8()
  * @as_long: PyLong_AsLong()
@@ -77,6 +78,7 @@ struct python {
 	int (*set_extra)(void *code, long index, void *data);
 	void *(*get_attribute)(void *object, const char *name);
 	void *(*encode)(void *text, const char *encoding, const char *errors);
+	long (*size_of)(void *bytes);
 	const char *(*as_text)(void *bytes);
 	const char *(*as_utf8)(void *text);
 	long (*as_long)(void *number);
@@ -99,9 +101,10 @@ void *python_code(const struct python *python, void *frame);
 void python_drop_code(const struct python *python, void *code);
 
 /*
- * Keep CPython 3.11 from replacing instructions of a code object: some of those that it would
- * put there call functions of Python and do not evaluate them as an interpreter was told to.
- * Returns 0, or -1 if the code object does not have the known form.
+ * Keep CPython 3.11 and 3.13 from replacing instructions of a code object: some of those that
+ * they would put there call functions of Python and do not evaluate them as an interpreter was
+ * told to. In 3.13, these are calls of classes that have __init__(). Returns 0, or -1 if the code
+ * object does not have the known form.
  */
 int python_keep_plain(const struct python *python, void *code);
 
