@@ -76,6 +76,14 @@ def do_deep():
         print("caught")
 
 
+def do_raised():
+    import resource
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    resource.setrlimit(resource.RLIMIT_STACK, (1 << 30, hard))
+    sys.setrecursionlimit(10**6)
+    chosen(60000)
+
+
 def do_names():
     words = {"co_name": "n m", "co_filename": "/x y\\/z\tq\n\x1b.py", "co_firstlineno": 7}
     if sys.version_info >= (3, 11):

@@ -107,7 +107,8 @@ static bool is_deep(void)
 	void *start;
 	size_t size;
 
-	if (!end) {
+	/* The main thread's stack may get larger when its limit is raised. */
+	if (!end || (size_t)(frame - end) < left) {
 		end = frame;
 		if (!pthread_getattr_np(pthread_self(), &attributes)) {
 			pthread_attr_getstack(&attributes, &start, &size);
