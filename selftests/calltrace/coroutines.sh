@@ -180,6 +180,69 @@ for level in -O0 -O1 -O2; do
 		if $fhook map arrays.stubs | grep ' switch '; then exit 1; fi
 	done
 done
+# no_switch REWRITE-ARGUMENT...: no function is found to change the stack.
+no_switch()
+{
+	$fhook rewrite -o others.stubs "$@" > said 2>&1
+	if $fhook map others.stubs | grep ' switch '; then exit 1; fi
+	if grep 'change the stack' said; then exit 1; fi
+}
+# Functions that load the stack pointer, and stay on their stack: by jumps, which may have no
+# names, and with a copy of the stack pointer that compilers have made by an addition.
+cat > builtin.c <<-'END'
+	static void *to[5];
+	__attribute__((noinline)) void leave(void) { __builtin_longjmp(to, 1); }
+	__attribute__((noinline)) int enter(void) { return __builtin_setjmp(to) || (leave(), 1); }
+	#ifdef __x86_64__
+	__asm__(".text; .type copied, @function; copied:"
+		"push %r13; lea 8(%rsp), %r13; sub $64, %rsp; mov %rsp, (%rsp);"
+		"lea -8(%r13), %rsp; pop %r13; ret; .size copied, . - copied");
+	__asm__(".text; .type spilled, @function; spilled:"
+		"push %rbx; mov %rsp, %rbx; sub $64, %rsp; mov %rsp, -8(%rbx);"
+		"mov -8(%rbx), %rsp; mov %rbx, %rsp; pop %rbx; ret; .size spilled, . - spilled");
+	#endif
+	int main(void) { return !enter(); }
+END
+for compiler in gcc aarch64-linux-gnu-gcc; do
+	$compiler -O2 -o builtin builtin.c
+	no_switch -s -F '*' builtin
+	$compiler -O1 -static -o static jumps.c
+	no_switch -F inner -F main static
+	case $compiler in
+	gcc) strip static ;;
+	*) ${compiler%gcc}strip static ;;
+	esac
+	no_switch -e -s -F '*' static
+done
+# In OCaml, raising an exception loads the stack pointer that its handler has saved.
+if command -v ocamlopt > found; then
+	cat > raises.ml <<-'END'
+		exception Found of int
+		let find n = if n > 3 then raise (Found n) else n
+		let try_find n = try find n with Found m -> m + 1
+		let rec loop n sum = if n = 0 then sum else loop (n - 1) (sum + try_find (n mod 7))
+		let () = print_int (loop 100 0)
+	END
+	ocamlopt -o raises raises.ml
+	no_switch -s -F '*' raises
+fi
+# The distance to the other stack is added.
+cat > distance.c <<-'END'
+	void distance(long n, void **saved);
+	__asm__(".text; .type distance, @function; distance:"
+	#ifdef __x86_64__
+		"mov %rsp, (%rsi); add %rdi, %rsp; ret; nop; nop; nop;"
+	#else
+		"mov x9, sp; str x9, [x1]; add sp, sp, x0; ret;"
+	#endif
+		".size distance, . - distance");
+	int main(void) { void *saved; distance(0, &saved); return 0; }
+END
+for compiler in gcc aarch64-linux-gnu-gcc; do
+	$compiler -O1 -o distance distance.c
+	$fhook rewrite -F distance -o distance.stubs distance
+	$fhook map distance.stubs | grep -q ' switch 0 distance '
+done
 aarch64-linux-gnu-gcc -O1 -o written written.c
 $fhook rewrite -F change -o written.stubs written
 $fhook map written.stubs | grep -q ' switch 0 change '

@@ -75,6 +75,7 @@ enum rewrite_flow_kind {
 	FLOW_ENTRY,		/* TO = less than eight bytes at BASE + scaled INDEX */
 	FLOW_WORD,		/* TO = eight bytes of memory */
 	FLOW_SLOT,		/* TO = eight bytes of the stack, at distance ADDRESS */
+	FLOW_STORE,		/* memory = BASE */
 	FLOW_JUMP,		/* a jump to BASE */
 };
 

@@ -162,7 +162,8 @@ static void follow(struct followed *followed, const struct rewrite_flow *flow)
 		if (flow->written >> reg & 1)
 			followed->values[reg] = written;
 	}
-	if (flow->kind != FLOW_OTHER && flow->kind != FLOW_COMPUTED && flow->kind != FLOW_JUMP)
+	if (flow->kind != FLOW_OTHER && flow->kind != FLOW_COMPUTED &&
+	    flow->kind != FLOW_STORE && flow->kind != FLOW_JUMP)
 		followed->values[flow->to] = value;
 }
 

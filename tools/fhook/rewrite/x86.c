@@ -307,6 +307,9 @@ static void note_lea(struct rewrite_flow *flow, const cs_x86_op *to, const cs_x8
 	} else if (!from->mem.disp && from->mem.scale == 1 && flow->base != FLOW_NONE &&
 		   flow->index != FLOW_NONE) {
 		flow->kind = FLOW_SUM;
+	} else if (flow->base != FLOW_NONE && flow->index == FLOW_NONE) {
+		flow->kind = FLOW_OFFSET;
+		flow->address = from->mem.disp;
 	}
 }
 
@@ -410,6 +413,10 @@ static void flow_x86(const uint8_t *bytes, size_t size, uint64_t address,
 	} else if (decoded->id == X86_INS_JMP && op->type == X86_OP_MEM) {
 		flow->kind = FLOW_JUMP;
 		flow->base = FLOW_NONE;
+	}
+	if (decoded->id == X86_INS_MOV && op[0].type == X86_OP_MEM && op[1].type == X86_OP_REG) {
+		flow->kind = FLOW_STORE;
+		flow->base = number_of(op[1].reg);
 	}
 	if (decoded->detail->x86.op_count != 2 || op[0].type != X86_OP_REG ||
 	    number_of(op[0].reg) == FLOW_NONE)
