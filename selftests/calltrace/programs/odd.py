@@ -56,6 +56,11 @@ def do_execute():
     subprocess.run(["sh", "-c", "true"], check=True)
 
 
+def do_prepared():
+    subprocess.run([sys.executable, "-c", "def other(): pass\nother()"], check=True,
+                   preexec_fn=chosen, env=dict(os.environ))
+
+
 def do_interpreter():
     code = "def inside(): pass\ninside()\ninside()"
     try:

@@ -57,8 +57,13 @@ struct recorder {
 	struct until_calls calls;
 };
 
+/* The most names that are tried for a recording. */
+#define NAMES_MAX	1000
+
 /* Values of @state. */
 enum { STATE_NEW, STATE_RECORDS, STATE_OFF };
+
+bool record_may_move;
 
 static struct recording recording;
 static struct recorder *recorders;
@@ -227,6 +232,31 @@ static void __attribute__((constructor)) prepare(void)
 	prepared = true;
 }
 
+/*
+ * Make the recording. If programs that execute others may have taken its directory, try others
+ * with the number of this process.
+ */
+static int create(struct fault *fault)
+{
+	int result = recording_create(&recording, settings.directory, NULL, fault), i;
+	struct fault taken;
+	char *directory;
+
+	for (i = 0; result && record_may_move && i < NAMES_MAX; i++) {
+		if (!recording_check(settings.directory, &taken) ||
+		    (i ? asprintf(&directory, "%s-%d-%d", settings.directory, getpid(), i) :
+			 asprintf(&directory, "%s-%d", settings.directory, getpid())) < 0)
+			break;
+		free(recording.directory);
+		free(recording.path);
+		recording.path = NULL;
+		recording.directory = NULL;
+		result = recording_create(&recording, directory, NULL, fault);
+		free(directory);
+	}
+	return result;
+}
+
 /* Called with the lock, at the first event of the process, or on request. */
 static int start(struct fault *fault)
 {
@@ -238,7 +268,7 @@ static int start(struct fault *fault)
 	recording.clock = 1000000;
 	recording.snapshot = settings.snapshot_mb;
 	if (until_set(settings.until, fault) ||
-	    recording_create(&recording, settings.directory, NULL, fault))
+	    create(fault))
 		return -1;
 	prepare();
 	/* In an emulator, the name of its first thread is the emulator's. */
@@ -391,6 +421,7 @@ static int start_again(struct fault *fault)
 	nr_streams = 0;
 	generation++;
 	settings = settings_of_request();
+	record_may_move = false;
 	return start(fault);
 }
 

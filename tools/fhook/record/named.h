@@ -36,6 +36,12 @@ struct named *named_find(const char *name, const char *file, u32 line);
 /* Append the function to the map of a recording. Returns 0, or -1 and a sentence. */
 int record_add_named(struct recording *recording, struct named *named, struct fault *fault);
 
+/*
+ * A program that this process executes, or that has executed it, may record itself, too, and
+ * inherits the name of the recording. So the recording may be DIR-PID or DIR-PID-NUMBER instead.
+ */
+extern bool record_may_move;
+
 /* The thread enters a function, with OFFSET 0, or leaves it, with OFFSET 1. */
 void record_named(struct named *named, u64 offset);
 

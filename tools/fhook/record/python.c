@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "named.h"
 #include "python_api.h"
 #include "python_hook.h"
@@ -188,22 +187,6 @@ static void on_event(const char *event, void *arguments)
 		begun = true;
 }
 
-/*
- * A program that this one executes inherits the name of the recording, and gets a recording of
- * its own, like a child.
- */
-static void choose_directory(const char *directory)
-{
-	struct fault taken;
-	char *path;
-
-	if (!recording_check(directory, &taken) ||
-	    asprintf(&path, "%s-%d", directory, getpid()) < 0)
-		return;
-	setenv("FHOOK_RECORD", path, 1);
-	free(path);
-}
-
 static void __attribute__((constructor)) find_python(void)
 {
 	const char *directory = secure_getenv("FHOOK_RECORD");
@@ -215,7 +198,7 @@ static void __attribute__((constructor)) find_python(void)
 		fault_print("fhook-python", &fault);
 		return;
 	}
-	choose_directory(directory);
+	record_may_move = true;
 	if (python_add_hook(&python, on_event, &fault))
 		fault_print("fhook-python", &fault);
 }
