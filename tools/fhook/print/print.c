@@ -66,7 +66,7 @@ static void report(const struct recording *recording, u64 strange, u64 several)
 	recording_say_executed(recording);
 	if (recording->unplaced)
 		fprintf(stderr,
-			"fhook: %u times something was loaded whose calls %s has not: its place had been another's, its file was no longer there, or there were too many.\n",
+			"fhook: %u times something was loaded whose calls %s has not: its place had been another's, its file was no longer there, there were too many, or the map could not be written.\n",
 			recording->unplaced, recording->directory);
 	if (recording->unopened)
 		fprintf(stderr,

@@ -477,8 +477,11 @@ static bool find_named(struct named *named, u64 *at)
 		take_lock(&before);
 		if (state == STATE_RECORDS && named->recording != generation + 1) {
 			named->failed = record_add_named(&recording, named, &fault);
-			if (named->failed)
+			if (named->failed) {
+				recording.unplaced++;
 				fault_print("libfhook-record", &fault);
+				update();
+			}
 			named->recording = generation + 1;
 		}
 		drop_lock(&before);

@@ -31,6 +31,9 @@
 #define NAMED_BLOCK	4096
 #define NAMED_OBJECT	"[interpreter]"
 
+/* The lowest descriptor to keep. */
+#define HIGH_FD		512
+
 /**
  * struct object - an object that is or was loaded
  * @name: name of the file as known to the loader
@@ -51,6 +54,9 @@ static struct object *objects;
 static size_t nr_objects, room_objects;
 static u64 nowhere;
 static u64 nr_named;
+/* The descriptor that lines are appended by, or -1, and its file. */
+static int map_fd = -1;
+static struct stat map_status;
 
 /**
  * struct writer - a map that is being begun
@@ -222,6 +228,22 @@ static int begin_object(struct dl_phdr_info *info, size_t size __unused, void *d
 	return 0;
 }
 
+static bool is_map(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && !fstat(fd, &status) && status.st_dev == map_status.st_dev &&
+	       status.st_ino == map_status.st_ino;
+}
+
+/* The map is another file now. */
+static void drop_map(void)
+{
+	if (is_map(map_fd))
+		close(map_fd);
+	map_fd = -1;
+}
+
 static void forget_objects(void)
 {
 	size_t i;
@@ -231,6 +253,7 @@ static void forget_objects(void)
 	nr_objects = 0;
 	nowhere = NOWHERE;
 	nr_named = 0;
+	drop_map();
 }
 
 /* An existing map stays until a new one is complete. */
@@ -238,8 +261,10 @@ static int finish(FILE *file, const char *from, const char *to)
 {
 	const bool failed = ferror(file) | fclose(file);
 
-	if (!failed && !rename(from, to))
+	if (!failed && !rename(from, to)) {
+		drop_map();
 		return 0;
+	}
 	unlink(from);
 	return -1;
 }
@@ -388,11 +413,43 @@ static char *named_lines(const struct named *named, const struct object *object,
 	return NULL;
 }
 
+static void remove_map(const struct recording *recording)
+{
+	char *path = recording_path(recording, "map");
+
+	if (path)
+		unlink(path);
+	free(path);
+}
+
+/*
+ * A descriptor of the map, or -1. It is kept, because the program may change its root directory, or
+ * use all descriptors, and is a high one, which it does not expect. But it may have closed it.
+ */
+static int map_descriptor(const struct recording *recording)
+{
+	char *path;
+	int high;
+
+	if (is_map(map_fd))
+		return map_fd;
+	path = recording_path(recording, "map");
+	map_fd = path ? open(path, O_RDWR | O_APPEND | O_CLOEXEC) : -1;
+	free(path);
+	if (map_fd < 0 || fstat(map_fd, &map_status))
+		return map_fd;
+	high = fcntl(map_fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	if (high >= 0) {
+		close(map_fd);
+		map_fd = high;
+	}
+	return map_fd;
+}
+
 /* Append whole lines to the map. */
 static int append_to_map(const struct recording *recording, const char *text, size_t size)
 {
-	char *path = recording_path(recording, "map");
-	const int fd = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+	const int fd = map_descriptor(recording);
 	struct stat before;
 	int result = -1;
 
@@ -400,11 +457,8 @@ static int append_to_map(const struct recording *recording, const char *text, si
 		result = write(fd, text, size) == (ssize_t)size ? 0 : -1;
 		/* A disk that is full may have had room for half a line. */
 		if (result && ftruncate(fd, before.st_size))
-			unlink(path);
+			remove_map(recording);
 	}
-	if (fd >= 0)
-		close(fd);
-	free(path);
 	return result;
 }
 
