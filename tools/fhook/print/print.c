@@ -201,15 +201,16 @@ static int do_all(struct printing *printing, struct filter_choice *choice, struc
 	return 0;
 }
 
-static void report_children(const char *directory)
+/* Those with lines of their own have functions of Python: each has another map. */
+static void report_children(const char *directory, bool own_lines)
 {
 	struct directories children = { 0 };
 	struct fault fault;
 
 	if (!directories_add_children(&children, directory, &fault) && children.nr)
 		fprintf(stderr,
-			"fhook: %zu children have recordings of their own: --children prints them, too.\n",
-			children.nr);
+			"fhook: %zu children have recordings of their own: %s.\n", children.nr,
+			own_lines ? "print them one by one" : "--children prints them, too");
 	directories_say_executed(&children, 0);
 	directories_free(&children);
 }
@@ -217,6 +218,7 @@ static void report_children(const char *directory)
 static int print(struct print_options *options, struct fault *fault)
 {
 	struct printing printing = { .options = options };
+	bool own_lines;
 	int result;
 
 	printing.sink = (struct sink){
@@ -229,11 +231,14 @@ static int print(struct print_options *options, struct fault *fault)
 	filter_close(&printing.filter);
 	lines_free(&printing.lines);
 	names_free(&printing.names);
+	own_lines = lines_are_known(&printing.map);
 	map_free(&printing.map);
 	if (fflush(stdout) || ferror(stdout))
 		return fault_say(fault, "the output cannot be written: %s", strerror(errno));
 	if (!result && printing.sink.no_memory)
 		return fault_say(fault, "there was not enough memory, and the output is not whole");
+	if (!result && options->directories.nr == 1)
+		report_children(options->directories.names[0], own_lines);
 	return result;
 }
 
@@ -242,8 +247,6 @@ int calltrace_print(int argc, char **argv, struct fault *fault)
 	struct print_options options;
 	int result = print_options_parse(&options, argc, argv, fault) ?: print(&options, fault);
 
-	if (!result && options.directories.nr == 1)
-		report_children(options.directories.names[0]);
 	print_options_free(&options);
 	return result;
 }
