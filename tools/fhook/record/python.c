@@ -13,6 +13,7 @@
  * CPython's functions are looked up when the program has been loaded, so this file needs none of
  * its headers and fits several versions.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -187,6 +188,22 @@ static void on_event(const char *event, void *arguments)
 		begun = true;
 }
 
+/* Two recorders in one process do not know of each other: one of them gets the recording's name. */
+static void check_recorders(void)
+{
+	const void *enter = dlsym(RTLD_DEFAULT, "__cyg_profile_func_enter");
+	Dl_info found, own;
+	struct fault fault;
+
+	/* The C library, which has a function of this name, follows this library. */
+	if (!enter || !dladdr(enter, &found) || !dladdr(&python, &own) ||
+	    found.dli_fbase == own.dli_fbase)
+		return;
+	fault_say(&fault,
+		  "the program has its own __cyg_profile_func_enter(): if this is that of libfhook-record, link it without");
+	fault_print("fhook-python", &fault);
+}
+
 static void __attribute__((constructor)) find_python(void)
 {
 	const char *directory = secure_getenv("FHOOK_RECORD");
@@ -194,6 +211,7 @@ static void __attribute__((constructor)) find_python(void)
 
 	if (!directory || !*directory || !python_is_there())
 		return;
+	check_recorders();
 	if (python_find(&python, &fault)) {
 		fault_print("fhook-python", &fault);
 		return;
