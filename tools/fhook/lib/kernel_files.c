@@ -185,13 +185,14 @@ void kernel_file_restore(const char *path, const char *text)
 		fault_print("fhook", &fault);
 }
 
+/* Not record-tgid: clearing that in an instance stops the recording for all instances. */
 void kernel_instance_reset(const char *instance)
 {
 	static const char *const options[][2] = {
 		{ "markers", "1" }, { "context-info", "1" }, { "irq-info", "1" }, { "raw", "0" },
 		{ "hex", "0" }, { "bin", "0" }, { "fields", "0" }, { "verbose", "0" },
-		{ "latency-format", "0" }, { "record-tgid", "0" }, { "sym-addr", "0" },
-		{ "stacktrace", "0" }, { "userstacktrace", "0" },
+		{ "latency-format", "0" }, { "sym-addr", "0" }, { "stacktrace", "0" },
+		{ "userstacktrace", "0" },
 	};
 	struct fault ignored;
 	char path[96];
