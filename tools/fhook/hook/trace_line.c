@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Lines of trace_pipe; the header describes them. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "trace_line.h"
@@ -102,18 +103,44 @@ static int add_text(struct trace_text *to, const char *text, size_t size)
 	return 0;
 }
 
-/* A stack, which has no mark, or the kernel's note that events are missing. */
-static bool is_other(const struct trace_lines *lines, const char *line)
+/* Is a line the kernel's note that events are missing? Names of tasks are shorter. */
+static bool is_note(const char *line)
 {
-	static const char stack[] = ": <stack trace>", lost[] = "EVENTS]";
+	static const char tail[] = " EVENTS]";
+	const size_t length = strlen(line);
+	int head = 0;
+
+	return sscanf(line, "CPU:%*u [LOST%n", &head) >= 0 && head &&
+	       length >= head + strlen(tail) && !strcmp(line + length - strlen(tail), tail);
+}
+
+static bool ends_in(const char *line, const char *tail)
+{
 	const size_t length = strlen(line);
 
-	if (!strncmp(line, "CPU:", strlen("CPU:")))
-		return length > strlen(lost) && !strcmp(line + length - strlen(lost), lost);
-	if (!lines->events->options->stack)
-		return false;
-	return !strncmp(line, " => ", strlen(" => ")) ||
-	       (length > strlen(stack) && !strcmp(line + length - strlen(stack), stack));
+	return length > strlen(tail) && !strcmp(line + length - strlen(tail), tail);
+}
+
+/*
+ * A call of a stack: in the kernel after the head of the stack, in a program after the event. A
+ * text ends with a quotation mark, and a line in the name of a task is short.
+ */
+static bool is_call(const struct trace_lines *lines, const char *line)
+{
+	const size_t longest_name = 15;
+
+	return !strncmp(line, " => ", strlen(" => ")) && !strchr(line, '"') &&
+	       (lines->in_stack || strlen(line) > longest_name);
+}
+
+/* A line without a mark that seems to be the kernel's: a note, or part of a stack. */
+static bool is_other(struct trace_lines *lines, const char *line)
+{
+	const bool is_stack = lines->events->options->stack &&
+			      (is_call(lines, line) || ends_in(line, ": <stack trace>"));
+
+	lines->in_stack = is_stack;
+	return is_stack || is_note(line);
 }
 
 /*
@@ -167,14 +194,42 @@ static int begin(struct trace_lines *lines, const char *line, size_t length)
 	return result ? -1 : 0;
 }
 
+/* Begin the held lines, which are the kernel's. */
+static int release(struct trace_lines *lines)
+{
+	struct trace_text held = lines->held;
+	char *line = held.text, *end;
+	int result = 0;
+
+	lines->held = (struct trace_text) { };
+	for (; held.length && !result && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		result = begin(lines, line, end - line);
+	}
+	free(held.text);
+	return result;
+}
+
+/*
+ * A text that imitates a note or a stack goes on after it, at least with its quotation mark: hold
+ * such lines back until the next event, or until all that was read has been written.
+ */
 static int take_line(struct trace_lines *lines, const char *line, size_t length)
 {
 	const struct call_event *event;
 
-	if (find_event(lines, line, &event) || is_other(lines, line))
-		return begin(lines, line, length);
-	if (lines->has_rest && add_text(&lines->rest, "?", 1))
+	if (find_event(lines, line, &event)) {
+		lines->in_stack = false;
+		return release(lines) || begin(lines, line, length) ? -1 : 0;
+	}
+	if (is_other(lines, line))
+		return add_text(&lines->held, line, length) || add_text(&lines->held, "\n", 1) ?
+		       -1 : 0;
+	if ((lines->has_rest && add_text(&lines->rest, "?", 1)) ||
+	    (lines->held.length &&
+	     add_text(&lines->rest, lines->held.text, lines->held.length)))
 		return -1;
+	lines->held.length = 0;
 	lines->has_rest = true;
 	return add_text(&lines->rest, line, length);
 }
@@ -193,7 +248,7 @@ int trace_lines_write(struct trace_lines *lines, const char *text, size_t size)
 	}
 	if (size)
 		return add_text(&lines->part, text, size);
-	return finish(lines) || ferror(lines->out) ? -1 : 0;
+	return release(lines) || finish(lines) || ferror(lines->out) ? -1 : 0;
 }
 
 void trace_lines_free(struct trace_lines *lines)
@@ -201,4 +256,5 @@ void trace_lines_free(struct trace_lines *lines)
 	free(lines->part.text);
 	free(lines->line.text);
 	free(lines->rest.text);
+	free(lines->held.text);
 }

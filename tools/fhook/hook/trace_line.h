@@ -29,14 +29,16 @@ struct trace_text {
  * @part: beginning of a line whose end is not read yet
  * @line: line that may go on
  * @rest: lines after it that are not lines of events
+ * @held: lines after these that are the kernel's if no other text follows, each with its end
+ * @in_stack: whether the last line seems to be part of a stack
  * @has_line: whether there is a @line, which may be empty
  * @has_rest: whether there is a @rest, which may be empty
  */
 struct trace_lines {
 	const struct call_events *events;
 	FILE *out;
-	struct trace_text part, line, rest;
-	bool has_line, has_rest;
+	struct trace_text part, line, rest, held;
+	bool in_stack, has_line, has_rest;
 };
 
 /*
