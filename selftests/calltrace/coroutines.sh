@@ -188,7 +188,8 @@ no_switch()
 	if grep 'change the stack' said; then exit 1; fi
 }
 # Functions that load the stack pointer, and stay on their stack: by jumps, which may have no
-# names, and with a copy of the stack pointer that compilers have made by an addition.
+# names, and with a copy of the stack pointer that compilers have made by an addition. In arm64
+# code, the zero register has the number of the stack pointer.
 cat > builtin.c <<-'END'
 	static void *to[5];
 	__attribute__((noinline)) void leave(void) { __builtin_longjmp(to, 1); }
@@ -200,6 +201,9 @@ cat > builtin.c <<-'END'
 	__asm__(".text; .type spilled, @function; spilled:"
 		"push %rbx; mov %rsp, %rbx; sub $64, %rsp; mov %rsp, -8(%rbx);"
 		"mov -8(%rbx), %rsp; mov %rbx, %rsp; pop %rbx; ret; .size spilled, . - spilled");
+	#else
+	__asm__(".text; .type zero, @function; zero:"
+		"mov x1, xzr; ldr x9, [x0]; mov sp, x9; ldr x30, [x0, 8]; ret; .size zero, . - zero");
 	#endif
 	int main(void) { return !enter(); }
 END

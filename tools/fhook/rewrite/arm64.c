@@ -244,6 +244,9 @@ static void flow_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 	} else if ((word & 0xffe0ffe0) == 0xaa0003e0 || (word & 0xfffffc00) == 0x93407c00) {
 		flow->kind = FLOW_COPY;
 		flow->base = word & 0x20000000 ? flow->index : flow->base;
+		/* Here, 31 is XZR and not the stack pointer: the result is 0. */
+		if (flow->base == 31)
+			flow->kind = FLOW_ADDRESS;
 	} else if ((word & 0xfefff000) == 0xd61f0000) {
 		flow->kind = FLOW_JUMP;
 		flow->written = 0;
