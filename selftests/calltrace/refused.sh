@@ -187,6 +187,13 @@ cat > big.c <<-'END'
 END
 gcc -O1 -fno-inline -mcmodel=medium -Wl,--build-id -o big big.c
 refuses "big: the new code is too far away from f, because .lbss has 3072 MiB" $rewrite -F f big
+cat > big.c <<-'END'
+	static volatile char big[200 << 20];
+	int f(int n) { return big[n * 100000000L] + n * 3; }
+	int main(int argc, char **argv) { return f(argc) + f(argc + 1); }
+END
+aarch64-linux-gnu-gcc -O1 -fno-inline -Wl,--build-id -o big big.c
+refuses "big: the new code is too far away from f, because .bss has 200 MiB" $rewrite -F f big
 
 # Names that the reader of stubs would take for damage
 objcopy --redefine-sym t_fib="t$(printf '\r')fib" plain return

@@ -116,6 +116,7 @@ static inline bool rewrite_ends(const struct rewrite_insn *insn)
 /**
  * struct rewrite_arch - an architecture
  * @jump_size: size of a jump that reaches the new code
+ * @reach: range of a jump
  * @short_size: size of a short jump, which needs a hop; 0 if there is none
  * @short_reach: range of a short jump
  * @stride: distance between stubs
@@ -126,6 +127,7 @@ static inline bool rewrite_ends(const struct rewrite_insn *insn)
  */
 struct rewrite_arch {
 	unsigned int jump_size;
+	unsigned int reach;
 	unsigned int short_size;
 	unsigned int short_reach;
 	unsigned int stride;

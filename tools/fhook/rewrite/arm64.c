@@ -265,6 +265,7 @@ static void flow_arm64(const uint8_t *bytes, size_t size, uint64_t address,
 
 const struct rewrite_arch rewrite_arm64 = {
 	.jump_size = AARCH64_INSN_SIZE,
+	.reach = 0x8000000,
 	.stride = AARCH64_INSN_SIZE,
 	.page = 0x10000,
 	.stack = 31,

@@ -18,9 +18,6 @@
 #include "fhook_calltrace_stub.h"
 #include "rewrite.h"
 
-/* Data of this size may put the new code out of reach. */
-#define FAR_SIZE	0x40000000ULL
-
 static u64 here(const struct rewrite *rw)
 {
 	return rw->moved_at + rw->moved_size;
@@ -303,11 +300,10 @@ int emit_too_far(const struct rewrite *rw, const char *function, struct fault *f
 {
 	const struct elf_image *image = &rw->image;
 	const Elf64_Shdr *section = largest_empty(image);
-	const char *name = section ? elf_string(image, image->sections + image->names,
-						section->sh_name) : NULL;
+	const char *name = section ? elf_section_name(image, section) : "";
 
-	/* The new code is after all data. */
-	if (!name || section->sh_size < FAR_SIZE)
+	/* The new code is after all data, which is the cause if it has half of a jump's range. */
+	if (!*name || section->sh_size < rw->code.arch->reach / 2)
 		return fault_say(fault, "%s: the new code is too far away from %s.", image->path,
 				 function);
 	return fault_say(fault,

@@ -476,6 +476,7 @@ static uint64_t slot_x86(const uint8_t *bytes, size_t size, uint64_t address)
 
 const struct rewrite_arch rewrite_x86 = {
 	.jump_size = UHOOK_JUMP_MAX,
+	.reach = 0x80000000,
 	.short_size = 2,
 	.short_reach = 127,
 	.stride = 8,
