@@ -250,6 +250,23 @@ done
 aarch64-linux-gnu-gcc -O1 -o written written.c
 $fhook rewrite -F change -o written.stubs written
 $fhook map written.stubs | grep -q ' switch 0 change '
+# One register has the stack pointer of both stacks, as is usual on arm64.
+cat > both.c <<-'END'
+	void both(void **to, void **from);
+	__asm__(".text; .type both, @function; both:"
+	#ifdef __x86_64__
+		"mov %rsp, %rax; mov %rax, (%rsi); mov (%rdi), %rax; mov %rax, %rsp; ret;"
+	#else
+		"mov x16, sp; stp x16, x30, [x1]; ldp x16, x30, [x0]; mov sp, x16; ret;"
+	#endif
+		".size both, . - both");
+	int main(void) { void *saved[2]; both(saved, saved); return 0; }
+END
+for compiler in gcc aarch64-linux-gnu-gcc; do
+	$compiler -O1 -o both both.c
+	$fhook rewrite -F both -o both.stubs both
+	$fhook map both.stubs | grep -q ' switch 0 both '
+done
 gcc -O1 -DCONTEXT -Wl,--build-id -o context context.c
 gcc -O1 -Wl,--build-id -o written written.c
 $fhook rewrite -F main -F leaf -F step -F body -F begin -o context.stubs context 2> said

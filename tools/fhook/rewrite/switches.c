@@ -91,6 +91,28 @@ static bool is_own(const struct rewrite *rw, const struct range *range, u8 reg)
 	return false;
 }
 
+/*
+ * Does a register have another word of memory at an instruction, because the last instruction of
+ * the range before it that writes the register loads it, alone or with a second register?
+ */
+static bool is_loaded(const struct rewrite *rw, const struct range *range,
+		      const struct rewrite_insn *insn, u8 reg)
+{
+	const struct rewrite_insn *first = rw->code.insns + code_find(&rw->code, range->start);
+	struct rewrite_flow flow;
+
+	while (insn-- > first) {
+		flow_of(rw, insn, &flow);
+		if (reg >= FLOW_REGISTERS || !(flow.written >> reg & 1))
+			continue;
+		/* Not the base, which such an instruction may change. */
+		return insn->kind == INSN_PLAIN && (insn->marks & MARK_FAULTS) &&
+		       (flow.kind == FLOW_WORD || flow.kind == FLOW_OTHER) &&
+		       flow.base != reg && !has(rw, range, sets, flow.base);
+	}
+	return false;
+}
+
 /* Does an instruction of a range load the stack pointer of another stack? */
 static bool loads_stack(const struct rewrite *rw, const struct range *range,
 			const struct rewrite_insn *insn)
@@ -111,7 +133,8 @@ static bool loads_stack(const struct rewrite *rw, const struct range *range,
 	if (flow.kind == FLOW_WORD)
 		return !has(rw, range, sets, flow.base);
 	return (flow.kind == FLOW_COPY || flow.kind == FLOW_OFFSET) &&
-	       !is_own(rw, range, flow.base) && !has(rw, range, sets, arch->frame);
+	       (is_loaded(rw, range, insn, flow.base) || !is_own(rw, range, flow.base)) &&
+	       !has(rw, range, sets, arch->frame);
 }
 
 static bool has_switch(const struct rewrite *rw, const struct range *range)
