@@ -49,7 +49,7 @@ static int check_pattern(const char *pattern, struct fault *fault)
 	/* Words that take more have left it out. */
 	if (strpbrk(pattern, "(> \t"))
 		return fault_say(fault,
-				 "%s: write only a name or a glob: arguments are for trace and time, > TIME and if CONDITION for trace",
+				 "%s: write only a name or a glob; trace and record take arguments, > TIME and if CONDITION",
 				 pattern);
 	return 0;
 }

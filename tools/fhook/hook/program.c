@@ -316,7 +316,8 @@ static int say_unknown(const struct elf_image *image, const char *name, const ch
 				 "%s: only entries of functions, lines as FILE:NUMBER and USDT probes are hooked; use perf probe -x %s",
 				 name, image->path);
 	if (strstr(name, " > ") || strstr(name, " if "))
-		return fault_say(fault, "%s: > TIME and if CONDITION are for trace and record",
+		return fault_say(fault,
+				 "%s: write only a name or a glob; trace and record take arguments, > TIME and if CONDITION",
 				 name);
 	if (near)
 		return fault_say(fault, "%s has no function %s; the nearest name is %s%s",
