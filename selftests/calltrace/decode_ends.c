@@ -8,6 +8,7 @@
  * Usage: decode-ends kill | exec | exit | join | cancel | leave | limit | chdir | user |
  *		       size | much | forks | clone | unlink | run
  *        decode-ends close FILE
+ *        decode-ends exec PROGRAM
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -212,7 +213,7 @@ PLAIN int main(int argc, char **argv)
 		if (*how == 'k')
 			raise(SIGKILL);
 		if (!strcmp(how, "exec"))
-			execl("/bin/true", "true", NULL);
+			execl(argc > 2 ? argv[2] : "/bin/true", "true", NULL);
 		_exit(0);
 	}
 	if (!strcmp(how, "status")) {

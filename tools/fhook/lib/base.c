@@ -97,6 +97,15 @@ int words_split(char *line, char **words, int max)
 	return count;
 }
 
+void word_escape(const char *word, FILE *to)
+{
+	for (; *word; word++)
+		if ((u8)*word <= ' ' || *word == 0x7f || *word == '\\')
+			fprintf(to, "\\%03o", (u8)*word);
+		else
+			putc(*word, to);
+}
+
 void word_unescape(char *word)
 {
 	char *to = word;

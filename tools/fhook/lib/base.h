@@ -92,6 +92,9 @@ size_t name_length(const char *text);
  */
 int words_split(char *line, char **words, int max);
 
+/* Write a text as one word: blanks, control characters and backslashes as in \040. */
+void word_escape(const char *word, FILE *to);
+
 /* Replace \NNN, three octal digits, by the byte of this number, in place. */
 void word_unescape(char *word);
 

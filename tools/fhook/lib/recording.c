@@ -108,7 +108,8 @@ int recording_add_task(struct recording *recording, u32 tid, u32 pid, const char
 void recording_set_executed(struct recording *recording, u32 pid, const char *program)
 {
 	recording->executed_by = pid;
-	snprintf(recording->executed, sizeof(recording->executed), "%s", program);
+	snprintf(recording->executed, sizeof(recording->executed), "%.*s", RECORDING_PROGRAM - 1,
+		 program);
 	text_clean(recording->executed);
 }
 
@@ -246,12 +247,14 @@ static void join_words(char **words, int count, char *name, size_t size)
 
 static int read_executed(struct recording *recording, char **words, int count)
 {
-	char program[RECORDING_PROGRAM];
+	char program[4 * RECORDING_PROGRAM];
 	u64 pid;
 
 	if (count < 2 || word_number(words[1], 10, 0x7fffffff, &pid))
 		return -1;
+	/* Older recordings have a path with blanks as several words. */
 	join_words(words + 2, count - 2, program, sizeof(program));
+	word_unescape(program);
 	recording_set_executed(recording, pid, program);
 	return 0;
 }
@@ -561,8 +564,11 @@ static void write_lines(const struct recording *recording, FILE *file)
 		fprintf(file, "snapshot %u\n", recording->snapshot);
 	if (recording->until)
 		fprintf(file, "until %u\n", recording->until);
-	if (recording->executed_by)
-		fprintf(file, "executed %u %s\n", recording->executed_by, recording->executed);
+	if (recording->executed_by) {
+		fprintf(file, "executed %u ", recording->executed_by);
+		word_escape(recording->executed, file);
+		putc('\n', file);
+	}
 	if (recording->unplaced)
 		fprintf(file, "unplaced %u\n", recording->unplaced);
 	if (recording->unopened)

@@ -378,17 +378,6 @@ bool record_place(struct recording *recording, const struct record_loaded *loade
 	return object->in_map;
 }
 
-/* A path as a word of the map: blanks, control characters and backslashes as in \040. */
-static void put_path(FILE *file, const char *path)
-{
-	for (; *path; path++)
-		if ((u8)*path <= ' ' || *path == 0x7f || *path == '\\')
-			fprintf(file, "\\%03o", (u8)*path);
-		else
-			putc(*path, file);
-	putc('\n', file);
-}
-
 /* The lines of the map for a function of an interpreter, to be freed; NULL without memory. */
 static char *named_lines(const struct named *named, const struct object *object, size_t *size)
 {
@@ -406,7 +395,8 @@ static char *named_lines(const struct named *named, const struct object *object,
 	fprintf(file, "stub 0x%llx 1 entry %u %s 0x%llx\n", entry, id, named->name, entry);
 	fprintf(file, "stub 0x%llx 1 exit %u %s 0x%llx\n", entry + 1, id, named->name, entry);
 	fprintf(file, "source %u 0x%llx %u ", id, entry, named->line);
-	put_path(file, *named->file ? named->file : "?");
+	word_escape(*named->file ? named->file : "?", file);
+	putc('\n', file);
 	if (!fclose(file))
 		return text;
 	free(text);
