@@ -15,6 +15,7 @@
 static void name_event(const struct call_events *events, const struct spec *spec,
 		       char name[CALL_EVENT_NAME])
 {
+	size_t n = events->nr + 1;
 	char *at, *end;
 
 	snprintf(name, CALL_EVENT_NAME, "%.48s", spec->pattern);
@@ -25,9 +26,8 @@ static void name_event(const struct call_events *events, const struct spec *spec
 		name[0] = '_';
 	end = name + strlen(name);
 	snprintf(end, CALL_EVENT_NAME - (end - name), "%s", events->mark);
-	if (call_events_find(events, name))
-		snprintf(end, CALL_EVENT_NAME - (end - name), "__%zu%s", events->nr + 1,
-			 events->mark);
+	for (; call_events_find(events, name); n++)
+		snprintf(end, CALL_EVENT_NAME - (end - name), "__%zu%s", n, events->mark);
 }
 
 /* Events with a return value or a duration are made at the return. */
