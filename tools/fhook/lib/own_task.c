@@ -62,7 +62,6 @@ int own_task_find(const char *instance, pid_t *task, struct fault *fault)
 		return 0;
 	snprintf(marker, sizeof(marker), "instances/%s/trace_marker", instance);
 	snprintf(trace, sizeof(trace), "instances/%s/trace", instance);
-	kernel_instance_reset(instance);
 	if (kernel_file_write(marker, instance, fault))
 		return -1;
 	text = kernel_file_read(trace, fault);

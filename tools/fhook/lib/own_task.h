@@ -19,7 +19,8 @@ bool own_task_has_proc(void);
 
 /*
  * Find the number of this process, which has one thread. In a PID namespace, the trace of INSTANCE,
- * which belongs to this process and has no events yet, is used and emptied.
+ * which belongs to this process, has been reset by kernel_instance_reset() and has no events yet,
+ * is used and emptied.
  */
 int own_task_find(const char *instance, pid_t *task, struct fault *fault);
 

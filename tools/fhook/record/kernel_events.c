@@ -62,6 +62,7 @@ static int make_instance(struct kernel_events *events, u64 buffer_kb, struct fau
 	if (!events->instance)
 		return fault_say(fault, "%s/instances/%s cannot be made: %s",
 				 kernel_files_path(), events->group, strerror(errno));
+	kernel_instance_reset(events->group);
 	if (own_task_find(events->group, &task, fault))
 		return -1;
 	snprintf(own, sizeof(own), "%d", task);
