@@ -233,7 +233,7 @@ static void switched(struct sink *sink, struct thread *thread)
 {
 	switch_to(sink, thread);
 	let_go(sink, thread);
-	fputs("-- this thread changes its stack: calls on another one are shown on their own from here on\n",
+	fputs("-- this thread changes its stack: from here on, calls are shown on their own\n",
 	      sink->out);
 }
 

@@ -76,7 +76,7 @@ static struct named *name_code(void *code)
 	if (named)
 		python.set_extra(code, python.extra, named);
 	if (python_keep_plain(&python, code))
-		end_with("the code objects of this Python are not those that are known: its functions are not recorded");
+		end_with("this Python's code objects are unknown: no function is recorded");
 	return named;
 }
 
@@ -147,14 +147,14 @@ static void install(void *interpreter)
 	long extra;
 
 	if (installed && is_main)
-		return end_with("another tool, such as a debugger, evaluates Python's functions now: calls from now on are not recorded");
+		return end_with("another tool evaluates functions now: no more calls are recorded");
 	if (!is_main && python.minor == 12)
-		return end_with("interpreters of Python 3.12 share code objects and may run at the same time: no functions are recorded since there are several");
+		return end_with("several interpreters of Python 3.12: no more calls are recorded");
 	extra = python.request_extra(NULL);
 	if (python.get_evaluate(interpreter) != (void *)python.evaluate)
-		return end_with("another tool, such as a debugger, evaluates Python's functions already: they are not recorded");
+		return end_with("another tool evaluates functions already: no call is recorded");
 	if (extra < 0 || (installed && extra != python.extra))
-		return end_with("Python's code objects have no room for fhook in this interpreter: its functions are not recorded");
+		return end_with("code objects have no room for fhook: no call is recorded");
 	python.extra = extra;
 	installed = true;
 	python.set_evaluate(interpreter, evaluate);
