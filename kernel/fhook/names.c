@@ -105,6 +105,7 @@ struct fhook_names *fhook_names_make(const struct module *mod)
  */
 void fhook_names_free(struct fhook_names *names)
 {
+	lockdep_assert_held(&fhook_mutex);
 	if (names)
 		kvfree(names->buckets);
 	kvfree(names);
