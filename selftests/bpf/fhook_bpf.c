@@ -8,6 +8,8 @@
  *	fhook_bpf PROGRAM kprobe.multi GLOB COOKIE COMMAND...
  *	fhook_bpf PROGRAM kretprobe.multi GLOB COOKIE COMMAND...
  *	fhook_bpf PROGRAM kprobe.session FUNCTION COOKIE COMMAND...
+ *	fhook_bpf PROGRAM fentry FUNCTION COOKIE COMMAND...
+ *	fhook_bpf PROGRAM fexit FUNCTION COOKIE COMMAND...
  *
  * PROGRAM is one of fhook_events.bpf.o, which is beside this program.  Prints the event to
  * which the kernel says that the link belongs, and the hits while the command ran, with the
@@ -40,8 +42,26 @@ static void fail(const char *what, int status)
 	exit(status);
 }
 
+static bool is_trampoline(const char *group)
+{
+	return !strcmp(group, "fentry") || !strcmp(group, "fexit");
+}
+
+/* What a program must say before it is loaded, because it depends on how it is attached */
+static void prepare(struct bpf_program *prog, const char *group, const char *event)
+{
+	if (!strcmp(group, SESSION))
+		bpf_program__set_expected_attach_type(prog, KPROBE_SESSION);
+	else if (strstr(group, ".multi"))
+		bpf_program__set_expected_attach_type(prog, BPF_TRACE_KPROBE_MULTI);
+	else if (!strcmp(group, "fexit"))
+		bpf_program__set_expected_attach_type(prog, BPF_TRACE_FEXIT);
+	if (is_trampoline(group) && bpf_program__set_attach_target(prog, 0, event))
+		fail(event, 2);
+}
+
 /* Load only this program: another may read fields that the event does not have. */
-static struct bpf_object *load(const char *name, const char *group)
+static struct bpf_object *load(const char *name, const char *group, const char *event)
 {
 	char path[PATH_MAX] = "";
 	struct bpf_program *prog;
@@ -54,11 +74,11 @@ static struct bpf_object *load(const char *name, const char *group)
 	if (!obj)
 		fail(path, 1);
 	bpf_object__for_each_program(prog, obj) {
-		bpf_program__set_autoload(prog, !strcmp(bpf_program__name(prog), name));
-		if (!strcmp(group, SESSION))
-			bpf_program__set_expected_attach_type(prog, KPROBE_SESSION);
-		else if (strstr(group, ".multi"))
-			bpf_program__set_expected_attach_type(prog, BPF_TRACE_KPROBE_MULTI);
+		bool is_this = !strcmp(bpf_program__name(prog), name);
+
+		bpf_program__set_autoload(prog, is_this);
+		if (is_this)
+			prepare(prog, group, event);
 	}
 	if (bpf_object__load(obj))
 		fail("loading the BPF programs", 1);
@@ -107,6 +127,8 @@ static struct bpf_link *attach(struct bpf_object *obj, char **argv)
 		link = attach_multi(prog, argv, is_return);
 	else if (is_return || !strcmp(argv[2], "kprobe"))
 		link = bpf_program__attach_kprobe(prog, is_return, argv[3]);
+	else if (is_trampoline(argv[2]))
+		link = bpf_program__attach(prog);
 	else
 		link = bpf_program__attach_tracepoint_opts(prog, argv[2], argv[3], &opts);
 	if (!link)
@@ -170,7 +192,7 @@ int main(int argc, char **argv)
 	}
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	obj = load(argv[1], argv[2]);
+	obj = load(argv[1], argv[2], argv[3]);
 	if (!strcmp(argv[2], SESSION))
 		attach_session(obj, argv);
 	else

@@ -64,6 +64,12 @@ int count_kprobe(void *regs)
 	return count();
 }
 
+SEC("fentry")
+int count_call(void *arguments)
+{
+	return count();
+}
+
 static __always_inline int store_function(struct pt_regs *regs, bool wanted)
 {
 	struct fhook_bpf_hits *all;
