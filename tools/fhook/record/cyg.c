@@ -500,7 +500,7 @@ static void put_event(struct recorder *recorder, u64 at)
 	event.time = clock_ns(CLOCK_MONOTONIC);
 	trace_file_put(recorder->file, &event, sizeof(event));
 	until = until_event(&recorder->calls, event.address, event.time, recorder->holder);
-	if (until)
+	if (until || control_is_left(event.time))
 		end_at(recorder, until);
 }
 

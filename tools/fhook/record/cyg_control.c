@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The software recorder's settings, and the page for requests; the header describes them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "cyg_control.h"
+#include "lib/clock.h"
+
+#define LOOK_NS	1000000000ull
 
 volatile struct control *cyg_control;
+
+/*
+ * The directory that the command locks, or NULL; children have that of their parent. It stays
+ * allocated: another thread may be reading it when the next recording begins.
+ */
+static const char *watched;
+/* When to look at its lock next. */
+static atomic_ullong next_look;
 
 static void __attribute__((constructor)) make_control(void)
 {
@@ -40,9 +55,12 @@ struct settings settings_of_environment(void)
 struct settings settings_of_request(void)
 {
 	const struct control *control = (const struct control *)cyg_control;
+	const char *directory = strndup(control->directory, sizeof(control->directory) - 1);
 
+	next_look = clock_ns(CLOCK_MONOTONIC) + WATCH_BEGINS_NS;
+	__atomic_store_n(&watched, directory, __ATOMIC_RELEASE);
 	return (struct settings){
-		.directory = strndup(control->directory, sizeof(control->directory) - 1),
+		.directory = directory,
 		.until = strndup(control->until, sizeof(control->until) - 1),
 		.snapshot_mb = control->snapshot_mb,
 	};
@@ -63,4 +81,24 @@ void control_done(u32 request, bool recording, const struct fault *fault)
 	/* A request that has been written in the meantime remains. */
 	__atomic_compare_exchange_n(&control->request, &request, CONTROL_NONE, false,
 				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+bool control_is_left(u64 now)
+{
+	const char *directory = __atomic_load_n(&watched, __ATOMIC_ACQUIRE);
+	const int error = errno;
+	bool left = false;
+	int fd;
+
+	if (!directory || now < next_look)
+		return false;
+	next_look = now + LOOK_NS;
+	/* A program that cannot see the directory any more cannot tell. */
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		left = !flock(fd, LOCK_EX | LOCK_NB);
+		close(fd);
+	}
+	errno = error;
+	return left;
 }

@@ -20,6 +20,9 @@ struct settings {
 	u32 snapshot_mb;
 };
 
+/* The command has this time to lock the directory of a recording that has begun. */
+#define WATCH_BEGINS_NS	5000000000ull
+
 /* The page, which the command writes; NULL if it could not be made. */
 extern volatile struct control *cyg_control;
 
@@ -40,5 +43,12 @@ void control_done(u32 request, bool recording, const struct fault *fault);
 
 /* Recording has begun or ended without a request. */
 void control_note(bool recording);
+
+/*
+ * A command that asked for a recording locks its directory, and has ended when nobody has the
+ * lock. Returns whether that is so. Asks the kernel once a second at most, first WATCH_BEGINS_NS
+ * after the request, which gives the command time to take the lock. NOW: time of this event.
+ */
+bool control_is_left(u64 now);
 
 #endif /* FHOOK_RECORD_CYG_CONTROL_H */

@@ -6,10 +6,12 @@
  * it runs, by a request. The recording is valid at any time.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "lib/command.h"
@@ -223,6 +225,24 @@ static int start(const struct process *process, const struct record *record, str
 			 process->pid);
 }
 
+/*
+ * Lock the directory, so that the process and its children end their recordings when this
+ * process ends, even if it is killed. Returns a descriptor, or -1.
+ */
+static int lock(const struct record *record, struct fault *fault)
+{
+	const int fd = open(record->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && !flock(fd, LOCK_SH | LOCK_NB))
+		return fd;
+	fault_say(fault,
+		  "%s cannot be locked: %s; a process that sees other files, as in a container, is to be recorded from there",
+		  record->directory, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 /* Wait until the recording ends; then stop it, if the process has not done so. */
 static int watch(const struct process *process, struct fault *fault)
 {
@@ -238,6 +258,23 @@ static int watch(const struct process *process, struct fault *fault)
 	return ended ? 0 : stop(process, fault);
 }
 
+static int keep(const struct process *process, const struct record *record, struct fault *fault)
+{
+	const int locked = lock(record, fault);
+	struct fault ignored;
+	int result;
+
+	if (locked < 0) {
+		stop(process, &ignored);
+		return -1;
+	}
+	fprintf(stderr, "fhook: Process %d is recorded; Ctrl-C ends the recording.\n",
+		process->pid);
+	result = watch(process, fault);
+	close(locked);
+	return result;
+}
+
 int record_attached(struct record *record, struct fault *fault)
 {
 	struct process process;
@@ -247,12 +284,7 @@ int record_attached(struct record *record, struct fault *fault)
 		return -1;
 	work_begin();
 	work_take_trigger();
-	result = start(&process, record, fault);
-	if (!result) {
-		fprintf(stderr, "fhook: Process %d is recorded; Ctrl-C ends the recording.\n",
-			process.pid);
-		result = watch(&process, fault);
-	}
+	result = start(&process, record, fault) ?: keep(&process, record, fault);
 	work_end();
 	process_close(&process);
 	if (!result)
