@@ -70,24 +70,43 @@ void uhook_adopt_body(struct uhook_mm *um, struct uhook_area *area, unsigned int
 	uhook_put_set(old);
 }
 
+/* How many bytes a jump replaces depends on the bytes of the file after the instruction. */
+static u8 len_before(const struct uhook_wanted *w, u8 insn_len)
+{
+	struct uhook_targets targets;
+
+	if (uhook_jump_targets(w->site, w->insn, insn_len, &targets) || targets.forced)
+		return min_t(u8, insn_len, UHOOK_JUMP_MAX);
+
+	return UHOOK_JUMP_MAX;
+}
+
+/**
+ * uhook_has_before - check whether a jump to a body would replace what is at its site now
+ * @body: record of the body
+ * @w: the body that is wanted
+ * @insn_len: the length of the instruction, in bytes
+ *
+ * Return: false if an instruction with the same code in bodies was there earlier.
+ */
+bool uhook_has_before(const struct uhook_body *body, const struct uhook_wanted *w, u8 insn_len)
+{
+	return body->before_len == len_before(w, insn_len) &&
+	       !memcmp(body->before, w->insn, body->before_len);
+}
+
 /**
  * uhook_fill_body - record a new body
  * @body: its record
  * @w: the body that was wanted
  * @insn_len: the length of the instruction, in bytes
- *
- * How many bytes a jump replaces depends on the bytes of the file after the instruction.
  */
 void uhook_fill_body(struct uhook_body *body, const struct uhook_wanted *w, u8 insn_len)
 {
-	struct uhook_targets targets;
-
 	refcount_inc(&w->set->ref);
 	rcu_assign_pointer(body->set, w->set);
 	memcpy(body->before, w->insn, UHOOK_JUMP_MAX);
-	body->before_len = UHOOK_JUMP_MAX;
-	if (uhook_jump_targets(w->site, w->insn, insn_len, &targets) || targets.forced)
-		body->before_len = min_t(u8, insn_len, UHOOK_JUMP_MAX);
+	body->before_len = len_before(w, insn_len);
 }
 
 /**

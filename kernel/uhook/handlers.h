@@ -33,6 +33,7 @@ bool uhook_may_adopt(const struct uhook_mm *um, const struct uhook_area *area, u
 		     const struct uhook_set *set);
 void uhook_adopt_body(struct uhook_mm *um, struct uhook_area *area, unsigned int nr,
 		      struct uhook_set *set);
+bool uhook_has_before(const struct uhook_body *body, const struct uhook_wanted *w, u8 insn_len);
 void uhook_fill_body(struct uhook_body *body, const struct uhook_wanted *w, u8 insn_len);
 enum uhook_verdict uhook_prepare_handlers(struct uhook_area *area, const struct uhook_set *set);
 enum uhook_verdict uhook_compose_body(const struct uhook_wanted *w, const struct uhook_where *p,
@@ -74,6 +75,12 @@ static inline bool uhook_may_adopt(const struct uhook_mm *um, const struct uhook
 static inline void uhook_adopt_body(struct uhook_mm *um, struct uhook_area *area,
 				    unsigned int nr, struct uhook_set *set)
 {
+}
+
+static inline bool uhook_has_before(const struct uhook_body *body, const struct uhook_wanted *w,
+				    u8 insn_len)
+{
+	return false;
 }
 
 static inline void uhook_fill_body(struct uhook_body *body, const struct uhook_wanted *w,

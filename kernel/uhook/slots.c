@@ -52,6 +52,8 @@ static unsigned long find_slot(struct uhook_mm *um, struct uhook_area *area,
 		if (uhook_compose(w, &where, &code) ||
 		    memcmp(slot_text(area, i - 1), code.bytes, code.len))
 			continue;
+		if (w->set && !uhook_has_before(uhook_body_nr(area, i - 1), w, code.insn_len))
+			continue;
 		if (w->set)
 			uhook_adopt_body(um, area, i - 1, w->set);
 		return slot_addr(area, i - 1);

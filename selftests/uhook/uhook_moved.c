@@ -9,6 +9,8 @@
  *	uhook_moved race DIR	the same, while threads call the text
  *	uhook_moved replace DIR	the same, but some of the text is run before it has
  *				its probe
+ *	uhook_moved padding DIR	map functions whose returns have padding behind them in
+ *				one file alone, at the same address (x86_64)
  *	uhook_moved steps DIR	for each line that is read: "call" a point,
  *				"rewrite" its file
  */
@@ -96,6 +98,58 @@ static void call(enum text t, const char *at)
 	}
 }
 
+#ifdef __x86_64__
+/* The return of a plain page, with and without padding, by name. */
+#define PADDED	"padded"
+#define BARE	"bare"
+
+static const char *return_path(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+
+	return path;
+}
+
+static void make_return(const char *name, int behind)
+{
+	unsigned char code[16];
+	size_t size = plain_code(code, 0x55);
+	int fd = open(return_path(name), O_RDWR | O_CREAT | O_TRUNC, 0755);
+
+	check(fd >= 0 && !ftruncate(fd, page_size), "%s: %s", name, strerror(errno));
+	memset(code + size, behind, sizeof(code) - size);
+	write_at(fd, code, sizeof(code), 0);
+	close(fd);
+	printf("%s %s 0x%x\n", name, return_path(name), PLAIN_LAST);
+}
+
+static void make_returns(void)
+{
+	make_return(PADDED, 0xcc);
+	make_return(BARE, 0x90);
+}
+
+static void padding(void)
+{
+	long each = 0;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		map_text(return_path(i & 1 ? BARE : PADDED), 0, HERE, MAP_FIXED_NOREPLACE);
+		for (each = 0; each < 3; each++)
+			check(call_text(HERE, each) == each + 0x55, "a wrong return");
+		unmap(HERE);
+	}
+	printf(PADDED " %ld %ld\n", each * ROUNDS / 2, each * ROUNDS / 2);
+	printf(BARE " %ld %ld\n", each * ROUNDS / 2, each * ROUNDS / 2);
+}
+#else
+static void make_returns(void) { }
+static void padding(void) { }
+#endif
+
 static void make(void)
 {
 	int t;
@@ -104,6 +158,7 @@ static void make(void)
 	make_text(path_of(SECOND), texts[SECOND].number, texts[SECOND_OTHER].number);
 	for (t = 0; t < TEXTS; t++)
 		printf("%s %s 0x%lx\n", texts[t].name, path_of(t), texts[t].page * page_size);
+	make_returns();
 }
 
 /* As dlopen and dlclose of this and that do it. */
@@ -372,7 +427,7 @@ static void steps(void)
 
 int main(int argc, char **argv)
 {
-	check(argc == 3, "usage: %s make | run | race | replace | steps DIR", argv[0]);
+	check(argc == 3, "usage: %s make | run | race | replace | padding | steps DIR", argv[0]);
 	dir = argv[2];
 	page_size = getpagesize();
 	if (!strcmp(argv[1], "make"))
@@ -383,6 +438,8 @@ int main(int argc, char **argv)
 		race(remap);
 	else if (!strcmp(argv[1], "replace"))
 		race(remap_in_place);
+	else if (!strcmp(argv[1], "padding"))
+		padding();
 	else if (!strcmp(argv[1], "steps"))
 		steps();
 
