@@ -105,7 +105,8 @@ static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 	lockdep_assert_held(&um->counts);
 	if (seen)
 		hits = come(sum_of(data, nr), (u64 *)page_address(seen) + nr);
-	atomic64_add(hits, &bodies_run);
+	if (hits)
+		atomic64_add(hits, &bodies_run);
 
 	for (i = 0; i < set->nr; i++) {
 		if (hits)
@@ -138,11 +139,28 @@ void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int 
 	add_body(um, um->data[i], uhook_body_nr(area, nr), nr);
 }
 
+/* Whether the program has ever written a counter in the data of an area. */
+static bool has_counted(const struct uhook_data *data)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(data->seen); i++) {
+		if (READ_ONCE(data->seen[i]))
+			return true;
+	}
+
+	return false;
+}
+
 /* Bodies may be added meanwhile, but adopt() needs @counts to change the set of one. */
 static void add_area(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
 {
 	/* Pairs with enter_slot(). */
 	unsigned int nr, used = smp_load_acquire(&area->used);
+
+	/* Children have all areas of their parent, and may have run none of the bodies. */
+	if (!has_counted(data))
+		return;
 
 	for (nr = 0; nr < used; nr++) {
 		if (rcu_access_pointer(uhook_body_nr(area, nr)->set))
