@@ -68,7 +68,7 @@ static const char * const blockers[UHOOK_BLOCKERS] = {
 /* Whether the text has a jump or a breakpoint may change at any time. */
 static void show_way(struct seq_file *m, const struct uhook_site *site)
 {
-	unsigned long body = READ_ONCE(site->body);
+	unsigned long body = READ_ONCE(site->body), slot = READ_ONCE(site->slot);
 	enum uhook_verdict verdict = READ_ONCE(site->body_verdict);
 	enum uhook_jump_blocker blocker = READ_ONCE(site->blocker);
 
@@ -78,8 +78,8 @@ static void show_way(struct seq_file *m, const struct uhook_site *site)
 		seq_printf(m, "body 0x%lx, jump", body);
 	else if (no_body[verdict])
 		seq_printf(m, "handled in the kernel: %s", no_body[verdict]);
-	else if (site->slot)
-		seq_printf(m, "slot 0x%lx", site->slot);
+	else if (slot)
+		seq_printf(m, "slot 0x%lx", slot);
 	else
 		seq_puts(m, verdicts[READ_ONCE(site->verdict)]);
 }
@@ -114,7 +114,11 @@ static void show_site(struct seq_file *m, const struct uhook_mm *um,
 	seq_putc(m, '\n');
 }
 
-/* Show the sites of a process, whose address space the caller holds. */
+/*
+ * Show the sites of a process, whose address space the caller holds. Without uhook_mm::lock,
+ * which the program may hold for any time: a task that makes a slot waits with it for the
+ * mmap lock. Sites that change meanwhile may be shown twice or not at all.
+ */
 static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 		       const char *comm)
 {
@@ -122,8 +126,6 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 	struct uhook_site *site;
 	unsigned int shown = 0;
 
-	if (mutex_lock_killable(&um->lock))
-		return;
 	rhashtable_walk_enter(&um->sites, &iter);
 	rhashtable_walk_start(&iter);
 	while ((site = rhashtable_walk_next(&iter))) {
@@ -135,10 +137,6 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 		seq_escape(m, comm, "\n\\ ");
 		show_site(m, um, site);
 
-		/*
-		 * The walk continues at the same place, because sites change with
-		 * um->lock held.
-		 */
 		if (!(++shown % SHOWN_AT_ONCE)) {
 			rhashtable_walk_stop(&iter);
 			cond_resched();
@@ -147,7 +145,6 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
-	mutex_unlock(&um->lock);
 }
 
 /* The first process whose PID is POS or more, with a reference. */
