@@ -51,10 +51,12 @@ static int visit_threads(struct task_struct *process, struct mm_struct *mm, uhoo
 void uhook_visit_users(uhook_user_fn *fn, void *data)
 {
 	struct mm_struct *mm = current->mm;
+	int users = atomic_read(&mm->mm_users);
 	struct task_struct *process;
 
 	rcu_read_lock();
-	if (visit_threads(current, mm, fn, data) < atomic_read(&mm->mm_users)) {
+	/* A visited thread may have ended meanwhile, or one that was not counted begun. */
+	if (visit_threads(current, mm, fn, data) < users || atomic_read(&mm->mm_users) != users) {
 		for_each_process(process) {
 			if (!(process->flags & PF_KTHREAD) && !same_thread_group(process, current))
 				visit_threads(process, mm, fn, data);
