@@ -139,6 +139,7 @@ bool uhook_is_consumer(struct uprobe_consumer *uc);
 void uhook_return_lost(struct uprobe *uprobe);
 unsigned long uhook_breakpoint_site(unsigned long vaddr);
 int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
+int uhook_hooks_go(struct uprobe *uprobe, struct mm_struct *mm, unsigned long vaddr);
 
 /* From uprobes; the last three with the mmap lock held. */
 bool uprobe_find_consumer(struct uprobe *uprobe,
@@ -173,6 +174,12 @@ static inline void uhook_return_lost(struct uprobe *uprobe) { }
 static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
 
 static inline int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
+{
+	return 0;
+}
+
+static inline int uhook_hooks_go(struct uprobe *uprobe, struct mm_struct *mm,
+				 unsigned long vaddr)
 {
 	return 0;
 }

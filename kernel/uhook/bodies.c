@@ -338,6 +338,27 @@ int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr)
 }
 
 /**
+ * uhook_hooks_go - react to a consumer that has gone, or applies to fewer processes
+ * @uprobe: its uprobe, which others remain of
+ * @mm: address space
+ * @vaddr: address of the instruction
+ *
+ * A jump that suits those that remain stays: an unprivileged user may open and close an
+ * event for his own processes in a loop, and the hits of others must not pay for it.
+ *
+ * Context: task, with the mmap lock and the register_rwsem of @uprobe held.
+ * Return: 0, or an error if a jump is still there that must not be.
+ */
+int uhook_hooks_go(struct uprobe *uprobe, struct mm_struct *mm, unsigned long vaddr)
+{
+	struct uhook_mm *um = uhook_mm_of(mm);
+
+	mmap_assert_locked(mm);
+
+	return um && uhook_jump_stays(mm, um, uprobe, vaddr) ? 0 : uhook_hooks_change(mm, vaddr);
+}
+
+/**
  * uhook_hits_jumped - number of hits without an exception
  *
  * The result may lag: a task that the kernel has sent to a body may not have counted yet.

@@ -308,6 +308,33 @@ int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned 
 }
 
 /**
+ * uhook_jump_stays - check whether the jump of a site is right although a consumer has gone
+ * @mm: address space
+ * @um: state of the address space
+ * @uprobe: uprobe of the site
+ * @site: address of the site
+ *
+ * Context: task, with the mmap lock and the register_rwsem of @uprobe held.
+ * Return: true if there is a jump to a body of just the hooks that remain.
+ */
+bool uhook_jump_stays(struct mm_struct *mm, const struct uhook_mm *um, struct uprobe *uprobe,
+		      unsigned long site)
+{
+	const struct uhook_slot *slot;
+	unsigned long addr = 0;
+	u8 text[UHOOK_JUMP_MAX];
+
+	mmap_assert_locked(mm);
+	if (fits_page(site) && !uprobe_read_text(mm, site, text, sizeof(text)))
+		addr = own_body(um, site, text);
+	if (!addr)
+		return false;
+
+	return !uprobe_find_consumer(uprobe, needs_kernel, mm) &&
+	       uhook_is_set_of(uhook_set_of(um, uhook_body_at(um, addr, &slot)), uprobe, mm);
+}
+
+/**
  * uhook_demote_around - turn jumps that use the bytes of an instruction into breakpoints
  * @mm: address space
  * @um: state of the address space

@@ -163,6 +163,41 @@ bool uhook_may_run(const struct uhook_set *set, const struct task_struct *task)
 	return true;
 }
 
+struct compared {
+	const struct uhook_set	*set;
+	struct mm_struct	*mm;
+	unsigned int		nr;
+};
+
+static bool differs(struct uprobe_consumer *uc, void *data)
+{
+	struct uhook_ops *ops = uhook_consumer_ops(uc);
+	struct compared *c = data;
+
+	if (!ops || !uhook_needs_body(ops) || (ops->filter && !ops->filter(ops, c->mm)))
+		return false;
+
+	return c->nr == c->set->nr || c->set->counters[c->nr++] != uhook_consumer_counter(uc);
+}
+
+/**
+ * uhook_is_set_of - check whether a set still has the hooks of a site
+ * @set: the set
+ * @uprobe: uprobe of the site
+ * @mm: address space of the program; its mmap lock is held
+ *
+ * Context: task, with the register_rwsem of @uprobe held.
+ * Return: whether uhook_make_set() would make the same set.
+ */
+bool uhook_is_set_of(const struct uhook_set *set, struct uprobe *uprobe, struct mm_struct *mm)
+{
+	struct compared c = { .set = set, .mm = mm };
+
+	mmap_assert_locked(mm);
+
+	return !uprobe_find_consumer(uprobe, differs, &c) && c.nr == set->nr;
+}
+
 /* Whether two sets have the same hooks. */
 bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b)
 {

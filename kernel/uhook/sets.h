@@ -34,6 +34,7 @@ struct uhook_set {
 struct uhook_set *uhook_make_set(struct uprobe *uprobe, struct mm_struct *mm);
 void uhook_put_set(struct uhook_set *set);
 bool uhook_may_run(const struct uhook_set *set, const struct task_struct *task);
+bool uhook_is_set_of(const struct uhook_set *set, struct uprobe *uprobe, struct mm_struct *mm);
 bool uhook_same_set(const struct uhook_set *a, const struct uhook_set *b);
 
 #endif /* _KERNEL_UHOOK_SETS_H */
