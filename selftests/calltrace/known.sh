@@ -5,7 +5,7 @@
 #
 # Addresses in code that are known to others than the code itself: exported labels and the
 # entry point, at which others enter the program; USDT probes and the places of XRay, which
-# others change; and instructions that raise exceptions.
+# others change; functions that V8 copies; and instructions that raise exceptions.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"
@@ -105,6 +105,13 @@ for kind in note sled; do
 	"$rewrite" -F fine -o out $kind.so 2> said || fails "fine of $kind.so is refused"
 done
 "$tools/fhook-attach" -n -a 0x1000000000 -F whole -o map note.so > said 2>&1 || fails "whole cannot be attached"
+
+# Functions that V8 runs elsewhere: its own, but not those of others with a similar name.
+sed -n '/globl.*fine/,$p' label.s > copied.s
+sed 's/fine/Builtins_Abort/g' copied.s | gcc -shared -nostdlib -xassembler -o similar.so -
+sed 's/fine/Builtins_JSEntry/g' copied.s | gcc -shared -nostdlib -xassembler -o v8.so -
+"$rewrite" -F Builtins_Abort -o out similar.so 2> said || fails "Builtins_Abort is refused"
+refuses "V8 copies it, and runs the copy" Builtins_JSEntry v8.so
 
 # An exception that a signal handler throws is caught only where the table says so.
 cat > throws.cc <<-'END'

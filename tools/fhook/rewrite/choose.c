@@ -38,6 +38,19 @@ static bool is_called_oddly(const char *name)
 	return false;
 }
 
+/*
+ * V8, the engine of Node.js and Chromium, copies its built-in functions next to the code that it
+ * generates, and runs the copies. A jump to a stub leads elsewhere in a copy.
+ */
+static bool is_copied(const struct elf_image *image, const char *name)
+{
+	static const char begin[] = "Builtins_", one[] = "Builtins_JSEntry";
+	size_t first;
+
+	return !strncmp(name, begin, sizeof(begin) - 1) &&
+	       elf_named(image, one, sizeof(one) - 1, true, &first);
+}
+
 static const char *why_not(const struct rewrite *rw, const struct elf_symbol *symbol)
 {
 	const struct elf_symbol *end = rw->image.symbols + rw->image.nr_symbols;
@@ -46,6 +59,8 @@ static const char *why_not(const struct rewrite *rw, const struct elf_symbol *sy
 	if (rw->at_run_time && rw->image.header->e_machine == EM_AARCH64 &&
 	    is_called_oddly(symbol->name))
 		return "it is called in a way of its own";
+	if (is_copied(&rw->image, symbol->name))
+		return "V8 copies it, and runs the copy";
 	if (strpbrk(symbol->name, " \t\n\r"))
 		return "a map takes no blanks in names";
 	if (symbol->type == STT_GNU_IFUNC)
