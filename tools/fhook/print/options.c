@@ -179,6 +179,9 @@ static int check_choice(const struct print_options *options, struct fault *fault
 			   options->has_depth || choice->longer;
 	const bool events = choice->functions.nr_patterns || choice->from || choice->to;
 
+	if (choice->to && choice->from > choice->to)
+		return fault_say(fault, "--from %llu is after --to %llu: exchange them",
+				 choice->from, choice->to);
 	if (options->ops == &sink_summary && (calls || events))
 		return fault_say(fault,
 				 "--summary is about the whole recording: it takes no filter but --thread");
