@@ -575,24 +575,61 @@ static void write_lines(const struct recording *recording, FILE *file)
 		fprintf(file, "unopened %u\n", recording->unopened);
 }
 
+/* Write a new file, and give it the name of the old one, which readers see until then. */
+static int replace_info(const char *path, const char *new_path, const char *text, size_t size)
+{
+	FILE *file = fopen(new_path, "w");
+	int result, error;
+
+	if (!file)
+		return -1;
+	result = fwrite(text, 1, size, file) != size;
+	result |= fclose(file);
+	if (!result && !rename(new_path, path))
+		return 0;
+	error = errno;
+	unlink(new_path);
+	errno = error;
+	return -1;
+}
+
+/* A full disk has no room for another file, but the old one has room up to the end of a block. */
+static int overwrite_info(const char *path, const char *text, size_t size)
+{
+	const int fd = open(path, O_WRONLY | O_CLOEXEC);
+	struct stat status;
+	int result = -1;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &status) && (u64)status.st_blocks * S_BLKSIZE >= size &&
+	    pwrite(fd, text, size, 0) == (ssize_t)size)
+		result = ftruncate(fd, size);
+	close(fd);
+	return result;
+}
+
 int recording_write(const struct recording *recording, struct fault *fault)
 {
-	char *path = recording_path(recording, "info");
+	char *path = recording_path(recording, "info"), *text = NULL;
 	char *new_path = recording_path(recording, "info.new");
-	FILE *file = new_path ? fopen(new_path, "w") : NULL;
-	int result = -1;
+	size_t size;
+	FILE *file = path && new_path ? open_memstream(&text, &size) : NULL;
+	int result = -1, error;
 
 	if (file) {
 		write_lines(recording, file);
-		result = ferror(file);
-		result |= fclose(file);
+		result = fclose(file);
 	}
-	if (!file || !path || result || rename(new_path, path)) {
-		result = fault_say(fault, "%s: the info cannot be written: %s",
-				   recording->directory, strerror(errno));
-		if (file)
-			unlink(new_path);
+	if (!result && replace_info(path, new_path, text, size)) {
+		error = errno;
+		result = overwrite_info(path, text, size);
+		errno = error;
 	}
+	if (result)
+		fault_say(fault, "%s: the info cannot be written: %s", recording->directory,
+			  strerror(errno));
+	free(text);
 	free(path);
 	free(new_path);
 	return result;
