@@ -90,6 +90,17 @@ int recording_add_lost(struct recording *recording, u32 stream, u64 lost)
 	return add_note(&recording->lost, &recording->room_lost, &recording->nr_lost, stream, lost);
 }
 
+int recording_check_written(const struct recording *recording, struct fault *fault)
+{
+	u64 lost = 0;
+	size_t i;
+
+	for (i = 0; i < recording->nr_lost; i++)
+		lost += recording->lost[i].value;
+	return lost ? fault_say(fault, "of the recording %s %llu bytes could not be written",
+				recording->directory, lost) : 0;
+}
+
 int recording_add_task(struct recording *recording, u32 tid, u32 pid, const char *name)
 {
 	struct recording_task *task;

@@ -161,6 +161,9 @@ int recording_add_thread(struct recording *recording, u32 stream, u64 tid);
 int recording_add_task(struct recording *recording, u32 tid, u32 pid, const char *name);
 int recording_add_lost(struct recording *recording, u32 stream, u64 lost);
 
+/* Fails if data of the recording have been lost. */
+int recording_check_written(const struct recording *recording, struct fault *fault);
+
 /* Note that a process executes a program. */
 void recording_set_executed(struct recording *recording, u32 pid, const char *program);
 

@@ -376,6 +376,7 @@ static bool hold(struct recorder *recorder)
 static void end_recording(void)
 {
 	struct recorder *recorder;
+	struct fault fault;
 	u64 lost;
 
 	if (state != STATE_RECORDS)
@@ -394,6 +395,8 @@ static void end_recording(void)
 					   lost * sizeof(struct software_record));
 	}
 	update();
+	if (recording_check_written(&recording, &fault))
+		fault_print("libfhook-record", &fault);
 	control_note(false);
 }
 

@@ -445,7 +445,6 @@ void trace_vcpu_gone(unsigned int index)
 
 int trace_stop(struct fault *fault)
 {
-	u64 lost = 0;
 	unsigned int i;
 	int result;
 
@@ -456,14 +455,11 @@ int trace_stop(struct fault *fault)
 		trace_vcpu_gone(i);
 	pthread_mutex_lock(&lock);
 	result = recording_write(&recording, fault);
-	for (i = 0; i < recording.nr_lost; i++)
-		lost += recording.lost[i].value;
 	if (recording.unopened)
 		result = fault_say(fault, "of the recording %s %u streams could not be written",
 				   recording.directory, recording.unopened);
-	else if (lost)
-		result = fault_say(fault, "of the recording %s %llu bytes could not be written",
-				   recording.directory, lost);
+	else if (recording_check_written(&recording, fault))
+		result = -1;
 	recording_free(&recording);
 	pthread_mutex_unlock(&lock);
 	return result;
