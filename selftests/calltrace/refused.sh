@@ -78,6 +78,8 @@ gcc -nostdlib -shared -o many many.s
 refuses "No function was chosen: -F 'parse_*' or -f FILE says which." $ir -f empty.list odd.bc
 refuses "No function was chosen: -F 'parse_*' or -f FILE says which." $source -f empty.list odd.c
 refuses "No function was chosen: -F 'parse_*' or -f FILE says which." $rewrite -f empty.list plain
+refuses "The list /dev/zero cannot be read: File too large." \
+	prlimit --as=1000000000 $rewrite -f /dev/zero plain
 refuses "missing.list cannot be read" $ir -f missing.list odd.bc
 refuses "There is no function plan in odd.bc: is plain meant?" $ir -F plan odd.bc
 refuses "No function of odd.bc matches q*." $ir -F 'q*' odd.bc

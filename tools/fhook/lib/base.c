@@ -4,6 +4,7 @@
  * in a map and in a recording's info
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,27 @@ size_t name_length(const char *text)
 	while (is_name_letter(text[length]))
 		length++;
 	return length;
+}
+
+ssize_t line_read(char **line, size_t *room, FILE *file)
+{
+	size_t length = 0;
+	int letter;
+
+	do {
+		letter = getc_unlocked(file);
+		/* For the letter and the end of the string. */
+		if (length + 1 >= LINE_LENGTH) {
+			errno = EFBIG;
+			return -1;
+		}
+		if (grow(line, room, length + 1, 1))
+			return -1;
+		if (letter != EOF)
+			(*line)[length++] = letter;
+	} while (letter != EOF && letter != '\n');
+	(*line)[length] = '\0';
+	return letter != EOF || (length && feof(file)) ? (ssize_t)length : -1;
 }
 
 int words_split(char *line, char **words, int max)

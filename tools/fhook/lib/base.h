@@ -71,6 +71,20 @@ void fault_print(const char *program, const struct fault *fault);
  */
 int grow(void *array, size_t *allocated, size_t used, size_t size);
 
+/* No line of a text is as long, but a device may have endless ones. */
+#define LINE_LENGTH	(1 << 20)
+
+/**
+ * line_read - read a line, as getline() does
+ * @line: address of the pointer to the line, which the caller frees
+ * @room: address of its size
+ * @file: the file
+ *
+ * Returns the length of the line; -1 at the end of the file, or with errno if there is no memory,
+ * if the file cannot be read, or, with EFBIG, if the line is longer than LINE_LENGTH.
+ */
+ssize_t line_read(char **line, size_t *room, FILE *file);
+
 /* Replace control characters, which would go to a terminal, by '?'. */
 void text_clean(char *text);
 

@@ -61,9 +61,9 @@ int list_read(struct list *list, const char *path, struct fault *fault)
 
 	if (!file)
 		return fault_say(fault, "The list %s cannot be read: %s.", path, strerror(errno));
-	while (!ret && getline(&line, &size, file) >= 0)
+	while (!ret && line_read(&line, &size, file) >= 0)
 		ret = add_line(list, line, fault);
-	/* getline() does not mark the file as failed if there is no memory. */
+	/* A file is not marked as failed if there is no memory, or a line is too long. */
 	if (!ret && !feof(file))
 		ret = fault_say(fault, "The list %s cannot be read: %s.", path, strerror(errno));
 	free(line);

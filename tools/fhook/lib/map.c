@@ -644,7 +644,7 @@ static int read_lines(struct reader *reader, FILE *file)
 	reader->objects = calloc(MAP_IDS, sizeof(*reader->objects));
 	if (!reader->objects)
 		return no_memory(reader);
-	while (!result && (length = getline(&line, &room, file)) >= 0) {
+	while (!result && (length = line_read(&line, &room, file)) >= 0) {
 		reader->line++;
 		if (strlen(line) != (size_t)length)
 			result = line_fault(reader, "a map is text, and here is a zero byte");
@@ -654,7 +654,7 @@ static int read_lines(struct reader *reader, FILE *file)
 			result = read_line(reader, line);
 	}
 	free(line);
-	/* getline() does not mark the file as failed if there is no memory. */
+	/* A file is not marked as failed if there is no memory, or a line is too long. */
 	if (!result && !feof(file))
 		result = fault_say(reader->fault, "%s: %s", reader->name, strerror(errno));
 	if (!result && !reader->line)

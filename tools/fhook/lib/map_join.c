@@ -56,7 +56,7 @@ int map_join_add(struct map_join *join, FILE *from)
 
 	if (!first_id)
 		fputs("# calltrace map 1\n", join->to);
-	while (getline(&line, &room, from) >= 0) {
+	while (line_read(&line, &room, from) >= 0) {
 		count = words_split(line, words, WORDS_MAX);
 		if (count && *words[0] != '#')
 			write_line(join, words, count, first_id);

@@ -134,7 +134,7 @@ int case_list_read(struct case_list *list, const char *path, struct fault *fault
 
 	if (!file)
 		return fault_say(fault, "the list %s cannot be read: %s", path, strerror(errno));
-	while (!ret && getline(&line, &room, file) >= 0) {
+	while (!ret && line_read(&line, &room, file) >= 0) {
 		char *text = line + strspn(line, " \t");
 
 		number++;
@@ -148,7 +148,7 @@ int case_list_read(struct case_list *list, const char *path, struct fault *fault
 		ret = add_case(list, text, where, fault);
 		free(where);
 	}
-	/* getline() does not mark the file as failed if there is no memory. */
+	/* A file is not marked as failed if there is no memory, or a line is too long. */
 	if (!ret && !feof(file))
 		ret = fault_say(fault, "the list %s cannot be read: %s", path, strerror(errno));
 	free(line);

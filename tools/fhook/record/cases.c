@@ -228,7 +228,7 @@ static void read_statuses(struct cases *cases)
 	size_t room = 0, i;
 	u64 status;
 
-	while (file && getline(&line, &room, file) >= 0) {
+	while (file && line_read(&line, &room, file) >= 0) {
 		if (words_split(line, words, 3) != 2 || word_number(words[1], 10, 255, &status))
 			continue;
 		for (i = 0; i < cases->list.nr; i++) {
