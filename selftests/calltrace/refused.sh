@@ -178,6 +178,10 @@ printf '.type "%s", @gnu_indirect_function; "%s": ret; .size "%s", 1\n' "$name" 
 	gcc -nostdlib -shared -xassembler -o escape -
 refuses "left out, a?m: it is chosen" $rewrite -F 'a*' escape
 refuses "a?m cannot be done: it is chosen" $rewrite -F "$name" escape
+gcc -O0 -Wl,--build-id -o roomy tiny.c
+objcopy --redefine-sym tiny="$name" roomy escape
+"$tools/fhook-rewrite" -F 'a*' -o escaped escape 2> said || fails "escape cannot be done"
+$map escaped | grep -q ' a?m 0x' || fails "the map has a control character"
 refuses "takes no file name with blanks, as 'my out'" "$tools/fhook-rewrite" -F t_fib -o "my out" plain
 [ ! -e "my out" ] || fails "a program that cannot be recorded is written"
 

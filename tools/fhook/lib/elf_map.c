@@ -181,12 +181,29 @@ static const char *target_of(const struct elf_image *image, const char *target)
 	return " -";
 }
 
+/* Maps are printed on terminals, too: a name of the file may have escape sequences. */
+static int write_record(const struct elf_image *image, const struct elf_record *record,
+			const char *name, size_t id, FILE *to)
+{
+	const size_t length = strcspn(name, " ");
+	char *text;
+
+	if (asprintf(&text, "%.*s 0x%llx%s", (int)length, name, record->entry,
+		     target_of(image, name + length)) < 0)
+		return -1;
+	text_clean(text);
+	fprintf(to, "stub 0x%llx %u %s %zu %s\n", record->stub, record->size,
+		kinds[record->kind], id, text);
+	free(text);
+	return 0;
+}
+
 static int write_records(const struct elf_image *image, const struct sections *sections,
 			 size_t id, FILE *to, struct fault *fault)
 {
 	struct elf_record *record = sections->records;
 	const char *name;
-	size_t i, length;
+	size_t i;
 
 	for (i = 0; i < sections->nr_records; i++, record++) {
 		/* The code of a discarded COMDAT group has no stub. */
@@ -197,10 +214,8 @@ static int write_records(const struct elf_image *image, const struct sections *s
 		name = elf_string(image, sections->names, record->name);
 		if (find_entry(image, record, name, fault))
 			return -1;
-		length = strcspn(name, " ");
-		fprintf(to, "stub 0x%llx %u %s %zu %.*s 0x%llx%s\n", record->stub,
-			record->size, kinds[record->kind], id, (int)length, name, record->entry,
-			target_of(image, name + length));
+		if (write_record(image, record, name, id, to))
+			return fault_say(fault, "There is no memory.");
 	}
 	return 0;
 }
