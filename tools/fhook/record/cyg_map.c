@@ -128,13 +128,17 @@ static bool calls_recorder(const struct elf_image *image)
 	return data && memmem(data, strings->sh_size, name, sizeof(name));
 }
 
+/*
+ * The program itself has an empty name. If it is linked statically, the loader does not know where
+ * its headers are, and thus its build id.
+ */
 static struct object *find_object(const char *name, const char *build_id)
 {
-	const bool by_name = !strcmp(build_id, "-");
+	const bool by_name = !*name || !strcmp(build_id, "-");
 	size_t i;
 
 	for (i = 0; i < nr_objects; i++)
-		if (!strcmp(objects[i].build_id, build_id) &&
+		if ((!*name || !strcmp(objects[i].build_id, build_id)) &&
 		    (!by_name || !strcmp(objects[i].name, name)))
 			return &objects[i];
 	return NULL;
