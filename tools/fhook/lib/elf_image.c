@@ -567,3 +567,15 @@ void build_id_of_notes(const char *path, char *text)
 	id = elf_find_build_id(notes, length, &size);
 	build_id_of(id, size, text);
 }
+
+bool elf_imports(const struct elf_image *image, const char *name)
+{
+	const Elf64_Shdr *strings = elf_section(image, ".dynstr");
+	const void *data = strings ? elf_section_data(image, strings) : NULL;
+	size_t i;
+
+	for (i = 0; i < image->nr_symbols; i++)
+		if (!strcmp(image->symbols[i].name, name))
+			return false;
+	return data && memmem(data, strings->sh_size, name, strlen(name) + 1);
+}

@@ -86,6 +86,9 @@ int elf_add_symbols(struct elf_image *image, const struct elf_symbol *symbols, s
 const char *elf_section_name(const struct elf_image *image, const Elf64_Shdr *section);
 Elf64_Shdr *elf_section(const struct elf_image *image, const char *name);
 
+/* Does the file get a function from a library, rather than define it? */
+bool elf_imports(const struct elf_image *image, const char *name);
+
 /* The bytes of a section, or NULL if it has none in the file. */
 void *elf_section_data(const struct elf_image *image, const Elf64_Shdr *section);
 

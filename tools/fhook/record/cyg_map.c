@@ -117,15 +117,7 @@ static void write_functions(FILE *file, const struct elf_image *image, u32 id, u
  */
 static bool calls_recorder(const struct elf_image *image)
 {
-	static const char name[] = "__cyg_profile_func_enter";
-	const Elf64_Shdr *strings = elf_section(image, ".dynstr");
-	const void *data = strings ? elf_section_data(image, strings) : NULL;
-	size_t i;
-
-	for (i = 0; i < image->nr_symbols; i++)
-		if (!strcmp(image->symbols[i].name, name))
-			return false;
-	return data && memmem(data, strings->sh_size, name, sizeof(name));
+	return elf_imports(image, "__cyg_profile_func_enter");
 }
 
 /*

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "lib/command.h"
+#include "lib/elf_image.h"
 #include "lib/recording.h"
 #include "lib/work.h"
 #include "linked.h"
@@ -146,6 +147,23 @@ static int run(struct record *record, const char *out, struct fault *fault)
 	return result;
 }
 
+/*
+ * Has a program that was compiled with -finstrument-functions been linked without the library? With
+ * -flto, gcc adds the calls when the linker has taken from libraries what it needs.
+ */
+static bool lacks_library(const char *program)
+{
+	struct elf_image image;
+	struct fault ignored;
+	bool lacks;
+
+	if (elf_open(&image, program, &ignored))
+		return false;
+	lacks = elf_imports(&image, "__cyg_profile_func_enter");
+	elf_close(&image);
+	return lacks;
+}
+
 int record_linked(struct record *record, struct fault *fault)
 {
 	char *out = record_absolute(record->directory);
@@ -161,6 +179,10 @@ int record_linked(struct record *record, struct fault *fault)
 	if (!recording_check(record->directory, &holds_one) && record->how == RECORD_PYTHON)
 		return fault_say(fault,
 				 "%s has called no function of Python that can be recorded: --python is for CPython 3.9 to 3.13",
+				 record->program);
+	if (!recording_check(record->directory, &holds_one) && lacks_library(record->program))
+		return fault_say(fault,
+				 "%s has not recorded itself: link it with libfhook-record after its own files, with -flto also with -Wl,-u,__cyg_profile_func_enter",
 				 record->program);
 	if (!recording_check(record->directory, &holds_one))
 		return fault_say(fault,
