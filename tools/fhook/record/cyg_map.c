@@ -181,12 +181,26 @@ static struct object *new_object(const char *name, const char *build_id)
 	return object;
 }
 
+/* Interpreters may be stripped: the recorder is not in them, and they do not call it. */
+static void warn_if_stripped(const struct elf_image *image, const char *path, u64 in_memory)
+{
+	const u64 recorder = (unsigned long)warn_if_stripped - in_memory;
+	struct fault fault;
+
+	if (!image->stripped || (!elf_segment_of(image, recorder) && !calls_recorder(image)))
+		return;
+	fault_say(&fault, "%s is stripped: only functions that it exports have names. %s", path,
+		  "To record all of them, link it without -s");
+	fault_print("libfhook-record", &fault);
+}
+
 /* Returns whether the object has a location. PATH opens its file, for other processes too. */
 static bool put_object(struct recording *recording, FILE *file, struct object *object,
 		       const struct elf_image *image, const char *path, u64 in_memory)
 {
 	const u32 id = object - objects;
 
+	warn_if_stripped(image, path, in_memory);
 	choose_bias(object, image, in_memory);
 	if (object->bias && recording_add_load(recording, id, object->bias))
 		return false;
