@@ -72,7 +72,7 @@ void fault_print(const char *program, const struct fault *fault);
 int grow(void *array, size_t *allocated, size_t used, size_t size);
 
 /* No line of a text is as long, but a device may have endless ones. */
-#define LINE_LENGTH	(1 << 20)
+#define LINE_LENGTH	1048576
 
 /**
  * line_read - read a line, as getline() does

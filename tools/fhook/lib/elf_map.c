@@ -231,7 +231,7 @@ static int write_sections(const struct elf_image *image, const struct sections *
 		return fault_say(fault, "%s has no build id (link it with -Wl,--build-id): %s.",
 				 image->path, "its map could be that of any build");
 	if (strpbrk(image->path, " \t\r\n"))
-		return fault_say(fault, "%s cannot be in a map, for its name has a blank.",
+		return fault_say(fault, "%s has a blank, which maps do not take: rename it.",
 				 image->path);
 	fprintf(to, "object %zu ", id);
 	for (i = 0; i < size; i++)
