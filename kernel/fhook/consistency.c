@@ -24,6 +24,7 @@
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/delay.h>
+#include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -41,9 +42,11 @@
 #define WAIT_MS		25
 
 /*
- * When waiting without a limit, check less and less often, and log it now and then.
+ * When waiting without a limit, check less and less often, and log it now and then. All
+ * CPUs stop during a check, but for no more than a 50th of the time.
  */
 #define MAX_WAIT_MS	1000
+#define PAUSE_FACTOR	50
 #define PATIENCE_MS	10000
 
 #define MAX_ENTRIES	256
@@ -210,11 +213,14 @@ bool fhook_look_again(struct fhook_looks *looks, int err,
 void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 {
 	struct attempt attempt = { .ranges = ranges };
-	unsigned int wait = WAIT_MS, waited = 0;
+	unsigned int wait = WAIT_MS, waited = 0, pause;
+	ktime_t begin = ktime_get();
 
-	while (stop_machine(stopped, &attempt, NULL)) {
-		msleep(wait);
-		waited += wait;
+	for (; stop_machine(stopped, &attempt, NULL); begin = ktime_get()) {
+		/* A user may have very many tasks looked at, and keep one in the way. */
+		pause = max_t(s64, wait, PAUSE_FACTOR * ktime_ms_delta(ktime_get(), begin));
+		msleep(pause);
+		waited += pause;
 		wait = min(2 * wait, MAX_WAIT_MS);
 		if (waited < PATIENCE_MS)
 			continue;
