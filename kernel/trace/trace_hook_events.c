@@ -143,13 +143,15 @@ int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_cal
 	ret = trace_hook_attach(type, tp);
 	if (!ret)
 		return 0;
-	if (file) {
+	if (file)
 		trace_probe_remove_file(tp, file);
-	} else {
+	else
 		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
-		/* Hooks of the first probes may have been hit: wait before perf frees its data. */
-		tracepoint_synchronize_unregister();
-	}
+	/*
+	 * Hooks of the first probes may have been hit: wait before perf, or a trigger that
+	 * enables the event, frees its data.
+	 */
+	tracepoint_synchronize_unregister();
 	return ret;
 }
 
