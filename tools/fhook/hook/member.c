@@ -236,12 +236,15 @@ static int enter(struct place *place, bool pointer, const char *path, Dwarf_Die 
 		       fault_say(fault, "'%s' follows a structure: write a dot in place of ->",
 				 path);
 	/* A reference is a pointer, although it is written like the structure. */
-	if (tag == DW_TAG_pointer_type ||
-	    (!pointer && (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type))) {
+	if (tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
+	    tag == DW_TAG_rvalue_reference_type) {
 		Dwarf_Die target = *structure;
 
 		if (type_resolve(&target, structure) && is_structure(structure))
-			return follow(place, fault);
+			return !pointer || tag == DW_TAG_pointer_type ? follow(place, fault) :
+			       fault_say(fault,
+					 "'%s' follows a reference: write a dot in place of ->",
+					 path);
 	}
 	return say_type(&place->die, "'%s' follows a value of type %s, which has no members", path,
 			fault);
