@@ -43,9 +43,9 @@ static int introduce(struct report *report, int task)
 	return 0;
 }
 
-static void print_number(struct tep_format_field *field, u64 number)
+static void print_number(struct tep_format_field *field, unsigned int size, u64 number)
 {
-	const unsigned int unused = 64 - 8 * field->size;
+	const unsigned int unused = 64 - 8 * size;
 	const bool is_signed = field->flags & TEP_FIELD_IS_SIGNED;
 
 	json_number(stdout, is_signed ? (u64)((s64)(number << unused) >> unused) : number,
@@ -62,7 +62,7 @@ static int print_named(struct report *report, struct tep_event *event,
 	FILE *out;
 
 	if (!names || !names->nr) {
-		print_number(field, number);
+		print_number(field, field->size, number);
 		return names ? 0 : -1;
 	}
 	out = open_memstream(&text, &size);
@@ -87,6 +87,28 @@ static int print_string(const char *data, size_t size)
 	return 0;
 }
 
+/* Does a field have so many numbers of the size that the description says? */
+static bool is_list(struct tep_format_field *field, size_t size)
+{
+	const unsigned int one = field->elementsize;
+
+	return field->flags & TEP_FIELD_IS_ARRAY && !(field->flags & TEP_FIELD_IS_DYNAMIC) &&
+	       (one == 1 || one == 2 || one == 4 || one == 8) && size == one * field->arraylen;
+}
+
+static void print_list(struct report *report, struct tep_format_field *field, const void *data)
+{
+	const unsigned int size = field->elementsize;
+	unsigned int i;
+
+	fputc('[', stdout);
+	for (i = 0; i < field->arraylen; i++) {
+		fputs(i ? "," : "", stdout);
+		print_number(field, size, tep_read_number(report->tep, data + i * size, size));
+	}
+	fputc(']', stdout);
+}
+
 static int print_value(struct report *report, struct tep_event *event,
 		       struct tep_format_field *field, struct tep_record *record)
 {
@@ -103,6 +125,10 @@ static int print_value(struct report *report, struct tep_event *event,
 	}
 	if (field->flags & TEP_FIELD_IS_STRING)
 		return print_string(data, size);
+	if (is_list(field, size)) {
+		print_list(report, field, data);
+		return 0;
+	}
 	trace_seq_reset(&report->seq);
 	tep_print_field_content(&report->seq, record->data, record->size, field);
 	trace_seq_terminate(&report->seq);
