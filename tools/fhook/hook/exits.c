@@ -281,6 +281,16 @@ static int open_scan(struct scan *scan, const struct elf_image *image, struct fa
 	return 0;
 }
 
+/* The kernel refuses spans in these files. */
+static int check_stacks(const struct elf_image *image, const char *name, struct fault *fault)
+{
+	if (!elf_section(image, ".note.go.buildid"))
+		return 0;
+	return fault_say(fault,
+			 "Go moves stacks, so the exits of %s cannot be paired with its entry",
+			 name);
+}
+
 char *exits_span(const struct program *program, const struct program_function *function,
 		 unsigned int *tails, struct fault *fault)
 {
@@ -293,7 +303,8 @@ char *exits_span(const struct program *program, const struct program_function *f
 	size_t size;
 	int result = -1;
 
-	if (program_check_function(function, fault))
+	if (program_check_function(function, fault) ||
+	    check_stacks(&program->image, function->name, fault))
 		return NULL;
 	scan.text = open_memstream(&places, &size);
 	if (!scan.text) {
