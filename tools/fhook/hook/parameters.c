@@ -28,11 +28,23 @@ int parameters_function(Dwarf_Die *die, struct program *program,
 				 function->address, fault);
 }
 
+/* Go's compiler describes results as parameters that vary. */
+static bool is_result(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die unit;
+	bool varies;
+
+	return dwarf_attr(die, DW_AT_variable_parameter, &attribute) &&
+	       !dwarf_formflag(&attribute, &varies) && varies &&
+	       dwarf_diecu(die, &unit, NULL, NULL) && dwarf_srclang(&unit) == DW_LANG_Go;
+}
+
 int parameters_next(Dwarf_Die *function, Dwarf_Die *die, bool first)
 {
 	int result = first ? dwarf_child(function, die) : debug_sibling(die);
 
-	while (!result && dwarf_tag(die) != DW_TAG_formal_parameter)
+	while (!result && (dwarf_tag(die) != DW_TAG_formal_parameter || is_result(die)))
 		result = debug_sibling(die);
 	return result ? -1 : 0;
 }
