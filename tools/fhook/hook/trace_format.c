@@ -125,19 +125,42 @@ static char *name_values(char *text, const char *label, const struct enumeration
 }
 
 /*
+ * The kernel leaves out how many elements an array has, without which readers do not know the
+ * size of one. It prints each of them.
+ */
+static char *count_elements(char *text, const char *label)
+{
+	const char *field = find_label(text, " ", label, "[];");
+	const char *at = print_part(text);
+	unsigned int nr = 0;
+	char number[16];
+
+	if (!field)
+		return text;
+	while ((at = find_label(at, ", REC->", label, "[")))
+		nr++;
+	snprintf(number, sizeof(number), "%u", nr);
+	return nr ? splice(text, field + strlen(label) + 1, 0, number) : text;
+}
+
+/*
  * The kernel prints signed fields of one and two bytes as they are; readers take the size from
  * the format.
  */
-static char *size_value(char *text, const char *label)
+static char *size_values(char *text, const char *label)
 {
-	const char *value = find_label(print_part(text), " ", label, "=%d");
+	const char *size = find_label(text, "field:s8 ", label, NULL) ? "hh" :
+			   find_label(text, "field:s16 ", label, NULL) ? "h" : NULL;
+	const char *value = size ? find_label(print_part(text), " ", label, "=") : NULL;
+	size_t at;
 
 	if (!value)
 		return text;
-	value += strlen(label) + strlen("=%");
-	if (find_label(text, "field:s8 ", label, ";"))
-		return splice(text, value, 0, "hh");
-	return find_label(text, "field:s16 ", label, ";") ? splice(text, value, 0, "h") : text;
+	/* An array has several, up to the blank before the next field. */
+	for (at = value - text; text && text[at] && !strchr(" \"", text[at]); at++)
+		if (!strncmp(text + at, "%d", 2))
+			text = splice(text, text + at + 1, 0, size);
+	return text;
 }
 
 char *trace_format(const char *text, bool user, const struct call_event *event)
@@ -151,9 +174,10 @@ char *trace_format(const char *text, bool user, const struct call_event *event)
 	for (i = 0; event && changed && i < event->spec.nr; i++) {
 		const char *label = event->spec.labels[i];
 
-		changed = event->enumerations[i].nr ?
-			  name_values(changed, label, event->enumerations + i) :
-			  size_value(changed, label);
+		if (event->enumerations[i].nr)
+			changed = name_values(changed, label, event->enumerations + i);
+		else
+			changed = size_values(count_elements(changed, label), label);
 	}
 	return changed;
 }
