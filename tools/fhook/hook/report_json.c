@@ -123,7 +123,8 @@ static int print_value(struct report *report, struct tep_event *event,
 		fputs("null", stdout);
 		return 0;
 	}
-	if (field->flags & TEP_FIELD_IS_STRING)
+	/* libtraceevent takes all arrays of bytes for strings. */
+	if (field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char"))
 		return print_string(data, size);
 	if (is_list(field, size)) {
 		print_list(report, field, data);
