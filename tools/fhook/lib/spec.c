@@ -112,11 +112,16 @@ static const char *parse_longer(struct spec *spec, const char *text, struct faul
 	word = strndup(text, length);
 	bad = !word || word_time(word, &spec->longer);
 	if (bad)
-		fault_say(fault, "'%s' is no time: it has a unit, ns, us, ms or s, as in 1.5ms",
-			  word ? word : text);
+		fault_say(fault,
+			  "'%s' is no time: it has a unit, ns, us, ms or s, as in 1.5ms%s",
+			  word ? word : text,
+			  strchr(spec->pattern, '<') || strstr(spec->pattern, "operator") ?
+			  "; in the name of a function, write ? in place of >" : "");
 	free(word);
 	return bad ? NULL : text + length;
 }
+
+#define WRITE_MARKS	"in its name, write ? in place of brackets and blanks"
 
 static int parse_filter(struct spec *spec, const char *text, struct fault *fault)
 {
@@ -126,8 +131,8 @@ static int parse_filter(struct spec *spec, const char *text, struct fault *fault
 	if (strncmp(text, "if", 2) || (!isspace((unsigned char)text[2]) && text[2] != '(') ||
 	    !*skip_blanks(text + 2))
 		return fault_say(fault,
-				 "'%s' is not understood: write NAME(ARGUMENTS) > TIME if CONDITION",
-				 text);
+				 "'%s' is not understood: write NAME(ARGUMENTS) > TIME if CONDITION; %s",
+				 text, WRITE_MARKS);
 	spec->filter = copy(text + 2, strlen(text + 2));
 	return spec->filter ? 0 : fault_say(fault, "there is not enough memory");
 }
@@ -140,7 +145,8 @@ int spec_parse(struct spec *spec, const char *text, struct fault *fault)
 	text = skip_blanks(text);
 	length = strcspn(text, "( \t>");
 	if (!length)
-		return fault_say(fault, "'%s' does not begin with the name of a function", text);
+		return fault_say(fault, "'%s' does not begin with the name of a function; %s", text,
+				 WRITE_MARKS);
 	spec->pattern = strndup(text, length);
 	if (!spec->pattern)
 		return fault_say(fault, "there is not enough memory");
