@@ -285,6 +285,15 @@ static int make(struct choice *choice, struct match *match)
 	return drop_doubles(choice);
 }
 
+/* Entries of system calls have a prefix for the architecture: __x64_sys_read. */
+static bool is_system_call(const char *name, const char *text)
+{
+	const char *tail = strstr(name, "64_sys_");
+
+	return tail && !strcmp(tail + strlen("64_"), text) &&
+	       (!strncmp(name, "__x64_", 6) || !strncmp(name, "__arm64_", 8));
+}
+
 /* The name that was probably meant, or NULL. */
 static const char *meant(const struct match *match, const char *pattern)
 {
@@ -295,7 +304,8 @@ static const char *meant(const struct match *match, const char *pattern)
 	for (i = 0; i < match->nr_offered; i++) {
 		const char *name = match->offered[i].name;
 
-		if (name_has_suffix(name, pattern) || name_has_suffix(pattern, name))
+		if (name_has_suffix(name, pattern) || name_has_suffix(pattern, name) ||
+		    is_system_call(name, pattern))
 			return name;
 		distance = name_distance(pattern, name);
 		if (distance < best) {
