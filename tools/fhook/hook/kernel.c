@@ -40,11 +40,19 @@ char *kernel_functions(bool mainline, struct fault *fault)
 /* Names with offsets are not entries of functions. */
 static int check_pattern(const char *pattern, struct fault *fault)
 {
+	/* [[:alpha:]] has others. */
+	const char *colon = pattern + strcspn(pattern, ":[");
+
 	if (strchr(pattern, '+'))
 		return fault_say(fault, "%s: only entries of functions are hooked; use perf probe",
 				 pattern);
 	if (usdt_is_pattern(pattern) || lines_is_pattern(pattern))
 		return fault_say(fault, "%s is a place in a program: name the program with -p",
+				 pattern);
+	/* Other tools write c:malloc and p:vfs_read. */
+	if (*colon == ':' && strncmp(colon, ":mod:", strlen(":mod:")))
+		return fault_say(fault,
+				 "%s: only NAME:mod:MODULE has colons; name a program with -p",
 				 pattern);
 	/* Words that take more have left it out. */
 	if (strpbrk(pattern, "(> \t"))
