@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "kernel.h"
 #include "kernel_arguments.h"
 #include "lib/kernel_files.h"
 #include "live.h"
@@ -123,7 +124,8 @@ static int open_all(void *data, struct options *options, struct fault *fault)
 	if (!kernel_file_exists("fhook/overrides"))
 		return fault_say(fault,
 				 "fhook fail needs CONFIG_FUNCTION_ERROR_INJECTION, which this kernel lacks");
-	if (session_begin(&failing->session, false, "fhook_events", fault))
+	if (kernel_check_enabled(fault) ||
+	    session_begin(&failing->session, false, "fhook_events", fault))
 		return -1;
 	for (i = 0; i < options->nr_functions; i++)
 		if (add(failing, i, options->functions[i], fault))
