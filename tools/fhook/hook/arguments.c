@@ -93,6 +93,17 @@ static int write_named(const char *text, const char *name, size_t length,
 	return 0;
 }
 
+/* As with parameters, a string is at the address in a register or in $retval. */
+static void write_unnamed(const char *text, FILE *out)
+{
+	const char *type = strchr(text, ':');
+
+	if (type && is_string(type) && strchr("$%", *text) && strncmp(text, "$comm:", 6))
+		fprintf(out, "+0(%.*s)%s", (int)(type - text), text, type);
+	else
+		fputs(text, out);
+}
+
 /* With a type that the user has given, and in brackets, a value has no name. */
 static void take_names(struct call_event *event, unsigned int nr, const char *text,
 		       size_t length, struct program_value *value)
@@ -125,7 +136,7 @@ static int write_argument(struct program *program, const struct program_function
 	fprintf(out, " %s=", label);
 	name = find_name(text, &length);
 	if (!name) {
-		fputs(text, out);
+		write_unnamed(text, out);
 		return 0;
 	}
 	/* Only parameters have types with members. */
