@@ -136,8 +136,10 @@ char *program_find(const char *text, pid_t *pid, struct fault *fault)
 
 	/* The kernel splits definitions into words, and takes '#' for a comment. */
 	if (path && path[strcspn(path, " \t\n#")]) {
-		fault_say(fault, "the kernel takes no blanks or '#' in a path: make a link to %s",
+		fault_say(fault,
+			  "the kernel takes no blanks or '#' in a path: name a hard link to %s; symbolic ones are followed",
 			  path);
+		text_clean(fault->text);
 		free(path);
 		return NULL;
 	}
