@@ -66,6 +66,11 @@ static void target_end(const struct target *target, const struct options *option
 		fprintf(stderr,
 			"fhook: %s has been replaced or removed: new runs of it were not hooked.\n",
 			options->program);
+	else if (target->file.st_ino && (file.st_mtim.tv_sec != target->file.st_mtim.tv_sec ||
+					 file.st_mtim.tv_nsec != target->file.st_mtim.tv_nsec))
+		fprintf(stderr,
+			"fhook: %s has been overwritten: hooks were where functions of the old file are.\n",
+			options->program);
 }
 
 /* Wait for input, the end of the process, or a short time. Returns 1 if the run is to end. */
