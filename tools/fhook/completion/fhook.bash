@@ -44,11 +44,29 @@ _fhook_matching()
 	done
 }
 
+# After "--": the command that fhook runs, whose own completion may be installed.
+_fhook_command()
+{
+	local i
+
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		[ "${COMP_WORDS[i]}" = -- ] || continue
+		if [ "$(type -t _command_offset)" = function ]; then
+			_command_offset $((i + 1))
+		else
+			mapfile -t COMPREPLY < <(compgen -c -f -- "${COMP_WORDS[COMP_CWORD]}" | sort -u)
+		fi
+		return 0
+	done
+	return 1
+}
+
 _fhook()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local -a command=("${COMP_WORDS[0]}") words program
 
+	! _fhook_command || return 0
 	if [ "$COMP_CWORD" -gt 1 ]; then
 		command+=("${COMP_WORDS[1]}")
 	fi
