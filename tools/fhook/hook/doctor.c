@@ -118,16 +118,13 @@ static bool check_enabled(void)
 	return on;
 }
 
-int hook_doctor(int argc, char **argv, struct fault *fault)
+int hook_doctor(int argc, char **argv, struct fault *fault __unused)
 {
 	struct options options;
 	struct utsname kernel;
 	bool good;
 
 	options_parse(&options, &word, argc, argv);
-	if (options.nr_functions)
-		return fault_say(fault, "fhook doctor takes no arguments, but there is '%s'",
-				 options.functions[0]);
 	if (!uname(&kernel))
 		printf("note     this is Linux %s on %s\n", kernel.release, kernel.machine);
 	good = check_root();

@@ -14,6 +14,7 @@
 #include "lib/clock.h"
 #include "lib/work.h"
 #include "live.h"
+#include "progress.h"
 
 /* How often to look whether the command or the time has ended. */
 #define LOOK_MS		50
@@ -140,17 +141,9 @@ int live_run(const struct live *live, int argc, char **argv, struct fault *fault
 	return result;
 }
 
-/* Does the output understand escape sequences? */
-static bool has_escapes(void)
-{
-	const char *terminal = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb");
-}
-
 bool live_terminal(const struct options *options)
 {
-	return options->interval && !options->json && has_escapes();
+	return options->interval && !options->json && has_escapes(STDOUT_FILENO);
 }
 
 unsigned int live_lines(const struct options *options)
@@ -196,7 +189,7 @@ void live_line(const struct options *options, const char *format, ...)
 void live_header(const char *format, ...)
 {
 	const char *no_color = getenv("NO_COLOR");
-	const bool reversed = has_escapes() && (!no_color || !*no_color);
+	const bool reversed = has_escapes(STDOUT_FILENO) && (!no_color || !*no_color);
 	va_list arguments;
 
 	fputs(reversed ? "\033[7m" : "", stdout);

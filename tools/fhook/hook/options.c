@@ -166,6 +166,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (parsing->options->nr_functions < parsing->word->least)
 			argp_error(state, "name at least one function");
+		if (parsing->options->nr_functions && !*parsing->word->arguments)
+			argp_error(state, "takes no arguments, but there is '%s'",
+				   parsing->options->functions[0]);
 		if (parsing->word->least && options_only_exclude(parsing->options))
 			argp_error(state, "name at least one function that is not left out");
 		return 0;
@@ -204,10 +207,14 @@ void options_parse(struct options *options, const struct word *word, int argc, c
 	argv[0] = (char *)word->name;
 	argc = split_command(options, argc, argv);
 	argp_parse(&argp, argc, argv, 0, NULL, &parsing);
-	if (options->command && !strchr(word->takes, 'd')) {
-		fprintf(stderr, "%s: runs no command: leave out -- and what follows\n", word->name);
-		exit(argp_err_exit_status);
-	}
+	if (options->command && !strchr(word->takes, 'd'))
+		options_wrong(word, "runs no command: leave out -- and what follows");
+}
+
+void options_wrong(const struct word *word, const char *what)
+{
+	fprintf(stderr, "%s: %s\n", word->name, what);
+	exit(argp_err_exit_status);
 }
 
 void options_free(struct options *options)

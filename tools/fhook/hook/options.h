@@ -63,6 +63,9 @@ struct word {
 
 /* Ends the program, with a sentence, if the arguments are wrong. */
 void options_parse(struct options *options, const struct word *word, int argc, char **argv);
+
+/* End the program, with a sentence that says what is wrong with the arguments. */
+void options_wrong(const struct word *word, const char *what) __attribute__((noreturn));
 void options_free(struct options *options);
 
 /* Do all patterns leave functions out? Only some words take that. */

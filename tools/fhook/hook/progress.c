@@ -12,10 +12,17 @@
 #define LEAST_FUNCTIONS	100
 #define EVERY_MS	100
 
+bool has_escapes(int fd)
+{
+	const char *terminal = getenv("TERM");
+
+	return isatty(fd) && terminal && *terminal && strcmp(terminal, "dumb");
+}
+
 void progress_begin(struct progress *progress, const char *program, size_t all)
 {
-	const char *terminal = getenv("TERM"), *slash = strrchr(program, '/');
-	const bool shown = isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb");
+	const char *slash = strrchr(program, '/');
+	const bool shown = has_escapes(STDERR_FILENO);
 
 	*progress = (struct progress){
 		.program = slash ? slash + 1 : program, .all = all,

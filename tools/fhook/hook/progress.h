@@ -25,6 +25,9 @@ struct progress {
 	bool printed;
 };
 
+/* Is a descriptor a terminal that understands escape sequences? */
+bool has_escapes(int fd);
+
 /* Begin. PROGRAM may be a path, and must stay. */
 void progress_begin(struct progress *progress, const char *program, size_t all);
 

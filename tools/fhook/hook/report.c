@@ -212,8 +212,8 @@ int hook_report(int argc, char **argv, struct fault *fault)
 	options_parse(&options, &word, argc, argv);
 	path = options.nr_functions ? options.functions[0] : TRACE_DAT_NAME;
 	if (options.nr_functions > 1)
-		fault_say(fault, "fhook report takes one file");
-	else if (!trace_dat_check(path, fault))
+		options_wrong(&word, "takes one file");
+	if (!trace_dat_check(path, fault))
 		result = print_apart(path, options.json, fault);
 	options_free(&options);
 	return result;

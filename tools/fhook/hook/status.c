@@ -76,9 +76,6 @@ static int parse(const struct word *word, struct options *options, int argc, cha
 		 struct fault *fault)
 {
 	options_parse(options, word, argc, argv);
-	if (options->nr_functions && !*word->arguments)
-		return fault_say(fault, "%s takes no arguments, but there is '%s'", word->name,
-				 options->functions[0]);
 	return need_fhook(fault);
 }
 
@@ -222,19 +219,20 @@ static void list_livepatches(void)
 int hook_patch(int argc, char **argv, struct fault *fault)
 {
 	struct options options;
+	bool lists, reverts;
 	int result;
 
-	if (parse(&patch_word, &options, argc, argv, fault))
-		return -1;
-	if (options.nr_functions == 1 && !strcmp(options.functions[0], "list")) {
-		result = print_file("Redirects", "fhook/redirects", fault);
-		if (!result)
-			list_livepatches();
-	} else if (options.nr_functions == 2 && !strcmp(options.functions[0], "revert")) {
-		result = revert(options.functions[1], fault);
-	} else {
-		result = fault_say(fault, "fhook patch takes \"list\", or \"revert NAME\"");
-	}
+	options_parse(&options, &patch_word, argc, argv);
+	lists = options.nr_functions == 1 && !strcmp(options.functions[0], "list");
+	reverts = options.nr_functions == 2 && !strcmp(options.functions[0], "revert");
+	if (!lists && !reverts)
+		options_wrong(&patch_word, "takes \"list\", or \"revert NAME\"");
+	result = need_fhook(fault);
+	if (!result)
+		result = lists ? print_file("Redirects", "fhook/redirects", fault) :
+				 revert(options.functions[1], fault);
+	if (!result && lists)
+		list_livepatches();
 	options_free(&options);
 	return result;
 }
