@@ -24,14 +24,16 @@
 #define pr_fmt(fmt) "fhook: " fmt
 
 #include <linux/delay.h>
-#include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
+#include <linux/time64.h>
 
 #include "consistency.h"
 #include "core.h"
@@ -60,6 +62,7 @@
  * @pid: its process ID
  * @addr: an address inside a function, from its stack; 0 if the stack cannot be
  *	unwound reliably
+ * @took: duration of the check, in milliseconds
  */
 struct attempt {
 	const struct fhook_ranges *ranges;
@@ -68,6 +71,7 @@ struct attempt {
 	char			comm[TASK_COMM_LEN];
 	pid_t			pid;
 	unsigned long		addr;
+	unsigned int		took;
 };
 
 /* Only used while all other CPUs are stopped. */
@@ -118,8 +122,11 @@ static bool anybody_in_the_way(struct attempt *attempt)
 static int stopped(void *data)
 {
 	struct attempt *attempt = data;
+	u64 begin = local_clock();
+	bool busy = anybody_in_the_way(attempt);
 
-	if (anybody_in_the_way(attempt))
+	attempt->took = div_u64(local_clock() - begin, NSEC_PER_MSEC);
+	if (busy)
 		return -EAGAIN;
 	if (attempt->gate)
 		WRITE_ONCE(*attempt->gate, attempt->value);
@@ -214,11 +221,10 @@ void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 {
 	struct attempt attempt = { .ranges = ranges };
 	unsigned int wait = WAIT_MS, waited = 0, pause;
-	ktime_t begin = ktime_get();
 
-	for (; stop_machine(stopped, &attempt, NULL); begin = ktime_get()) {
-		/* A user may have very many tasks looked at, and keep one in the way. */
-		pause = max_t(s64, wait, PAUSE_FACTOR * ktime_ms_delta(ktime_get(), begin));
+	while (stop_machine(stopped, &attempt, NULL)) {
+		/* A user may have very many tasks, and keep one of them in a replacement. */
+		pause = max(wait, PAUSE_FACTOR * attempt.took);
 		msleep(pause);
 		waited += pause;
 		wait = min(2 * wait, MAX_WAIT_MS);
