@@ -82,7 +82,7 @@ static u8 len_before(const struct uhook_wanted *w, u8 insn_len)
 }
 
 /**
- * uhook_has_before - check whether a jump to a body would replace what is at its site now
+ * uhook_has_before - check whether a jump to a body would replace the present bytes of its site
  * @body: record of the body
  * @w: the body that is wanted
  * @insn_len: the length of the instruction, in bytes
