@@ -291,8 +291,9 @@ static int check_stacks(const struct elf_image *image, const char *name, struct 
 			 name);
 }
 
-char *exits_span(const struct program *program, const struct program_function *function,
-		 unsigned int *tails, struct fault *fault)
+/* The function's entry and exits, followed by the kind of place. */
+static char *find(const struct program *program, const struct program_function *function,
+		  const char *kind, unsigned int *tails, struct fault *fault)
 {
 	struct scan scan = {
 		.function = function,
@@ -303,9 +304,6 @@ char *exits_span(const struct program *program, const struct program_function *f
 	size_t size;
 	int result = -1;
 
-	if (program_check_function(function, fault) ||
-	    check_stacks(&program->image, function->name, fault))
-		return NULL;
 	scan.text = open_memstream(&places, &size);
 	if (!scan.text) {
 		fault_say(fault, "there is not enough memory");
@@ -314,7 +312,7 @@ char *exits_span(const struct program *program, const struct program_function *f
 	fprintf(scan.text, "0x%llx", function->offset);
 	if (!open_scan(&scan, &program->image, fault))
 		result = scan_all(&scan, fault);
-	fputs("%span", scan.text);
+	fputs(kind, scan.text);
 	if (tails)
 		*tails = scan.tails;
 	if (scan.insn)
@@ -325,5 +323,26 @@ char *exits_span(const struct program *program, const struct program_function *f
 		free(places);
 		return NULL;
 	}
+	return places;
+}
+
+char *exits_span(const struct program *program, const struct program_function *function,
+		 unsigned int *tails, struct fault *fault)
+{
+	if (program_check_function(function, fault) ||
+	    check_stacks(&program->image, function->name, fault))
+		return NULL;
+	return find(program, function, "%span", tails, fault);
+}
+
+char *exits_alone(const struct program *program, const struct program_function *function)
+{
+	struct fault unused;
+	char *places = program_check_function(function, &unused) ? NULL :
+		       find(program, function, "%exit", NULL, &unused);
+
+	/* The first place is the entry. */
+	if (places)
+		memmove(places, strchr(places, ',') + 1, strlen(strchr(places, ',')));
 	return places;
 }

@@ -19,4 +19,7 @@
 char *exits_span(const struct program *program, const struct program_function *function,
 		 unsigned int *tails, struct fault *fault);
 
+/* The exits alone, "0xEXIT,...%exit", of any stack; to be freed, or NULL if they are not known. */
+char *exits_alone(const struct program *program, const struct program_function *function);
+
 #endif /* FHOOK_HOOK_EXITS_H */

@@ -21,8 +21,9 @@ static const struct word word = {
 	.arguments = "[PATTERN...]",
 	.does = "List functions that can be hooked.\n"
 		"\vOf a program, also the offset in the file; with --verbose, the places of a\n"
-		"span (the entry and the exits), or the reason why the exits are not known,\n"
-		"and the parameters, if there is debug information.\n"
+		"span (the entry and the exits), or the reason why there is none, with the\n"
+		"exits alone if they are known; and the parameters, if there is debug\n"
+		"information.\n"
 		"With --program, 'usdt:*' lists USDT probes with their arguments, and\n"
 		"FILE:NUMBER a line of the source.\n"
 		"Of the kernel, with --verbose or --json also the prototypes, if it has type\n"
@@ -179,8 +180,13 @@ static void print_verbose(const struct options *options, struct program *program
 	struct fault why;
 	char *span = exits_span(program, function, NULL, &why);
 
+	char *alone = span ? NULL : exits_alone(program, function);
+
 	print_field(options, span ? "span" : "refused", span ? span : why.text);
+	if (alone)
+		print_field(options, "exits", alone);
 	free(span);
+	free(alone);
 	print_by(options, "parameters", program, function, parameters_print);
 }
 
