@@ -74,6 +74,7 @@ bool uhook_boost(struct uhook_site *site, struct arch_uprobe *auprobe, struct pt
 
 /* For the code that manages address spaces. */
 bool uhook_has_sites(const struct mm_struct *mm);
+bool uhook_probe_has_gone(struct pt_regs *regs);
 void uhook_munmap(struct mm_struct *mm);
 void uhook_free_mm(struct mm_struct *mm);
 
@@ -113,6 +114,7 @@ static inline bool uhook_boost(struct uhook_site *site, struct arch_uprobe *aupr
 }
 
 static inline bool uhook_has_sites(const struct mm_struct *mm) { return false; }
+static inline bool uhook_probe_has_gone(struct pt_regs *regs) { return false; }
 static inline void uhook_munmap(struct mm_struct *mm) { }
 static inline void uhook_free_mm(struct mm_struct *mm) { }
 static inline unsigned long uhook_program_address(unsigned long ip) { return ip; }
@@ -141,14 +143,16 @@ unsigned long uhook_breakpoint_site(unsigned long vaddr);
 int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
 int uhook_hooks_go(struct uprobe *uprobe, struct mm_struct *mm, unsigned long vaddr);
 
-/* From uprobes; the last three with the mmap lock held. */
+/* From uprobes; the last one with the mmap lock held. */
 bool uprobe_find_consumer(struct uprobe *uprobe,
 			  bool (*match)(struct uprobe_consumer *uc, void *data), void *data);
 bool uprobe_is_followed(struct uprobe *uprobe, unsigned int distance);
 bool uprobe_is_at(struct uprobe *uprobe, struct vm_area_struct *vma, unsigned long vaddr);
-int uprobe_read_text(struct mm_struct *mm, unsigned long vaddr, void *bytes, int len);
-int uprobe_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned long vaddr,
-		      const void *expected, const void *bytes, int len, gfp_t how);
+
+/* From mm; with the mmap lock held. */
+int uhook_read_text(struct mm_struct *mm, unsigned long vaddr, void *bytes, int len);
+int uhook_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned long vaddr,
+		     const void *expected, const void *bytes, int len, gfp_t how);
 
 /* For the code that manages address spaces. */
 int uhook_file_munmap(struct vm_area_struct *vma);
@@ -156,6 +160,8 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm);
 int uhook_dup_mmap_end(struct mm_struct *mm);
 int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
 int uhook_demote_all(struct task_struct *task);
+int uhook_mprotect(struct vm_area_struct *vma, unsigned long start, unsigned long end,
+		   unsigned long newflags);
 int uhook_rseq_begins(void);
 
 /* For page faults. */
@@ -199,6 +205,13 @@ static inline int uhook_demote(struct mm_struct *mm, unsigned long start, unsign
 }
 
 static inline int uhook_demote_all(struct task_struct *task) { return 0; }
+
+static inline int uhook_mprotect(struct vm_area_struct *vma, unsigned long start,
+				 unsigned long end, unsigned long newflags)
+{
+	return 0;
+}
+
 static inline int uhook_rseq_begins(void) { return 0; }
 static inline bool uhook_fixup_gate_fault(struct pt_regs *regs) { return false; }
 

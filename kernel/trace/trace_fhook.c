@@ -82,7 +82,7 @@ static struct fhook_tracer top_tracer;
 #undef C
 #define C(id, text)	\
 	[TP_ERR_##id] = text
-static const char *const fhook_errors[] = { ERRORS };
+static const char *const fhook_errors[] = { ERRORS FHOOK_ERRORS };
 
 static struct fhook_tracer *tracer_of(struct trace_array *tr)
 {

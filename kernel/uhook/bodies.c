@@ -300,7 +300,7 @@ bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
  * uhook_breakpoint_site - find the site of a breakpoint
  * @vaddr: address of the breakpoint in current's address space
  *
- * Context: task.
+ * Context: task, or the exception of the breakpoint.
  * Return: the site, if the breakpoint is in a body; otherwise @vaddr.
  */
 unsigned long uhook_breakpoint_site(unsigned long vaddr)

@@ -37,6 +37,12 @@
 #include "translate.h"
 #include "users.h"
 
+#ifdef CONFIG_ARM64
+#define VM_LANDING_PADS	VM_ARM64_BTI
+#else
+#define VM_LANDING_PADS	VM_NONE
+#endif
+
 static bool needs_kernel(struct uprobe_consumer *uc, void *mm)
 {
 	struct uhook_ops *ops = uhook_consumer_ops(uc);
@@ -101,7 +107,7 @@ static int is_in_atomic(struct mm_struct *mm, unsigned long site)
 		return false;
 
 	/* The program may be unable to read its own text (PROT_EXEC alone). */
-	ret = uprobe_read_text(mm, site - len, before + more, len);
+	ret = uhook_read_text(mm, site - len, before + more, len);
 	if (ret)
 		return ret;
 	if (!copy_from_user_nofault(before, (void __user *)(site - UHOOK_BYTES_BEFORE), more))
@@ -202,7 +208,7 @@ static enum uhook_jump_blocker jump_to(struct uhook_mm *um, struct uprobe *uprob
 		return blocker;
 
 	/* Use the current bytes after the instruction. */
-	if (uprobe_read_text(vma->vm_mm, site, text, sizeof(text)))
+	if (uhook_read_text(vma->vm_mm, site, text, sizeof(text)))
 		return UHOOK_BLOCKER_ERROR;
 	/* The jump exists, and the task came through it to the breakpoint of the body. */
 	if (own_body(um, site, text) == addr)
@@ -229,8 +235,8 @@ static enum uhook_jump_blocker jump_to(struct uhook_mm *um, struct uprobe *uprob
 	/* Other CPUs may have fetched the body's memory before the body was written. */
 	uhook_sync_code();
 	with_breakpoint(text, expected);
-	if (uprobe_write_text(vma->vm_mm, vma->vm_mm, site, expected, jump.bytes, jump.len,
-			      __GFP_NORETRY | __GFP_NOWARN))
+	if (uhook_write_text(vma->vm_mm, vma->vm_mm, site, expected, jump.bytes, jump.len,
+			     __GFP_NORETRY | __GFP_NOWARN))
 		return UHOOK_BLOCKER_ERROR;
 
 	return UHOOK_NO_BLOCKER;
@@ -291,7 +297,7 @@ int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned 
 	if (!fits_page(site))
 		return 0;
 
-	ret = uprobe_read_text(mm, site, text, sizeof(text));
+	ret = uhook_read_text(mm, site, text, sizeof(text));
 	if (ret)
 		return ret == -ESTALE ? 0 : ret;
 
@@ -301,7 +307,7 @@ int uhook_demote_site(struct mm_struct *mm, const struct uhook_mm *um, unsigned 
 
 	body = uhook_body_at(um, addr, &slot);
 	with_breakpoint(body->before, bytes);
-	ret = uprobe_write_text(mm, um->payer ?: mm, site, text, bytes, body->before_len, 0);
+	ret = uhook_write_text(mm, um->payer ?: mm, site, text, bytes, body->before_len, 0);
 
 	/* -ESTALE: the text has been changed meanwhile. */
 	return ret == -ESTALE ? 0 : ret;
@@ -325,7 +331,7 @@ bool uhook_jump_stays(struct mm_struct *mm, const struct uhook_mm *um, struct up
 	u8 text[UHOOK_JUMP_MAX];
 
 	mmap_assert_locked(mm);
-	if (fits_page(site) && !uprobe_read_text(mm, site, text, sizeof(text)))
+	if (fits_page(site) && !uhook_read_text(mm, site, text, sizeof(text)))
 		addr = own_body(um, site, text);
 	if (!addr)
 		return false;
@@ -406,6 +412,26 @@ int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
 	}
 
 	return ret;
+}
+
+/**
+ * uhook_mprotect - turn jumps into breakpoints before text gets other permissions
+ * @vma: mapping; its mmap lock is held for writing
+ * @start: first address that is changed
+ * @end: first address after it
+ * @newflags: flags that the range gets
+ *
+ * The program may change bytes that a jump uses, or require landing pads.
+ *
+ * Return: 0, or an error if a jump is still there.
+ */
+int uhook_mprotect(struct vm_area_struct *vma, unsigned long start, unsigned long end,
+		   unsigned long newflags)
+{
+	if (!(newflags & ~vma->vm_flags & (VM_WRITE | VM_LANDING_PADS)))
+		return 0;
+
+	return uhook_demote(vma->vm_mm, start, end);
 }
 
 /**

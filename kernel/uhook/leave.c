@@ -12,17 +12,56 @@
  *   stepped again.
  * - A fault of the copy is reported at the site, as it is when it is stepped.
  * - Code that only reads addresses (samples, stack traces, rseq, /proc) translates them.
+ * - A breakpoint of a uprobe that has gone meanwhile is not the program's.
  */
+#include <linux/hook_base.h>
 #include <linux/mm_types.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
 #include <linux/uhook_hooks.h>
 #include <linux/uprobes.h>
 
 #include "translate.h"
+
+/*
+ * Where there are no uprobes any more: is a breakpoint still there, which is the
+ * program's own then, or a debugger's? Code of uhook has some as well.
+ */
+static bool is_programs_breakpoint(struct pt_regs *regs)
+{
+	unsigned long vaddr = uprobe_get_swbp_addr(regs);
+	uprobe_opcode_t opcode;
+
+	if (uhook_breakpoint_site(vaddr) != vaddr ||
+	    copy_from_user_nofault(&opcode, (void __user *)vaddr, sizeof(opcode)) ||
+	    !is_swbp_insn(&opcode))
+		return false;
+
+	/* A new breakpoint is written after the flag is set: install_breakpoint(). */
+	smp_rmb();
+	return !mm_flags_test(MMF_HAS_UPROBES, current->mm);
+}
+
+/**
+ * uhook_probe_has_gone - check whether a breakpoint was a uprobe's that has gone since
+ * @regs: registers at the breakpoint
+ *
+ * Another task may have found that there are no uprobes any more after current has come to
+ * the breakpoint of the last one, and be right.
+ *
+ * Context: the exception.
+ * Return: true if current is to look at its text again; false if the address space has
+ *	uprobes, or the breakpoint is the program's own.
+ */
+bool uhook_probe_has_gone(struct pt_regs *regs)
+{
+	return !mm_flags_test(MMF_HAS_UPROBES, current->mm) && uhook_has_sites(current->mm) &&
+	       !is_programs_breakpoint(regs);
+}
 
 static unsigned long address_in(const struct mm_struct *mm, unsigned long ip)
 {

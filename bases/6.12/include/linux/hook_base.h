@@ -24,6 +24,9 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 
+/* Messages in error_log that the events need, and this kernel does not have */
+#define HOOK_BASE_ERRORS	C(TOO_MANY_ARGS, "Too many arguments are specified"),
+
 /* The last parameter of the handlers of a uprobe_consumer */
 #define HOOK_BASE_UPROBE_DATA
 
@@ -56,6 +59,11 @@ struct hook_base_fprobe_room {
 /* Does the fprobe limit the number of active calls? Only rethook implements that. */
 #define hook_base_fprobe_limited(fp) \
 	(IS_ENABLED(CONFIG_RETHOOK) && (fp)->exit_handler && (fp)->nr_maxactive)
+
+static inline bool mm_flags_test(int flag, const struct mm_struct *mm)
+{
+	return test_bit(flag, &mm->flags);
+}
 
 /* Has the task registered for restartable sequences? */
 static inline bool hook_base_has_rseq(const struct task_struct *task)

@@ -16,6 +16,9 @@
 
 #include <linux/sched.h>
 
+/* Messages in error_log that the events need, and this kernel does not have */
+#define HOOK_BASE_ERRORS
+
 /* The last parameter of the handlers of a uprobe_consumer */
 #define HOOK_BASE_UPROBE_DATA	, __u64 *data
 
