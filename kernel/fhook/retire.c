@@ -73,7 +73,7 @@ static void retire_workfn(struct work_struct *work)
 		retired->free(retired);
 
 	if (queue_idle())
-		queue_work(system_unbound_wq, work);
+		queue_work(system_dfl_wq, work);
 }
 
 static DECLARE_WORK(retire_work, retire_workfn);
@@ -101,7 +101,7 @@ void fhook_retire(struct fhook_retired *retired,
 		      is_busy(retired) ? &busy_list : &retired_queue);
 	mutex_unlock(&retired_lock);
 
-	queue_work(system_unbound_wq, &retire_work);
+	queue_work(system_dfl_wq, &retire_work);
 }
 
 /**

@@ -154,7 +154,7 @@ static void leave(struct uhook_ops *ops, uhook_gone_t gone, struct uhook_hits *r
 	ops->leaving = attachment;
 	ops->attachment = NULL;
 	list_add_tail(&attachment->node, &leaving);
-	queue_work(system_unbound_wq, &release_work);
+	queue_work(system_dfl_wq, &release_work);
 }
 
 static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned int nr)

@@ -403,7 +403,7 @@ static void drain_work(struct work_struct *work)
 
 	mutex_lock(&recording_lock);
 	if (recording)
-		queue_delayed_work(system_unbound_wq, &drainer,
+		queue_delayed_work(system_dfl_wq, &drainer,
 				   max(DRAIN_INTERVAL, 3 * (jiffies - began)));
 	mutex_unlock(&recording_lock);
 }
@@ -413,7 +413,7 @@ void uhook_start_draining(void)
 {
 	guard(mutex)(&recording_lock);
 	if (!recording++)
-		queue_delayed_work(system_unbound_wq, &drainer, DRAIN_INTERVAL);
+		queue_delayed_work(system_dfl_wq, &drainer, DRAIN_INTERVAL);
 }
 
 /* Stop reading for a hook. uhook_flush() has handed over its records. */

@@ -138,7 +138,7 @@ void uhook_put_set(struct uhook_set *set)
 		return;
 
 	INIT_RCU_WORK(&set->free, free_set);
-	queue_rcu_work(system_unbound_wq, &set->free);
+	queue_rcu_work(system_dfl_wq, &set->free);
 }
 
 /**

@@ -187,7 +187,7 @@ struct delayed_work {
 
 struct workqueue_struct;
 
-#define system_unbound_wq		NULL
+#define system_dfl_wq		NULL
 #define DECLARE_DELAYED_WORK(n, f)	struct delayed_work n = { .work.func = f }
 #define INIT_RCU_WORK(w, f)		((w)->work.func = (f))
 #define to_rcu_work(w)			container_of(w, struct rcu_work, work)
