@@ -4,7 +4,9 @@
  *
  * Each instruction has room for a branch. The architecture does not allow a return to be
  * replaced while other CPUs may execute it, so exits are patched in batches under
- * stop_machine(). A stub has a copy of the return, or a branch to the address at which the
+ * stop_machine(). Pseudo-NMIs and SDEI handlers run meanwhile, as they do while mainline
+ * patches kprobes: those who profile with them should not trace what their handlers call.
+ * A stub has a copy of the return, or a branch to the address at which the
  * function continued; it needs no landing pad, because only direct branches lead to it. With
  * BTI, compilers leave functions through x16 or x17 and use other registers for jump tables;
  * without BTI, the two cannot be told apart. With BTI, a label whose address is taken has a

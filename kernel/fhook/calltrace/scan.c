@@ -567,6 +567,11 @@ int calltrace_scan(struct calltrace_choice *choice, unsigned int function)
 	int err = 0;
 
 	lockdep_assert_held(&fhook_mutex);
+	/* Livepatch writes jumps there when the patched module comes and goes. */
+	if (f->table->mod && is_livepatch_module(f->table->mod)) {
+		f->reason = CALLTRACE_OWNED;
+		return 0;
+	}
 	if (!add_part(&scan, f->func)) {
 		f->reason = CALLTRACE_NAMELESS;
 		return 0;
