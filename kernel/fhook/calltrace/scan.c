@@ -242,12 +242,23 @@ static bool is_cold(unsigned long addr)
 	return dot && (!dot[5] || dot[5] == '.');
 }
 
+/* Does a jump to an address of the function pass through its slot, as calls do? */
+static bool is_call(const struct scan *scan, unsigned long target)
+{
+	const struct calltrace_function *f = &scan->choice->functions[scan->index];
+
+	return target >= f->func && target <= fhook_site_addr(f->table, f->site);
+}
+
 /*
  * Is the target of a jump in this function, perhaps in a part that is found by this
- * jump?
+ * jump? A jump to the beginning is a tail call of the function to itself.
  */
 static bool is_inside(struct scan *scan, unsigned long target)
 {
+	if (is_call(scan, target))
+		return false;
+
 	return in_parts(scan, target) ||
 	       (is_cold(target) && add_part(scan, target));
 }
