@@ -97,6 +97,7 @@ struct calltrace_function {
  * @function: index of the function
  * @kind: kind of the stub
  * @leaves: whether the instruction leads to an address in a register
+ * @prefixed: whether it has a prefix, in the byte before @addr
  * @name: name of @target if that is in a module, which may be unloaded; else NULL
  * @stub: stub that replaces the instruction
  * @original: original bytes
@@ -107,6 +108,7 @@ struct calltrace_exit {
 	unsigned int		function;
 	enum calltrace_kind	kind;
 	bool			leaves;
+	bool			prefixed;
 	char			*name;
 	struct calltrace_stub	stub;
 	u8			original[CALLTRACE_EXIT_SIZE];

@@ -383,7 +383,11 @@ static int add_exit(struct scan *scan, unsigned long addr,
 		    enum calltrace_kind kind, const struct calltrace_insn *insn)
 {
 	struct calltrace_exit *exit;
+	bool prefixed = insn->flow != CALLTRACE_LEAVE && insn->len > CALLTRACE_EXIT_SIZE;
 
+	/* A prefix of a jump stays: what follows it would be out of step otherwise. */
+	if (prefixed)
+		addr += insn->len - CALLTRACE_EXIT_SIZE;
 	if (insn->room < CALLTRACE_EXIT_SIZE)
 		return refuse(scan, CALLTRACE_NO_ROOM, addr);
 	if (is_owned(addr))
@@ -400,6 +404,7 @@ static int add_exit(struct scan *scan, unsigned long addr,
 		.function	= scan->index,
 		.kind		= kind,
 		.leaves		= insn->flow == CALLTRACE_LEAVE,
+		.prefixed	= prefixed,
 	};
 	if (kind == CALLTRACE_TAIL && !exit->leaves)
 		exit->target = insn->target;

@@ -350,7 +350,10 @@ static bool is_reserved(unsigned long start, unsigned long end)
 	if (!choice)
 		return false;
 
-	exit = last_exit(choice, end);
+	exit = last_exit(choice, end + 1);
+	/* The byte before an exit is part of its instruction, or of the one before. */
+	if (exit && exit->addr > end && !exit->prefixed)
+		exit = exit > choice->exits ? exit - 1 : NULL;
 
 	return exit && exit->addr + CALLTRACE_EXIT_SIZE > start &&
 	       READ_ONCE(choice->functions[exit->function].table);
