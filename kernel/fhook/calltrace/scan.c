@@ -30,6 +30,11 @@
 /* More parts than functions have in practice. */
 #define MAX_PARTS	8
 
+/* Without ftrace */
+#ifndef MCOUNT_INSN_SIZE
+#define MCOUNT_INSN_SIZE	0
+#endif
+
 /* The most instructions that linkers move into a veneer. */
 #define VENEER_INSNS	2
 
@@ -446,6 +451,7 @@ static int scan_insn(struct scan *scan, unsigned long addr,
 static int scan_part(struct scan *scan, const struct fhook_range *part,
 		     unsigned long slot)
 {
+	unsigned long call = ftrace_location(part->start);
 	struct calltrace_insn insn;
 	unsigned long addr;
 	int err;
@@ -454,6 +460,11 @@ static int scan_part(struct scan *scan, const struct fhook_range *part,
 		/* The jump or call in a slot comes from hooks and is not an exit. */
 		if (addr == slot) {
 			insn.len = FHOOK_SLOT_SIZE;
+			continue;
+		}
+		/* Nor is that of a BPF program in ftrace's. */
+		if (addr == call) {
+			insn.len = MCOUNT_INSN_SIZE;
 			continue;
 		}
 		if (calltrace_has_kprobe(addr))
