@@ -126,6 +126,29 @@ static char *words_of(const char *text, bool excluded)
 	return words;
 }
 
+/* A '!' that no word follows would turn what is to be left out into what is chosen. */
+static int check_words(const char *text, struct fhook_report *report)
+{
+	bool comment = false, word = false;
+	const char *c;
+
+	for (c = text; *c; c++) {
+		if (*c == '\n')
+			comment = false;
+		else if (*c == '#' && !word)
+			comment = true;
+		if (*c == '!' && !word && !comment && (!c[1] || isspace(c[1]))) {
+			fhook_fail(report, FHOOK_ERR_PATTERN, -EINVAL, 0,
+				   "'!' is followed by a name or pattern, without a space");
+			report->offset = c - text;
+			return -EINVAL;
+		}
+		word = !isspace(*c);
+	}
+
+	return 0;
+}
+
 /* Parse the words of one kind as a filter; NULL if there are none. */
 static struct fhook_filter *filter_of(const char *text, bool excluded,
 				      struct fhook_report *report)
@@ -147,6 +170,10 @@ static int select_sites(const char *text, struct list_head *spans,
 {
 	struct fhook_hook hook = {};
 	int err;
+
+	err = check_words(text, report);
+	if (err)
+		return err;
 
 	hook.filter = filter_of(text, false, report);
 	if (IS_ERR(hook.filter))
