@@ -131,7 +131,10 @@ static error_t parse(int key, char *word, struct argp_state *state)
 	u64 number;
 
 	if (key >= KEY_FIRST && key < KEY_FIRST + (int)OUTPUTS) {
-		options->ops = outputs[key - KEY_FIRST].ops;
+		if (options->ops && options->ops != outputs[key - KEY_FIRST].ops)
+			options->other = outputs[key - KEY_FIRST].ops;
+		else
+			options->ops = outputs[key - KEY_FIRST].ops;
 		return 0;
 	}
 	switch (key) {
@@ -169,6 +172,25 @@ static error_t parse(int key, char *word, struct argp_state *state)
 	default:
 		return parse_choice(key, word, state);
 	}
+}
+
+static const char *output_name(const struct sink_ops *ops)
+{
+	unsigned int i = 0;
+
+	while (outputs[i].ops != ops)
+		i++;
+	return outputs[i].name;
+}
+
+static int check_output(struct print_options *options, struct fault *fault)
+{
+	if (options->other)
+		return fault_say(fault,
+				 "--%s and --%s are two outputs: give one of them, and print once for each",
+				 output_name(options->ops), output_name(options->other));
+	options->ops = options->ops ?: outputs[0].ops;
+	return 0;
 }
 
 /* Outputs that are not of calls cannot show only some of them. */
@@ -222,9 +244,11 @@ int print_options_parse(struct print_options *options, int argc, char **argv, st
 			.group = 1,
 		};
 	memcpy(all + OUTPUTS, selections, sizeof(selections));
-	*options = (struct print_options){ .ops = outputs[0].ops, .thread = -1 };
+	*options = (struct print_options){ .thread = -1 };
 	argv[0] = "fhook calltrace print";
 	argp_parse(&argp, argc, argv, 0, NULL, options);
+	if (check_output(options, fault))
+		return -1;
 	given = options->directories.nr;
 	for (i = 0; options->children && i < given; i++)
 		if (directories_add_children(&options->directories, options->directories.names[i],

@@ -12,6 +12,7 @@
 /**
  * struct print_options - arguments of the command
  * @ops: kind of output
+ * @other: another kind that was given, which is an error; or NULL
  * @directories: directories of the recordings
  * @object: file that must be of the same build, or NULL
  * @maps: maps to use instead of the recording's
@@ -25,7 +26,7 @@
  * @mangled: print names as the map has them
  */
 struct print_options {
-	const struct sink_ops *ops;
+	const struct sink_ops *ops, *other;
 	struct directories directories;
 	const char *object, *maps[PRINT_MAPS];
 	size_t nr_maps;
