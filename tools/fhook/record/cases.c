@@ -19,10 +19,12 @@
 #include "calltrace.h"
 #include "cases.h"
 #include "lib/recording.h"
+#include "record.h"
 
 /* No case has a name that begins so. */
 #define STATUSES	".statuses"
-#define OPTIONS_MAX	16
+/* The first of the options that have no letter. */
+#define KEY_RECORDER	256
 
 /**
  * struct cases - options of the command line, and what they refer to
@@ -31,25 +33,23 @@
  * @output: directory of the recordings
  * @baseline: directory of earlier ones, or NULL
  * @counts: compare only numbers of calls
- * @options: options for "record"
- * @nr_options: number of @options
+ * @how: recorder
+ * @profile: name of the profile, or NULL
  * @statuses: file with the exit statuses
  */
 struct cases {
 	struct case_list list;
 	const char *path, *output, *baseline;
 	bool counts;
-	char *options[OPTIONS_MAX];
-	size_t nr_options;
+	enum record_how how;
+	char *profile;
 	FILE *statuses;
 };
 
 static error_t parse(int key, char *word, struct argp_state *state)
 {
-	static const char *const recorders[] = {
-		"--plugin", "--hardware", "--software", "--python",
-	};
 	struct cases *cases = state->input;
+	struct fault fault;
 
 	switch (key) {
 	case 'o':
@@ -62,10 +62,14 @@ static error_t parse(int key, char *word, struct argp_state *state)
 		cases->counts = true;
 		return 0;
 	case 'p':
-		if (cases->nr_options + 2 > OPTIONS_MAX)
-			argp_error(state, "these are too many options for record");
-		cases->options[cases->nr_options++] = "-p";
-		cases->options[cases->nr_options++] = word;
+		cases->profile = word;
+		return 0;
+	case KEY_RECORDER + RECORD_PLUGIN:
+	case KEY_RECORDER + RECORD_HARDWARE:
+	case KEY_RECORDER + RECORD_SOFTWARE:
+	case KEY_RECORDER + RECORD_PYTHON:
+		if (record_choose_how(&cases->how, key - KEY_RECORDER, &fault))
+			argp_failure(state, 1, 0, "%s", fault.text);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (cases->path)
@@ -76,12 +80,7 @@ static error_t parse(int key, char *word, struct argp_state *state)
 		argp_usage(state);
 		return 0;
 	default:
-		if (key < 256 || key >= 256 + (int)ARRAY_SIZE(recorders))
-			return ARGP_ERR_UNKNOWN;
-		if (cases->nr_options == OPTIONS_MAX)
-			argp_error(state, "these are too many options for record");
-		cases->options[cases->nr_options++] = (char *)recorders[key - 256];
-		return 0;
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -94,10 +93,14 @@ static void parse_arguments(int argc, char **argv, struct cases *cases)
 		{ "counts", 'c', NULL, 0,
 		  "Compare how often functions are called, and not in which order" },
 		{ "profile", 'p', "NAME", 0, "As for fhook calltrace record" },
-		{ "plugin", 256, NULL, 0, "As for fhook calltrace record" },
-		{ "hardware", 257, NULL, 0, "As for fhook calltrace record" },
-		{ "software", 258, NULL, 0, "As for fhook calltrace record" },
-		{ "python", 259, NULL, 0, "As for fhook calltrace record" },
+		{ "plugin", KEY_RECORDER + RECORD_PLUGIN, NULL, 0,
+		  "As for fhook calltrace record" },
+		{ "hardware", KEY_RECORDER + RECORD_HARDWARE, NULL, 0,
+		  "As for fhook calltrace record" },
+		{ "software", KEY_RECORDER + RECORD_SOFTWARE, NULL, 0,
+		  "As for fhook calltrace record" },
+		{ "python", KEY_RECORDER + RECORD_PYTHON, NULL, 0,
+		  "As for fhook calltrace record" },
 		{ }
 	};
 	static const struct argp argp = {
@@ -134,20 +137,24 @@ static int run(char **argv, const char *input)
 
 static int record(const struct cases *cases, const struct test_case *test, char *directory)
 {
-	size_t count = 0, nr = 0, i;
+	size_t count = 0, nr = 0;
 	char **argv;
 	int status;
 
 	while (test->argv[count])
 		count++;
-	argv = calloc(count + cases->nr_options + 6, sizeof(*argv));
+	argv = calloc(count + 9, sizeof(*argv));
 	if (!argv)
 		return STATUS_UNKNOWN;
 	argv[nr++] = "fhook";
 	argv[nr++] = "calltrace";
 	argv[nr++] = "record";
-	for (i = 0; i < cases->nr_options; i++)
-		argv[nr++] = cases->options[i];
+	if (cases->how)
+		argv[nr++] = (char *)record_how_option(cases->how);
+	if (cases->profile) {
+		argv[nr++] = "-p";
+		argv[nr++] = cases->profile;
+	}
 	argv[nr++] = "-o";
 	argv[nr++] = directory;
 	memcpy(argv + nr, test->argv, count * sizeof(*argv));

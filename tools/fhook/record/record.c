@@ -151,7 +151,8 @@ static error_t parse(int key, char *word, struct argp_state *state)
 	case KEY_HARDWARE:
 	case KEY_SOFTWARE:
 	case KEY_PYTHON:
-		record->how = key - KEY_PLUGIN + RECORD_PLUGIN;
+		if (record_choose_how(&record->how, key - KEY_PLUGIN + RECORD_PLUGIN, &fault))
+			argp_failure(state, 1, 0, "%s", fault.text);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (record->attach)

@@ -74,6 +74,11 @@ static inline bool record_is_by_program(const struct record *record)
 	return record->how == RECORD_SOFTWARE || record->how == RECORD_PYTHON;
 }
 
+/* The option that chooses a recorder, such as "--plugin". */
+const char *record_how_option(enum record_how how);
+/* Choose a recorder, unless another one has been chosen. */
+int record_choose_how(enum record_how *how, enum record_how chosen, struct fault *fault);
+
 /* Check whether perf supports the profile. */
 int record_check_profile(const struct record *record, struct fault *fault);
 int record_hardware(struct record *record, struct fault *fault);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The recorder for functions of the kernel: the processor's trace if it has one, in a guest
- * of QEMU the plugin if that answers, and otherwise fhook's events.
+ * The recorder that an option chooses, and otherwise, for functions of the kernel, the processor's
+ * trace if it has one, in a guest of QEMU the plugin if that answers, or else fhook's events.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,25 @@
 #include "lib/recording.h"
 #include "lib/work.h"
 #include "record.h"
+
+const char *record_how_option(enum record_how how)
+{
+	static const char *const options[] = {
+		[RECORD_PLUGIN] = "--plugin", [RECORD_HARDWARE] = "--hardware",
+		[RECORD_SOFTWARE] = "--software", [RECORD_PYTHON] = "--python",
+	};
+
+	return options[how];
+}
+
+int record_choose_how(enum record_how *how, enum record_how chosen, struct fault *fault)
+{
+	if (*how != RECORD_BEST && *how != chosen)
+		return fault_say(fault, "%s and %s are two recorders: give one of them",
+				 record_how_option(*how), record_how_option(chosen));
+	*how = chosen;
+	return 0;
+}
 
 static int check_way(const struct record *record, struct fault *fault)
 {
