@@ -79,6 +79,29 @@ static const struct argp_option selections[] = {
 	{ "mangled", KEY_MANGLED, NULL, 0, "Print names of C++ and Rust as their symbols are", 3 },
 };
 
+/* Options of which the last one would replace the others. */
+static const struct {
+	int key;
+	const char *name;
+} once[] = {
+	{ KEY_THREAD, "thread" }, { KEY_DEPTH, "depth" }, { KEY_FROM, "from" }, { KEY_TO, "to" },
+	{ KEY_LONGER, "longer" }, { KEY_OBJECT, "object" },
+};
+
+static void check_once(int key, struct argp_state *state)
+{
+	struct print_options *options = state->input;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(once); i++) {
+		if (once[i].key != key)
+			continue;
+		if (options->given & 1U << i)
+			argp_error(state, "--%s is given twice: give it once", once[i].name);
+		options->given |= 1U << i;
+	}
+}
+
 static void add_pattern(struct list *list, const char *pattern, struct argp_state *state)
 {
 	struct fault fault;
@@ -130,6 +153,7 @@ static error_t parse(int key, char *word, struct argp_state *state)
 	struct fault fault;
 	u64 number;
 
+	check_once(key, state);
 	if (key >= KEY_FIRST && key < KEY_FIRST + (int)OUTPUTS) {
 		if (options->ops && options->ops != outputs[key - KEY_FIRST].ops)
 			options->other = outputs[key - KEY_FIRST].ops;

@@ -23,6 +23,7 @@
  * @choice: calls to print; its depth is that of the option
  * @has_depth: the option was given
  * @children: print the recordings of children, too
+ * @given: bits of options that may be given once and have been given
  * @mangled: print names as the map has them
  */
 struct print_options {
@@ -34,6 +35,7 @@ struct print_options {
 	size_t nr_files;
 	s64 thread;
 	struct filter_choice choice;
+	u32 given;
 	bool has_depth, children, mangled;
 };
 
