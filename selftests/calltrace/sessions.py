@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 VARIES = (
-    (r"\bthread +\d+", "thread N"),
+    (r"\b([Pp]rocess|thread) +\d+", r"\1 N"),
     (r"\b(0x|func_|0{8})[0-9a-f]+", r"\1N"),
     (r"(?<=^fhook-rewrite: )\d+", "N"),
     (r"\d+ stubs\.", "N stubs."),
