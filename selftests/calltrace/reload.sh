@@ -85,6 +85,8 @@ record()
 record one.so 0 one.so 1 one.so 0
 [ "$(entries one)" -eq 3 ]
 [ "$(entries inner_one)" -eq 12 ]
+# The map has no object of this name.
+$fhook print recording | grep -q '^-- thread [0-9]*, main$'
 record one.so 0 two.so 1 one.so 1
 [ "$(entries one)" -eq 1 ]
 [ "$(entries two)" -eq 1 ]

@@ -319,6 +319,7 @@ static void say_executed(const struct record *record, time_t began)
 static int record_plugin(struct record *record, struct fault *fault)
 {
 	char *out, *map, *options = NULL, *plugin, **argv;
+	const char *name = basename(record->argv[0]);
 	const time_t began = time(NULL);
 	const char *emulator;
 	int count = 0, result = -1;
@@ -338,8 +339,9 @@ static int record_plugin(struct record *record, struct fault *fault)
 	plugin = own_file("fhook-trace.so");
 	argv = calloc(count + 4, sizeof(*argv));
 	if (!out || !map || !plugin || !argv ||
-	    asprintf(&options, "%s,out=%s,map=%s,profile=%s,snapshot=%llu", plugin, out,
-		     map, record->profile, record->snapshot_mb) < 0) {
+	    asprintf(&options, "%s,out=%s,map=%s,profile=%s,snapshot=%llu%s%s", plugin, out,
+		     map, record->profile, record->snapshot_mb, strchr(name, ',') ? "" : ",program=",
+		     strchr(name, ',') ? "" : name) < 0) {
 		fault_say(fault, "there is not enough memory to record");
 	} else {
 		argv[0] = (char *)emulator;

@@ -3,7 +3,7 @@
  * A QEMU plugin that records the execution of address ranges as a processor's trace
  *
  *	-plugin fhook-trace.so,out=DIR,range=0xSTART+0xSIZE,profile=NAME,psb=BYTES,
- *		map=FILE,control=PATH,snapshot=MIB
+ *		map=FILE,control=PATH,snapshot=MIB,program=NAME
  *
  * For qemu-x86_64 and qemu-system-x86_64 it writes Intel PT, for qemu-aarch64 and
  * qemu-system-aarch64 ETMv4. A range is an address in memory; the ranges of a map are
@@ -165,6 +165,8 @@ static int set_option(char *argument, struct fault *fault)
 		plugin.out = strdup(value);
 	else if (!strcmp(argument, "map"))
 		plugin.map_path = strdup(value);
+	else if (!strcmp(argument, "program"))
+		plugin.program = strdup(value);
 	else if (!strcmp(argument, "control"))
 		plugin.control = strdup(value);
 	else if (!strcmp(argument, "range"))

@@ -36,6 +36,7 @@ struct trace_range {
  * @out: directory of the first recording
  * @map_path: path of the map, or NULL
  * @map: contents of the map, if there is one
+ * @program: name of the program, or NULL
  * @control: the channel, or NULL
  * @profile: profile of the next recording
  * @psb_period: distance between synchronisation points, in bytes
@@ -47,7 +48,7 @@ struct trace_plugin {
 	u64 id;
 	bool x86, system, copies;
 	unsigned int vcpus;
-	const char *out, *map_path, *control;
+	const char *out, *map_path, *program, *control;
 	struct map map;
 	enum recording_profile profile;
 	u64 psb_period, snapshot_mb;

@@ -75,6 +75,14 @@ static void write_info(void)
 		fault_print("fhook-trace", &fault);
 }
 
+/* A map of libraries does not have the program, which is the first object of others. */
+static const char *program_name(void)
+{
+	if (plugin.program)
+		return plugin.program;
+	return plugin.map.nr_objects ? basename(plugin.map.objects[0].name) : "";
+}
+
 static void open_stream(struct vcpu *vcpu, unsigned int index)
 {
 	struct fault fault;
@@ -95,9 +103,7 @@ static void open_stream(struct vcpu *vcpu, unsigned int index)
 		if (vcpu->file && !plugin.system) {
 			recording_add_thread(&recording, next_stream++, gettid());
 			/* The name of the process is that of QEMU. */
-			recording_add_task(&recording, gettid(), getpid(),
-					   plugin.map.nr_objects ?
-					   basename(plugin.map.objects[0].name) : "");
+			recording_add_task(&recording, gettid(), getpid(), program_name());
 		}
 		write_info();
 	}
