@@ -40,6 +40,8 @@ static int read_map(const struct recording *recording, const struct print_option
  * @names: names of its functions
  * @lines: lines of its functions, if they are printed
  * @recording: recording being decoded
+ * @own_maps: children have maps of their own, as those with functions of Python do that record
+ *	themselves
  */
 struct printing {
 	const struct print_options *options;
@@ -50,6 +52,7 @@ struct printing {
 	struct names names;
 	struct lines lines;
 	struct recording recording;
+	bool own_maps;
 };
 
 /* Print messages about one recording, after decoding it. */
@@ -100,8 +103,10 @@ static int check_same(struct printing *printing, const struct map *map, size_t n
 	const char *first = printing->options->directories.names[0];
 	const bool timed = recording->clock;
 
-	if (!number)
+	if (!number) {
 		printing->sink.timed = timed;
+		printing->own_maps = recording->format == FORMAT_SOFTWARE && lines_are_known(map);
+	}
 	if (number && !same_map(map, &printing->map))
 		return fault_say(fault, "%s and %s have different maps: print them one by one",
 				 first, recording->directory);
@@ -201,8 +206,7 @@ static int do_all(struct printing *printing, struct filter_choice *choice, struc
 	return 0;
 }
 
-/* Those with lines of their own have functions of Python: each has another map. */
-static void report_children(const char *directory, bool own_lines)
+static void report_children(const char *directory, bool own_maps)
 {
 	struct directories children = { 0 };
 	struct fault fault;
@@ -210,7 +214,7 @@ static void report_children(const char *directory, bool own_lines)
 	if (!directories_add_children(&children, directory, &fault) && children.nr)
 		fprintf(stderr,
 			"fhook: %zu children have recordings of their own: %s.\n", children.nr,
-			own_lines ? "print them one by one" : "--children prints them, too");
+			own_maps ? "print them one by one" : "--children prints them, too");
 	directories_say_executed(&children, 0);
 	directories_free(&children);
 }
@@ -218,7 +222,6 @@ static void report_children(const char *directory, bool own_lines)
 static int print(struct print_options *options, struct fault *fault)
 {
 	struct printing printing = { .options = options };
-	bool own_lines;
 	int result;
 
 	printing.sink = (struct sink){
@@ -231,14 +234,13 @@ static int print(struct print_options *options, struct fault *fault)
 	filter_close(&printing.filter);
 	lines_free(&printing.lines);
 	names_free(&printing.names);
-	own_lines = lines_are_known(&printing.map);
 	map_free(&printing.map);
 	if (fflush(stdout) || ferror(stdout))
 		return fault_say(fault, "the output cannot be written: %s", strerror(errno));
 	if (!result && printing.sink.no_memory)
 		return fault_say(fault, "there was not enough memory, and the output is not whole");
 	if (!result && options->directories.nr == 1)
-		report_children(options->directories.names[0], own_lines);
+		report_children(options->directories.names[0], printing.own_maps);
 	return result;
 }
 

@@ -143,12 +143,14 @@ static int record(const struct cases *cases, const struct test_case *test, char 
 
 	while (test->argv[count])
 		count++;
-	argv = calloc(count + 9, sizeof(*argv));
+	argv = calloc(count + 10, sizeof(*argv));
 	if (!argv)
 		return STATUS_UNKNOWN;
 	argv[nr++] = "fhook";
 	argv[nr++] = "calltrace";
 	argv[nr++] = "record";
+	if (cases->how == RECORD_PLUGIN_PYTHON)
+		argv[nr++] = (char *)record_how_option(RECORD_PLUGIN);
 	if (cases->how)
 		argv[nr++] = (char *)record_how_option(cases->how);
 	if (cases->profile) {

@@ -14,12 +14,12 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "lib/command.h"
 #include "lib/elf_image.h"
 #include "lib/recording.h"
 #include "lib/work.h"
 #include "linked.h"
 #include "process.h"
+#include "python_map.h"
 
 /* A condition or a signal is looked for this often. */
 #define LOOK_MS		100
@@ -44,23 +44,14 @@ static int write_conditions(const struct record *record, char *text, size_t size
 /* Have the loader add fhook-python.so to the program and to those that it executes. */
 static int preload_python(struct fault *fault)
 {
-	const char *others = getenv("LD_PRELOAD");
-	char *library = own_file("fhook-python.so"), *all = NULL;
-	int result = 0;
+	char *setting = python_preload(fault);
+	int result;
 
-	if (library && strpbrk(library, ": "))
-		result = fault_say(fault,
-				   "%s: the loader takes no libraries with blanks or colons in their names: install fhook elsewhere",
-				   library);
-	else if (library && access(library, R_OK))
-		result = fault_say(fault, "%s: %s", library, strerror(errno));
-	else if (!library ||
-		 asprintf(&all, "%s%s%s", library, others ? ":" : "", others ?: "") < 0 ||
-		 setenv("LD_PRELOAD", all, 1))
-		result = fault_say(fault, "there is not enough memory to record");
-	free(library);
-	free(all);
-	return result;
+	if (!setting)
+		return -1;
+	result = setenv("LD_PRELOAD", strchr(setting, '=') + 1, 1);
+	free(setting);
+	return result ? fault_say(fault, "there is not enough memory to record") : 0;
 }
 
 static int set_environment(const struct record *record, const char *out, struct fault *fault)

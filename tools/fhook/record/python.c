@@ -22,12 +22,15 @@
 #include "named.h"
 #include "python_api.h"
 #include "python_hook.h"
+#include "python_stubs.h"
 
 /* Without so much of its stack left, a thread gets a RecursionError. */
 #define STACK_LEFT	(128 << 10)
 
 static struct python python;
 static atomic_bool off, installed, begun;
+/* Functions have stubs, which others record, and are not recorded here. */
+static bool has_stubs;
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Say a sentence, and record no more functions than now. */
@@ -121,6 +124,14 @@ static bool is_deep(void)
 	return (size_t)(frame - end) < left;
 }
 
+static void record_call(struct named *named, u64 offset)
+{
+	if (has_stubs)
+		python_stub_execute(named, offset);
+	else
+		record_named(named, offset);
+}
+
 static void *evaluate(void *thread, void *frame, int throws)
 {
 	struct named *named = off ? NULL : function_of(frame);
@@ -134,10 +145,10 @@ static void *evaluate(void *thread, void *frame, int throws)
 		throws = 1;
 	}
 	if (named)
-		record_named(named, 0);
+		record_call(named, 0);
 	result = python.evaluate(thread, frame, throws);
 	if (named)
-		record_named(named, 1);
+		record_call(named, 1);
 	return result;
 }
 
@@ -209,9 +220,13 @@ static void __attribute__((constructor)) find_python(void)
 	const char *directory = secure_getenv("FHOOK_RECORD");
 	struct fault fault;
 
-	if (!directory || !*directory || !python_is_there())
+	if (!python_is_there())
 		return;
-	check_recorders();
+	has_stubs = python_stubs_wanted();
+	if (!has_stubs && (!directory || !*directory))
+		return;
+	if (!has_stubs)
+		check_recorders();
 	if (python_find(&python, &fault)) {
 		fault_print("fhook-python", &fault);
 		return;

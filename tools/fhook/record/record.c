@@ -21,6 +21,7 @@
 #include "lib/elf_map.h"
 #include "lib/recording.h"
 #include "linked.h"
+#include "python_map.h"
 #include "record.h"
 #include "lib/work.h"
 
@@ -182,7 +183,7 @@ static void parse_arguments(int argc, char **argv, struct record *record)
 		{ "software", KEY_SOFTWARE, NULL, 0,
 		  "With libfhook-record in the program, or fhook's events in the kernel" },
 		{ "python", KEY_PYTHON, NULL, 0,
-		  "Functions of Python, and of libraries compiled with -finstrument-functions" },
+		  "Functions of Python, and of instrumented or, with --plugin, rewritten code" },
 		{ "attach", KEY_ATTACH, "PID", 0,
 		  "Record a running process with libfhook-record from now on, until Ctrl-C" },
 		{ "snapshot", KEY_SNAPSHOT, "MIB", OPTION_ARG_OPTIONAL,
@@ -316,48 +317,94 @@ static void say_executed(const struct record *record, time_t began)
 	directories_free(&directories);
 }
 
-static int record_plugin(struct record *record, struct fault *fault)
-{
-	char *out, *map, *options = NULL, *plugin, **argv;
-	const char *name = basename(record->argv[0]);
-	const time_t began = time(NULL);
+/**
+ * struct emulation - arguments of QEMU
+ * @emulator: name of the QEMU for the program
+ * @out: directory of the recording
+ * @map: path of the map
+ * @plugin: path of the plugin
+ * @options: the plugin and its options, as QEMU takes them
+ * @python: functions of Python that have stubs, if they are recorded
+ */
+struct emulation {
 	const char *emulator;
-	int count = 0, result = -1;
+	char *out, *map, *plugin, *options;
+	struct python_map python;
+};
 
-	if (emulator_of(record->program, &emulator, fault) || check_plugins(emulator, fault))
+static int prepare(struct emulation *emulation, const struct record *record, struct fault *fault)
+{
+	const bool python = record->how == RECORD_PLUGIN_PYTHON;
+	const char *name = basename(record->argv[0]);
+	const bool comma = strchr(name, ',');
+
+	if (emulator_of(record->program, &emulation->emulator, fault) ||
+	    check_plugins(emulation->emulator, fault) ||
+	    (python && python_map_make(&emulation->python, record, fault)))
 		return -1;
-	out = record_absolute(record->directory);
-	map = record_absolute(record->map);
-	if (out && map && (strchr(out, ',') || strchr(map, ','))) {
-		fault_say(fault, "%s, %s: QEMU does not take names with commas", out, map);
-		free(out);
-		free(map);
-		return -1;
-	}
+	emulation->out = record_absolute(record->directory);
+	emulation->map = record_absolute(python ? emulation->python.path : record->map);
+	emulation->plugin = own_file("fhook-trace.so");
+	if (!emulation->out || !emulation->map || !emulation->plugin)
+		return fault_say(fault, "there is not enough memory to record");
+	if (strchr(emulation->out, ',') || strchr(emulation->map, ','))
+		return fault_say(fault, "%s, %s: QEMU does not take names with commas",
+				 emulation->out, emulation->map);
+	if (asprintf(&emulation->options, "%s,out=%s,map=%s,profile=%s,snapshot=%llu%s%s",
+		     emulation->plugin, emulation->out, emulation->map, record->profile,
+		     record->snapshot_mb, comma ? "" : ",program=", comma ? "" : name) >= 0)
+		return 0;
+	emulation->options = NULL;
+	return fault_say(fault, "there is not enough memory to record");
+}
+
+/* Run the program in QEMU. */
+static int emulate(const struct emulation *emulation, const struct record *record,
+		   struct fault *fault)
+{
+	const struct python_map *python = &emulation->python;
+	size_t count = 0, nr = 0;
+	char **argv;
+	int result;
+
 	while (record->argv[count])
 		count++;
-	plugin = own_file("fhook-trace.so");
-	argv = calloc(count + 4, sizeof(*argv));
-	if (!out || !map || !plugin || !argv ||
-	    asprintf(&options, "%s,out=%s,map=%s,profile=%s,snapshot=%llu%s%s", plugin, out,
-		     map, record->profile, record->snapshot_mb, strchr(name, ',') ? "" : ",program=",
-		     strchr(name, ',') ? "" : name) < 0) {
-		fault_say(fault, "there is not enough memory to record");
-	} else {
-		argv[0] = (char *)emulator;
-		argv[1] = "-plugin";
-		argv[2] = options;
-		memcpy(argv + 3, record->argv, count * sizeof(*argv));
-		argv[3] = record->program;
-		result = work_run(argv, fault) ?: check_recorded(record, emulator, fault);
-		if (!result)
-			say_executed(record, began);
+	argv = calloc(count + 8, sizeof(*argv));
+	if (!argv)
+		return fault_say(fault, "there is not enough memory to record");
+	argv[nr++] = (char *)emulation->emulator;
+	if (python->stubs) {
+		argv[nr++] = "-E";
+		argv[nr++] = python->preload;
+		argv[nr++] = "-E";
+		argv[nr++] = python->stubs;
 	}
-	free(out);
-	free(map);
-	free(options);
-	free(plugin);
+	argv[nr++] = "-plugin";
+	argv[nr++] = emulation->options;
+	memcpy(argv + nr, record->argv, count * sizeof(*argv));
+	argv[nr] = record->program;
+	result = work_run(argv, fault);
 	free(argv);
+	return result;
+}
+
+static int record_plugin(struct record *record, struct fault *fault)
+{
+	struct emulation emulation = { 0 };
+	const time_t began = time(NULL);
+	int result;
+
+	result = prepare(&emulation, record, fault) ?: emulate(&emulation, record, fault) ?:
+		 check_recorded(record, emulation.emulator, fault);
+	if (!result)
+		say_executed(record, began);
+	if (!result && emulation.python.stubs)
+		result = python_map_finish(&emulation.python, record, fault);
+	python_map_free(&emulation.python);
+	free(emulation.out);
+	free(emulation.map);
+	free(emulation.options);
+	free(emulation.plugin);
 	return result;
 }
 
@@ -400,9 +447,10 @@ static int record_program(struct record *record, struct fault *fault)
 	if (record->snapshot_mb && record->how == RECORD_HARDWARE)
 		return fault_say(fault,
 				 "the processor's trace of a program is recorded whole: use --plugin or --software for --snapshot");
-	if (!record->map && !record_is_by_program(record))
+	/* With functions of Python, the program need not have stubs. */
+	if (!record->map && !record_is_by_program(record) && record->how != RECORD_PLUGIN_PYTHON)
 		result = make_map(record, fault);
-	if (!result && record->how == RECORD_PLUGIN)
+	if (!result && record_is_by_plugin(record))
 		result = record_plugin(record, fault);
 	else if (!result && record->how == RECORD_HARDWARE)
 		result = record_hardware(record, fault);
@@ -429,7 +477,7 @@ int calltrace_record(int argc, char **argv, struct fault *fault)
 	if (record.attach && (record.kernel || (record.how && record.how != RECORD_SOFTWARE)))
 		return fault_say(fault,
 				 "--attach is for processes with libfhook-record, which record themselves: give no other recorder");
-	if (record.kernel && record.how == RECORD_PYTHON)
+	if (record.kernel && (record.how == RECORD_PYTHON || record.how == RECORD_PLUGIN_PYTHON))
 		return fault_say(fault,
 				 "--python is for programs, and --kernel records no functions of Python: give one of the two");
 	record.program = record.attach ? strdup("") : find_program(record.argv[0]);

@@ -14,6 +14,7 @@ enum record_how {
 	RECORD_HARDWARE,
 	RECORD_SOFTWARE,
 	RECORD_PYTHON,
+	RECORD_PLUGIN_PYTHON,	/* both: functions of Python have stubs */
 };
 
 #define RECORD_MAPS		16
@@ -78,6 +79,12 @@ static inline bool record_is_by_program(const struct record *record)
 const char *record_how_option(enum record_how how);
 /* Choose a recorder, unless another one has been chosen. */
 int record_choose_how(enum record_how *how, enum record_how chosen, struct fault *fault);
+
+/* Does QEMU's plugin record? */
+static inline bool record_is_by_plugin(const struct record *record)
+{
+	return record->how == RECORD_PLUGIN || record->how == RECORD_PLUGIN_PYTHON;
+}
 
 /* Check whether perf supports the profile. */
 int record_check_profile(const struct record *record, struct fault *fault);

@@ -15,6 +15,7 @@ const char *record_how_option(enum record_how how)
 	static const char *const options[] = {
 		[RECORD_PLUGIN] = "--plugin", [RECORD_HARDWARE] = "--hardware",
 		[RECORD_SOFTWARE] = "--software", [RECORD_PYTHON] = "--python",
+		[RECORD_PLUGIN_PYTHON] = "--python",
 	};
 
 	return options[how];
@@ -22,7 +23,12 @@ const char *record_how_option(enum record_how how)
 
 int record_choose_how(enum record_how *how, enum record_how chosen, struct fault *fault)
 {
-	if (*how != RECORD_BEST && *how != chosen)
+	const bool has_python = *how == RECORD_PYTHON || *how == RECORD_PLUGIN_PYTHON;
+	const bool has_plugin = *how == RECORD_PLUGIN || *how == RECORD_PLUGIN_PYTHON;
+
+	if ((chosen == RECORD_PLUGIN && has_python) || (chosen == RECORD_PYTHON && has_plugin))
+		chosen = RECORD_PLUGIN_PYTHON;
+	else if (*how != RECORD_BEST && *how != chosen)
 		return fault_say(fault, "%s and %s are two recorders: give one of them",
 				 record_how_option(*how), record_how_option(chosen));
 	*how = chosen;
