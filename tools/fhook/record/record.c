@@ -408,10 +408,25 @@ static int record_plugin(struct record *record, struct fault *fault)
 	return result;
 }
 
+static bool is_script(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	const bool is = file && getc(file) == '#' && getc(file) == '!';
+
+	if (file)
+		fclose(file);
+	return is;
+}
+
 /* Check whether the program can be recorded in this way. */
 static int check_program(const struct record *record, struct fault *fault)
 {
 	size_t i;
+
+	if (!record_is_by_program(record) && is_script(record->program))
+		return fault_say(fault,
+				 "%s is a script: record the program that runs it, which its first line names",
+				 record->program);
 
 	if (record->functions.nr_patterns)
 		return fault_say(fault,
