@@ -4,12 +4,46 @@
 #include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "children.h"
 #include "recording.h"
+
+struct directory_id {
+	dev_t device;
+	ino_t inode;
+};
+
+static int compare_ids(const void *one, const void *other)
+{
+	const struct directory_id *a = one, *b = other;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	return a->inode < b->inode ? -1 : a->inode > b->inode;
+}
+
+/* Is it there already, perhaps by another name? Names of nothing are reported by their readers. */
+static bool is_known(struct directories *directories, const char *name)
+{
+	struct directory_id *id, **found;
+	struct stat status;
+
+	if (stat(name, &status))
+		return false;
+	id = malloc(sizeof(*id));
+	if (!id)
+		return false;
+	*id = (struct directory_id){ .device = status.st_dev, .inode = status.st_ino };
+	found = tsearch(id, &directories->ids, compare_ids);
+	if (found && *found == id)
+		return false;
+	free(id);
+	return found;
+}
 
 int directories_add(struct directories *directories, const char *name, struct fault *fault)
 {
@@ -19,6 +53,10 @@ int directories_add(struct directories *directories, const char *name, struct fa
 	/* The names of children begin with this one. */
 	while (length > 1 && copy[length - 1] == '/')
 		copy[--length] = '\0';
+	if (copy && is_known(directories, copy)) {
+		free(copy);
+		return 0;
+	}
 	if (!copy || grow(&directories->names, &directories->room, directories->nr,
 			  sizeof(*directories->names))) {
 		free(copy);
@@ -109,4 +147,5 @@ void directories_free(struct directories *directories)
 	for (i = 0; i < directories->nr; i++)
 		free(directories->names[i]);
 	free(directories->names);
+	tdestroy(directories->ids, free);
 }

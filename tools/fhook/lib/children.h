@@ -14,13 +14,15 @@
  * @names: their paths, to be freed
  * @nr: number of elements of @names
  * @room: number of elements that @names has room for
+ * @ids: tree of their devices and inodes, so that none is there twice
  */
 struct directories {
 	char **names;
 	size_t nr, room;
+	void *ids;
 };
 
-/* Add a directory. Returns 0, or -1 and a sentence. */
+/* Add a directory, unless it is there already. Returns 0, or -1 and a sentence. */
 int directories_add(struct directories *directories, const char *name, struct fault *fault);
 /* Add the recordings of the children of DIRECTORY, in the order of their numbers. */
 int directories_add_children(struct directories *directories, const char *directory,
