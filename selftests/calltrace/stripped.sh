@@ -96,6 +96,15 @@ $fhook map exports.new | awk '$1 == "stub" { print $6 }' | sort -u > named
 grep -qx "func_$leaf" named && grep -qx work named || fails "exports: $(cat named)"
 [ "$(grep -c '^func_' named)" -eq 1 ] || fails "exports: $(cat named)"
 
+# A glob cannot match the functions that are not exported: how many these are is said.
+rewrites exports -F '*'
+grep -q 'The file is stripped, and [2-9] functions have no name: .* with --eh-frame\.$' said ||
+	fails "functions without names are not counted"
+rewrites exports -F work
+! grep 'have no name' said || fails "a name is no glob"
+rewrites whole -F '*'
+! grep 'have no name' said || fails "a file with symbols"
+
 # A debug file beside the file, and one from the cache of fetched ones.
 rewrites whole -F leaf -F taken -F work -F main
 objcopy --add-gnu-debuglink=whole.debug stripped

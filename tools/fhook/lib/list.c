@@ -291,6 +291,16 @@ bool list_has_addresses(const struct list *list)
 	return false;
 }
 
+bool list_has_globs(const struct list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr_patterns; i++)
+		if (list->patterns[i].is_glob && !list->patterns[i].excludes)
+			return true;
+	return false;
+}
+
 unsigned int name_distance(const char *a, const char *b)
 {
 	unsigned int row[NEAR_LENGTH + 1], i, j, diagonal, above;

@@ -71,6 +71,8 @@ enum list_answer list_wants_address(struct list *list, u64 address);
 
 /* Are there addresses among the patterns? */
 bool list_has_addresses(const struct list *list);
+/* Are there globs that do not exclude functions? */
+bool list_has_globs(const struct list *list);
 
 /* Add a name for suggestions. */
 void list_remember(struct list *list, const char *symbol);

@@ -168,6 +168,28 @@ static bool has_symbol(const struct elf_image *image, const struct range *range)
 	       (next < image->nr_symbols && image->symbols[next].address < range->end);
 }
 
+/* Is a range a function that has no symbol? */
+static bool is_unnamed(const struct rewrite *rw, const struct range *ranges, size_t nr,
+		       const struct range *range)
+{
+	return code_is_code(&rw->image, range->start) && !has_symbol(&rw->image, range) &&
+	       is_function(&rw->code, ranges, nr, range);
+}
+
+/* A glob matches none of the functions whose names strip has removed: say how many these are. */
+static int note_unnamed(struct rewrite *rw, const struct range *ranges, size_t nr,
+			struct fault *fault)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < nr; i++)
+		count += is_unnamed(rw, ranges, nr, ranges + i);
+	return !count ? 0 :
+	       instrument_note(&rw->run, fault,
+			       "The file is stripped, and %zu functions have no name: give its debug file with -d, or have them named after their addresses with --eh-frame.",
+			       count);
+}
+
 /*
  * Add a name for each function of .eh_frame without a symbol. If only the list's addresses are
  * the reason, a glob must not match the names of others.
@@ -182,9 +204,7 @@ static int name_frames(struct rewrite *rw, const struct range *ranges, size_t nr
 	int ret;
 
 	for (i = 0; symbols && names && i < nr; i++) {
-		if (!code_is_code(&rw->image, ranges[i].start) ||
-		    has_symbol(&rw->image, ranges + i) ||
-		    !is_function(&rw->code, ranges, nr, ranges + i) ||
+		if (!is_unnamed(rw, ranges, nr, ranges + i) ||
 		    (!all && list_wants_address(&rw->run.list, ranges[i].start) == LIST_NO))
 			continue;
 		snprintf(names[count], NAME_ROOM, "func_%llx", ranges[i].start);
@@ -207,15 +227,18 @@ static int name_frames(struct rewrite *rw, const struct range *ranges, size_t nr
 
 int names_of_frames(struct rewrite *rw, struct fault *fault)
 {
+	const bool named = !from_frames && rw->image.nr_symbols &&
+			   !list_has_addresses(&rw->run.list);
 	struct range *ranges;
 	size_t nr;
 	int ret;
 
-	if (!from_frames && rw->image.nr_symbols && !list_has_addresses(&rw->run.list))
+	if (named && (!rw->image.stripped || !list_has_globs(&rw->run.list)))
 		return 0;
 	ranges = sorted_ranges(rw, &nr);
-	ret = ranges ? name_frames(rw, ranges, nr, fault) :
-	      fault_say(fault, "There is no memory.");
+	if (!ranges)
+		return fault_say(fault, "There is no memory.");
+	ret = named ? note_unnamed(rw, ranges, nr, fault) : name_frames(rw, ranges, nr, fault);
 	free(ranges);
 	return ret;
 }
