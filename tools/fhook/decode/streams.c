@@ -4,8 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "decoder.h"
+#include "software.h"
 #include "streams.h"
 #include "tasks.h"
+
+/* No format has so many bytes of zeroes at the end of its data. */
+#define PADDING_MOST	64
 
 /**
  * struct stream - a stream that is being read
@@ -75,6 +79,7 @@ static struct stream *open_stream(struct decoding *decoding, u32 number, struct 
 {
 	struct streams *streams = decoding->streams;
 	struct stream *stream = calloc(1, sizeof(*stream));
+	size_t end;
 
 	if (!stream) {
 		fault_say(fault, "there is not enough memory to decode");
@@ -87,7 +92,11 @@ static struct stream *open_stream(struct decoding *decoding, u32 number, struct 
 		free(stream);
 		return NULL;
 	}
-	streams->totals.bytes += stream->decoder->size - stream->decoder->begin;
+	/* A recorder that was killed leaves zeroes after the data. A record may end with some. */
+	end = decoder_end(stream->decoder, PADDING_MOST);
+	end += (stream->decoder->size - end) % sizeof(struct software_record);
+	if (end > stream->decoder->begin)
+		streams->totals.bytes += end - stream->decoder->begin;
 	return stream;
 }
 
