@@ -217,15 +217,20 @@ static bool take_back(const struct process *process, const struct record *record
 static int start(const struct process *process, const struct record *record, struct fault *fault)
 {
 	struct control control;
+	struct fault holds_one;
 
 	if (ask_to_start(process, record, fault))
 		return -1;
 	/* Until it calls a function, there is nothing to record. */
 	do {
-		if (process_read(process, &control))
+		if (process_read(process, &control)) {
+			/* It may have obeyed and ended since the last look. */
+			if (recording_check(record->directory, &holds_one))
+				return 0;
 			return fault_say(fault,
 					 "process %d has ended, or executed another program, before it called a function",
 					 process->pid);
+		}
 		if (control.request == CONTROL_NONE)
 			return *control.fault ? fault_say(fault, "process %d is not recorded: %s",
 							  process->pid, control.fault) : 0;
