@@ -123,8 +123,9 @@ int debug_say_missing(struct debug *debug, const char *path, const char *functio
 	Dwarf_Die unit;
 
 	if (!find_skeleton(debug, address, &unit))
-		return fault_say(fault, "the debug information of %s does not have %s", path,
-				 function);
+		return fault_say(fault,
+				 "the debug information of %s does not have %s: build its file with -g",
+				 path, function);
 	say_unread(&unit, path, function, fault);
 	if (!debug->nr_unread++)
 		debug->unread = strdup(fault->text);

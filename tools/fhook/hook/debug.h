@@ -41,6 +41,8 @@ struct debug_type {
  * @functions: functions of the DWARF, sorted by address; filled when many are needed
  * @indexed: @functions is filled
  * @looked_up: number of functions that were needed
+ * @unit: unit that was asked for types last
+ * @unit_has_types: whether it has any
  * @types: types that were looked for
  * @unread: sentence about the first function whose split DWARF file is missing or cannot be read,
  *	or NULL
@@ -52,6 +54,8 @@ struct debug {
 	size_t nr_functions, room_functions;
 	bool indexed;
 	unsigned int looked_up;
+	const void *unit;
+	bool unit_has_types;
 	struct debug_type *types;
 	size_t nr_types, room_types;
 	char *unread;
@@ -73,6 +77,12 @@ Dwarf *debug_dwarf(struct debug *debug, const char *path, struct fault *fault);
  * the same code if there is none. Returns 0, or -1 if there is neither.
  */
 int debug_function(struct debug *debug, u64 address, const char *symbol, Dwarf_Die *die);
+
+/*
+ * Does the debug information have the parameters of functions like this one? Assemblers, and
+ * compilers with -g1, describe lines and functions, but no types.
+ */
+bool debug_has_parameters(struct debug *debug, Dwarf_Die *function);
 
 /*
  * Say why a function is not found: its entry is in a split DWARF file that is missing, or that

@@ -203,6 +203,58 @@ static int look_up_in_unit(struct debug *debug, u64 address, const char *symbol,
 	return result;
 }
 
+/* Has an entry, or a namespace in it, anything but functions? */
+static bool has_types(Dwarf_Die *parent, unsigned int depth)
+{
+	Dwarf_Die die;
+	int result;
+
+	for (result = dwarf_child(parent, &die); !result; result = debug_sibling(&die)) {
+		const int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_namespace || tag == DW_TAG_module) {
+			if (depth < DEPTH_MAX && has_types(&die, depth + 1))
+				return true;
+		} else if (tag != DW_TAG_subprogram) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The same for a unit, whose functions are usually asked for one after the other. */
+static bool unit_has_types(struct debug *debug, Dwarf_Die *function)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die origin, unit;
+
+	/* With link-time optimization, it is in the unit of the source, and its code in another. */
+	if (dwarf_attr(function, DW_AT_abstract_origin, &attribute) &&
+	    dwarf_formref_die(&attribute, &origin))
+		function = &origin;
+	if (!dwarf_diecu(function, &unit, NULL, NULL))
+		return true;
+	if (debug->unit != unit.addr) {
+		debug->unit = unit.addr;
+		debug->unit_has_types = has_types(&unit, 0);
+	}
+	return debug->unit_has_types;
+}
+
+bool debug_has_parameters(struct debug *debug, Dwarf_Die *function)
+{
+	Dwarf_Die die;
+	int result;
+
+	if (dwarf_hasattr_integrate(function, DW_AT_type) ||
+	    dwarf_hasattr_integrate(function, DW_AT_prototyped))
+		return true;
+	for (result = dwarf_child(function, &die); !result; result = debug_sibling(&die))
+		if (dwarf_tag(&die) == DW_TAG_formal_parameter)
+			return true;
+	return unit_has_types(debug, function);
+}
+
 int debug_function(struct debug *debug, u64 address, const char *symbol, Dwarf_Die *die)
 {
 	int result;

@@ -22,8 +22,14 @@ int parameters_function(Dwarf_Die *die, struct program *program,
 {
 	if (!debug_dwarf(&program->debug, program->path, fault))
 		return -1;
-	if (!debug_function(&program->debug, function->address, function->symbol, die))
-		return 0;
+	if (!debug_function(&program->debug, function->address, function->symbol, die)) {
+		if (debug_has_parameters(&program->debug, die))
+			return 0;
+		return fault_say(fault,
+				 "the debug information of %s has no parameters of %s: build its file with -g, or write %s",
+				 program->path, function->name,
+				 program->is_kernel ? "$arg1" : "registers");
+	}
 	return debug_say_missing(&program->debug, program->path, function->name,
 				 function->address, fault);
 }
