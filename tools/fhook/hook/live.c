@@ -43,14 +43,14 @@ struct target {
 	int process;
 };
 
-/* A path in proc is that of a process, whose program stays the same. */
+/* A process keeps its program, whose path may be in /proc, where it ends with the process. */
 static void target_begin(struct target *target, const struct options *options)
 {
 	*target = (struct target){ .process = -1 };
 	if (options->pid)
 		target->process = syscall(SYS_pidfd_open, options->pid, 0);
-	/* A process keeps its program. */
-	if (options->program && !options->pid && stat(options->program, &target->file))
+	if (options->program && !options->pid && strncmp(options->program, "/proc/", 6) &&
+	    stat(options->program, &target->file))
 		target->file.st_ino = 0;
 }
 

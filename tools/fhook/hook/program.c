@@ -55,6 +55,21 @@ static char *file_of(pid_t pid, struct fault *fault)
 	return strdup(is_same_file(link, target) ? target : link);
 }
 
+/* Links in /proc, as /proc/PID/exe, lead to their file when its path does not. */
+static char *path_of(const char *text, struct fault *fault)
+{
+	char *path = realpath(text, NULL);
+	const int error = errno;
+
+	if (path && is_same_file(text, path))
+		return path;
+	free(path);
+	if (!access(text, F_OK))
+		return strdup(text);
+	fault_say(fault, "%s: %s", text, strerror(error));
+	return NULL;
+}
+
 static char *find_in_path(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -115,12 +130,8 @@ static char *find(const char *text, pid_t *pid, struct fault *fault)
 			*pid = number;
 		return path;
 	}
-	if (strchr(text, '/')) {
-		path = realpath(text, NULL);
-		if (!path)
-			fault_say(fault, "%s: %s", text, strerror(errno));
-		return path;
-	}
+	if (strchr(text, '/'))
+		return path_of(text, fault);
 	path = find_in_path(text);
 	if (!path)
 		path = find_library(text);
