@@ -38,7 +38,7 @@ char *kernel_functions(bool mainline, struct fault *fault)
 }
 
 /* Names with offsets are not entries of functions. */
-static int check_pattern(const char *pattern, struct fault *fault)
+int kernel_check_pattern(const char *pattern, struct fault *fault)
 {
 	/* [[:alpha:]] has others. */
 	const char *colon = pattern + strcspn(pattern, ":[");
@@ -59,7 +59,7 @@ static int check_pattern(const char *pattern, struct fault *fault)
 		return fault_say(fault,
 				 "%s: write only a name or a glob; trace and record take arguments, > TIME and if CONDITION",
 				 pattern);
-	return 0;
+	return list_check_pattern(pattern, fault);
 }
 
 static int choose(struct choice *choice, char **patterns, size_t nr, struct fault *fault)
@@ -70,7 +70,8 @@ static int choose(struct choice *choice, char **patterns, size_t nr, struct faul
 	size_t i;
 
 	for (i = 0; i < nr && !result; i++)
-		result = check_pattern(patterns[i], fault) || list_add(&list, patterns[i], fault);
+		result = kernel_check_pattern(patterns[i], fault) ||
+			 list_add(&list, patterns[i], fault);
 	if (!result)
 		result = choice_make(choice, &list, available, fault);
 	list_free(&list);
@@ -125,7 +126,7 @@ static int define_mainline(const struct session *session, const char *event, cha
 
 	*functions = 0;
 	for (i = 0; i < nr && available; i++) {
-		if (check_pattern(patterns[i], fault)) {
+		if (kernel_check_pattern(patterns[i], fault)) {
 			free(available);
 			return -1;
 		}

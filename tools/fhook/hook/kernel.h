@@ -20,6 +20,9 @@ int kernel_open(struct fault *fault);
  */
 char *kernel_functions(bool mainline, struct fault *fault);
 
+/* Fails, with a sentence, if a pattern cannot be one of functions of the kernel. */
+int kernel_check_pattern(const char *pattern, struct fault *fault);
+
 /* Do the patterns, some of which may be excludes, select "NAME" or "NAME [MODULE]"? */
 bool kernel_wants(char **patterns, size_t nr, const char *line);
 

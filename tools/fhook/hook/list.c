@@ -112,9 +112,12 @@ static size_t print_available(const struct options *options, char *text)
 static int list_kernel(const struct options *options, struct fault *fault)
 {
 	char *text, *copy;
-	size_t found, refused = 0;
+	size_t found, refused = 0, i;
 	int result = 0;
 
+	for (i = 0; i < options->nr_functions; i++)
+		if (kernel_check_pattern(options->functions[i], fault))
+			return -1;
 	if (kernel_open(fault))
 		return -1;
 	text = kernel_functions(false, fault);

@@ -15,15 +15,26 @@
 /* How an address is compared. */
 #define ADDRESS		"0x%llx"
 
+int list_check_pattern(const char *text, struct fault *fault)
+{
+	text += *text == '!';
+	if (!*text)
+		return fault_say(fault,
+				 "A pattern is empty: write the name of a function, or a glob.");
+	if (*text == '!')
+		return fault_say(fault,
+				 "A pattern begins with '!!': write one '!' to leave functions out.");
+	return 0;
+}
+
 int list_add(struct list *list, const char *text, struct fault *fault)
 {
 	struct list_pattern pattern = { .excludes = text[0] == '!' };
 	u64 address;
 
+	if (list_check_pattern(text, fault))
+		return -1;
 	text += pattern.excludes;
-	if (!*text)
-		return fault_say(fault,
-				 "A pattern is empty: write the name of a function, or a glob.");
 	pattern.is_glob = strpbrk(text, "*?[");
 	pattern.is_address = !word_number(text, 16, ~0ULL, &address);
 	if (!pattern.is_address)

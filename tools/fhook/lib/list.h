@@ -51,6 +51,8 @@ enum list_answer { LIST_NO, LIST_BY_GLOB, LIST_BY_NAME };
 /* Add the patterns of a file, one per line; `#' begins a comment. */
 int list_read(struct list *list, const char *path, struct fault *fault);
 
+/* Is a pattern neither empty nor, after a '!', an exclude again? */
+int list_check_pattern(const char *text, struct fault *fault);
 int list_add(struct list *list, const char *pattern, struct fault *fault);
 
 /* Fails if the list selects no function. */
