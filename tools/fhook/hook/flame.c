@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A flame graph; the header describes the functions. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "flame.h"
 
 /* In pixels. */
@@ -110,7 +114,7 @@ static void write_box(const struct flame *flame, double x, int y, double per_cal
 	}
 }
 
-void flame_write(const struct flame *root, const char *title, FILE *out)
+static void write_graph(const struct flame *root, const char *title, FILE *out)
 {
 	const int height = (depth_of(root) + 1) * ROW + MARGIN;
 	const struct flame *child;
@@ -129,13 +133,120 @@ void flame_write(const struct flame *root, const char *title, FILE *out)
 	fputs("</svg>\n", out);
 }
 
-void flame_write_page(const struct flame *root, const char *title, FILE *out)
+static void write_page(const struct flame *root, const char *title, FILE *out)
 {
 	fputs("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>", out);
 	write_text(title, ~(size_t)0, out);
 	fputs("</title></head>\n<body>\n", out);
-	flame_write(root, title, out);
+	write_graph(root, title, out);
 	fputs("</body></html>\n", out);
+}
+
+static int say_not_written(const char *path, struct fault *fault)
+{
+	return fault_say(fault, "%s cannot be written: %s", path, strerror(errno));
+}
+
+/**
+ * struct scratch - where a graph is written
+ * @to: path of the file, not of a symbolic link to it
+ * @path: path of a new file beside it, or NULL if it is a device or a pipe, and written to
+ * @fd: descriptor, or -1
+ */
+struct scratch {
+	char *to, *path;
+	int fd;
+};
+
+/* The new file has the owner and the mode of the one that it replaces. */
+static int make_beside(struct scratch *scratch, const struct stat *status)
+{
+	if (asprintf(&scratch->path, "%s.XXXXXX", scratch->to) < 0) {
+		scratch->path = NULL;
+		return -1;
+	}
+	scratch->fd = mkostemp(scratch->path, O_CLOEXEC);
+	if (scratch->fd < 0)
+		return -1;
+	/* Some file systems have no owners. */
+	if (!fchown(scratch->fd, status->st_uid, status->st_gid))
+		fchmod(scratch->fd, status->st_mode & 0777);
+	return 0;
+}
+
+/* Returns 0, or -1 and a sentence; scratch_close() is to be called in any case. */
+static int scratch_open(struct scratch *scratch, const char *path, struct fault *fault)
+{
+	const mode_t mask = umask(0);
+	struct stat status = { .st_mode = 0666 & ~mask, .st_uid = -1, .st_gid = -1 };
+	int result;
+
+	umask(mask);
+	*scratch = (struct scratch){ .to = realpath(path, NULL), .fd = -1 };
+	if (!scratch->to)
+		scratch->to = strdup(path);
+	if (!scratch->to)
+		return fault_say(fault, "there is not enough memory");
+	if (!stat(scratch->to, &status) && !S_ISREG(status.st_mode)) {
+		scratch->fd = open(scratch->to, O_WRONLY | O_CLOEXEC);
+		result = scratch->fd < 0 ? -1 : 0;
+	} else {
+		result = make_beside(scratch, &status);
+	}
+	return result ? say_not_written(path, fault) : 0;
+}
+
+/* Remove the new file, if it is still there. */
+static void scratch_close(struct scratch *scratch)
+{
+	if (scratch->fd >= 0)
+		close(scratch->fd);
+	if (scratch->fd >= 0 && scratch->path)
+		unlink(scratch->path);
+	free(scratch->path);
+	free(scratch->to);
+}
+
+int flame_check(const char *path, struct fault *fault)
+{
+	struct scratch scratch;
+	const int result = scratch_open(&scratch, path, fault);
+
+	scratch_close(&scratch);
+	return result;
+}
+
+/* Write the whole file. Returns 0, or -1 and errno. */
+static int write_all(const struct flame *root, const char *title, bool html, int fd)
+{
+	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+	int result;
+
+	if (!out) {
+		if (copy >= 0)
+			close(copy);
+		return -1;
+	}
+	if (html)
+		write_page(root, title, out);
+	else
+		write_graph(root, title, out);
+	result = fflush(out) || ferror(out) ? -1 : 0;
+	return fclose(out) ? -1 : result;
+}
+
+int flame_save(const struct flame *root, const char *title, bool html, const char *path,
+	       struct fault *fault)
+{
+	struct scratch scratch;
+	int result = scratch_open(&scratch, path, fault);
+
+	if (!result && (write_all(root, title, html, scratch.fd) ||
+			(scratch.path && rename(scratch.path, scratch.to))))
+		result = say_not_written(path, fault);
+	scratch_close(&scratch);
+	return result;
 }
 
 void flame_free(struct flame *root)

@@ -3,7 +3,6 @@
 #ifndef FHOOK_HOOK_FLAME_H
 #define FHOOK_HOOK_FLAME_H
 
-#include <stdio.h>
 #include "lib/base.h"
 
 /**
@@ -22,11 +21,15 @@ struct flame {
 /* Add calls with a stack, the outermost function first. Returns 0, or -1 without memory. */
 int flame_add(struct flame *root, char *const *stack, size_t depth, u64 calls);
 
-/* Write the graph as SVG. */
-void flame_write(const struct flame *root, const char *title, FILE *out);
+/* Fails, with a sentence, if a file cannot be written. It keeps its contents. */
+int flame_check(const char *path, struct fault *fault);
 
-/* Write the graph as SVG in a page of HTML. */
-void flame_write_page(const struct flame *root, const char *title, FILE *out);
+/*
+ * Write the graph as SVG, or as SVG in a page of HTML. If that fails, as on a full disk, a file
+ * that was there keeps its contents.
+ */
+int flame_save(const struct flame *root, const char *title, bool html, const char *path,
+	       struct fault *fault);
 void flame_free(struct flame *root);
 
 #endif /* FHOOK_HOOK_FLAME_H */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Calls by stack; the header describes the functions. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "flame.h"
@@ -141,7 +140,7 @@ static int add_flame(struct flame *root, const struct stack *stack)
 	return flame_add(root, reversed, stack->depth, stack->calls);
 }
 
-int stack_list_flame(const struct stack_list *list, const struct options *options, FILE *out,
+int stack_list_flame(const struct stack_list *list, const struct options *options,
 		     struct fault *fault)
 {
 	struct flame root = { 0 };
@@ -152,13 +151,10 @@ int stack_list_flame(const struct stack_list *list, const struct options *option
 		result = add_flame(&root, list->stacks + i);
 	if (result)
 		fault_say(fault, "there is not enough memory");
-	else if (options->html)
-		flame_write_page(&root, options->functions[0], out);
 	else
-		flame_write(&root, options->functions[0], out);
+		result = flame_save(&root, options->functions[0], options->html, options->flame,
+				    fault);
 	flame_free(&root);
-	if (!result && (fflush(out) || ferror(out)))
-		result = fault_say(fault, "%s: %s", options->flame, strerror(errno));
 	return result;
 }
 

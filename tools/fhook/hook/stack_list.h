@@ -43,8 +43,8 @@ void stack_list_sort(struct stack_list *list);
 /* Print the stacks as the options say. */
 void stack_list_print(const struct stack_list *list, const struct options *options);
 
-/* Write a flame graph to OUT, the file of this name. */
-int stack_list_flame(const struct stack_list *list, const struct options *options, FILE *out,
+/* Write a flame graph to the file of the options. */
+int stack_list_flame(const struct stack_list *list, const struct options *options,
 		     struct fault *fault);
 void stack_list_free(struct stack_list *list);
 

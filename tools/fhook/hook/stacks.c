@@ -5,10 +5,10 @@
  * The kernel counts calls by stack, of the 16 innermost functions.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "flame.h"
 #include "kernel.h"
 #include "live.h"
 #include "session.h"
@@ -36,14 +36,12 @@ static const struct word word = {
  * @options: options of the command
  * @user: functions of a program, if they are hooked
  * @list: the stacks
- * @flame: file for a flame graph, or NULL
  */
 struct stacks {
 	struct session session;
 	const struct options *options;
 	struct user_stacks user;
 	struct stack_list list;
-	FILE *flame;
 };
 
 /* "{ __probe_ip: [address] function        , common_stacktrace:" */
@@ -126,8 +124,8 @@ static int show(void *data, bool last, struct fault *fault)
 		return 0;
 	if (read_stacks(stacks, fault))
 		return -1;
-	if (stacks->flame)
-		return stack_list_flame(&stacks->list, stacks->options, stacks->flame, fault);
+	if (stacks->options->flame)
+		return stack_list_flame(&stacks->list, stacks->options, fault);
 	stack_list_print(&stacks->list, stacks->options);
 	return 0;
 }
@@ -148,7 +146,6 @@ static int open_kernel(struct stacks *stacks, const struct options *options, str
 static int open_all(void *data, struct options *options, struct fault *fault)
 {
 	struct stacks *stacks = data;
-
 	int result;
 
 	stacks->options = options;
@@ -160,11 +157,7 @@ static int open_all(void *data, struct options *options, struct fault *fault)
 					  MOST_STACKS, fault);
 	else
 		result = open_kernel(stacks, options, fault);
-	if (result || !options->flame)
-		return result;
-	/* The file keeps its contents if the run cannot begin. */
-	stacks->flame = fopen(options->flame, "we");
-	return stacks->flame ? 0 : fault_say(fault, "%s: %s", options->flame, strerror(errno));
+	return result || !options->flame ? result : flame_check(options->flame, fault);
 }
 
 static int follow(void *data, struct fault *fault)
@@ -179,8 +172,6 @@ static void close_all(void *data)
 	struct stacks *stacks = data;
 
 	session_end(&stacks->session);
-	if (stacks->flame)
-		fclose(stacks->flame);
 	stack_list_free(&stacks->list);
 	user_stacks_close(&stacks->user);
 }
