@@ -28,8 +28,11 @@ static void print_names(const struct prototypes *prototypes, const char *text)
 	const char *path = strchr(text, ':') + 1;
 	char *function = strndup(text, path - 1 - text);
 	struct enumeration names;
+	struct fault fault;
 	size_t i;
 
+	if (kernel_enums_check(prototypes, function, path, &fault))
+		printf("%s ", fault.text);
 	if (kernel_enums_find(prototypes, function, path, &names))
 		puts("too many");
 	for (i = 0; i < names.nr; i++)

@@ -5,24 +5,264 @@
 #include <stdlib.h>
 #include <string.h>
 #include "arguments.h"
+#include "operand.h"
 #include "parameters.h"
 #include "type.h"
 #include "usdt.h"
 
-/* The first name in an expression, or NULL; and its length, with members as in a->b.c. */
-static const char *find_name(const char *text, size_t *length)
+/* The kernel's limits. */
+#define MOST_ELEMENTS	64u
+#define LONGEST_LABEL	31u
+
+/* The length of a name with members, as a->b.c; 0 if it is none. */
+static size_t path_length(const char *text)
 {
-	const char *bracket = strrchr(text, '('), *at = bracket ? bracket + 1 : text, *end;
+	const char *end = text + (isdigit((unsigned char)*text) ? 0 : name_length(text));
 	size_t mark;
 
-	if (isdigit((unsigned char)*at) || !name_length(at))
-		return NULL;
-	end = at + name_length(at);
-	while ((mark = *end == '.' ? 1 : !strncmp(end, "->", 2) ? 2 : 0) &&
+	while (end > text && (mark = *end == '.' ? 1 : !strncmp(end, "->", 2) ? 2 : 0) &&
 	       name_length(end + mark))
 		end += mark + name_length(end + mark);
-	*length = end - at;
-	return at;
+	return end - text;
+}
+
+const char *arguments_name(const char *text, size_t *length)
+{
+	const char *bracket = strrchr(text, '('), *at = bracket ? bracket + 1 : text;
+
+	*length = path_length(at);
+	return *length ? at : NULL;
+}
+
+/* An expression without what reads memory around it: "%di" of +8(+0(%di)):u32. */
+static const char *innermost(const char *text, size_t *length)
+{
+	const char *bracket;
+
+	while (strchr("+-", *text) && (bracket = strchr(text, '(')))
+		text = bracket + 1;
+	*length = strcspn(text, ")[:");
+	return text;
+}
+
+/* The number in a name, as 3 of arg3; 0 if it has none. */
+static u64 number_after(const char *name, const char *word)
+{
+	const size_t length = strlen(word);
+	u64 number;
+
+	return strncmp(name, word, length) || word_number(name + length, 10, 999, &number) ? 0 :
+	       number;
+}
+
+/* Where a program's function finds an argument at its entry. */
+static int say_place(const struct arguments_place *place, u64 number, struct fault *fault)
+{
+	static const char *const x86[] = { "di", "si", "dx", "cx", "r8", "r9" };
+	const bool is_x86 = place->machine == EM_X86_64;
+	const u64 in_registers = is_x86 ? ARRAY_SIZE(x86) : 8;
+
+	if (number > in_registers)
+		return fault_say(fault,
+				 "$arg%llu is for functions of the kernel: write the name of a parameter, or $stack%llu",
+				 number, number - in_registers - !is_x86);
+	if (is_x86)
+		return fault_say(fault,
+				 "$arg%llu is for functions of the kernel: write the name of a parameter, or %%%s",
+				 number, x86[number - 1]);
+	return fault_say(fault,
+			 "$arg%llu is for functions of the kernel: write the name of a parameter, or %%x%llu",
+			 number, number - 1);
+}
+
+static int check_number(const struct arguments_place *place, const char *name,
+			struct fault *fault)
+{
+	const u64 number = number_after(name, "arg");
+
+	if (!number)
+		return fault_say(fault, "$%s is no argument: the first one is $arg1", name);
+	if (place->kind == PROGRAM_USDT)
+		return fault_say(fault, "$%s is for functions of the kernel: write %s", name, name);
+	if (place->kind == PROGRAM_LINE)
+		return fault_say(fault,
+				 "$%s is for functions of the kernel: at a line, name a register",
+				 name);
+	if (!place->is_kernel)
+		return say_place(place, number, fault);
+	if (place->machine == EM_AARCH64 && number > 8)
+		return fault_say(fault,
+				 "$%s is not in a register, but on the stack, where it cannot be fetched",
+				 name);
+	return 0;
+}
+
+/* NAME is what follows '$'. */
+static int check_variable(const struct arguments_place *place, const char *name,
+			  struct fault *fault)
+{
+	if (!strncmp(name, "arg", strlen("arg")))
+		return check_number(place, name, fault);
+	if (!strncmp(name, "retval", strlen("retval")) && strchr("-.", name[strlen("retval")]))
+		return 0;
+	if (!strcmp(name, "comm") || !strcmp(name, "COMM") ||
+	    !strcmp(name, "stack") || !strcmp(name, "stack0") || number_after(name, "stack"))
+		return 0;
+	return fault_say(fault, "$%s is not known: write %s$retval, $comm, $stack or $stack0", name,
+			 place->is_kernel ? "$arg1, " : "");
+}
+
+/* NAME is what follows '%'. */
+static int check_register(const struct arguments_place *place, const char *name,
+			  struct fault *fault)
+{
+	char room[OPERAND_REGISTER];
+	const char *known = operand_register(place->machine, name, room);
+
+	if (place->is_kernel && !place->has_registers)
+		return fault_say(fault,
+				 "%%%s: at functions of the kernel, registers are not known: write the name of a parameter, or $arg1",
+				 name);
+	if (!known)
+		return fault_say(fault, "no register is named %%%s: after %%, write %s", name,
+				 place->machine == EM_X86_64 ?
+				 "ax, bx, cx, dx, si, di, bp, sp, ip, or r8 to r15" :
+				 "x0 to x30, sp, lr, or pc");
+	if (strcmp(known, name))
+		return fault_say(fault, "the register %%%s is called %%%s here: write %%%s", name,
+				 known, known);
+	return 0;
+}
+
+static bool is_integer_type(const char *type)
+{
+	return *type && strchr("usx", *type) &&
+	       (!strcmp(type + 1, "8") || !strcmp(type + 1, "16") || !strcmp(type + 1, "32") ||
+		!strcmp(type + 1, "64"));
+}
+
+/* Has the kernel this type? Of bit-fields, it checks the numbers. */
+static bool is_type(const char *type)
+{
+	static const char *const others[] = {
+		"string", "ustring", "char", "symbol", "symstr",
+	};
+	unsigned int i, numbers[3];
+	char rest;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		if (!strcmp(type, others[i]))
+			return true;
+	return is_integer_type(type) ||
+	       sscanf(type, "b%u@%u/%u%c", numbers, numbers + 1, numbers + 2, &rest) == 3;
+}
+
+/* "u32" or "u32[4]", which follows ':' */
+static int check_type(const char *type, struct fault *fault)
+{
+	const size_t length = strcspn(type, "[");
+	char *name = strndup(type, length), rest;
+	unsigned int elements;
+	int result = 0;
+
+	if (!name)
+		return fault_say(fault, "there is not enough memory");
+	if (!is_type(name))
+		result = fault_say(fault,
+				   "'%s' is no type: write u8, s16, x32, u64 and so on, char, string, ustring, symbol or b3@0/8",
+				   name);
+	else if (type[length] && (sscanf(type + length, "[%u]%c", &elements, &rest) != 1 ||
+				  type[strlen(type) - 1] != ']' || !elements ||
+				  elements > MOST_ELEMENTS))
+		result = fault_say(fault, "'%s' is no array: write from %s[1] to %s[%u]", type,
+				   name, name, MOST_ELEMENTS);
+	free(name);
+	return result;
+}
+
+/* A value and the text after it, which begins with TYPE. */
+static int check_value(const struct arguments_place *place, const char *text, const char *value,
+		       size_t length, struct fault *fault)
+{
+	const char *colon = strrchr(text, ':');
+	char *name = strndup(value + (length > 0), length - (length > 0));
+	int result = 0;
+
+	if (!name)
+		return fault_say(fault, "there is not enough memory");
+	if (value[length] == '[')
+		result = fault_say(fault,
+				   "'%s' is not understood: values have no indices; write +OFFSET(%.*s):TYPE",
+				   text, (int)length, value);
+	else if (*value == '$')
+		result = check_variable(place, name, fault);
+	else if (*value == '%')
+		result = check_register(place, name, fault);
+	else if (*value == '*')
+		result = fault_say(fault,
+				   "'%s' is not understood: write +0(%s):u32 for a number there, or %s:string for text",
+				   text, name, name);
+	else if (*value != '@' && (!length || path_length(value) != length))
+		result = fault_say(fault,
+				   "'%s' is not understood: write the name of a parameter, a member, %s, or +8(NAME):u32",
+				   text, place->is_kernel ? "$arg1" : "a register");
+	free(name);
+	if (!result && colon)
+		result = check_type(colon + 1, fault);
+	return result;
+}
+
+/* Has uhook_events an option of this name? */
+static bool is_option(const char *label)
+{
+	return !strcmp(label, "user") || !strcmp(label, "pid") || !strcmp(label, "vectors") ||
+	       !strcmp(label, "stack");
+}
+
+/* Has each event a field of this name? */
+static bool is_common(const char *label)
+{
+	return !strncmp(label, "common_", strlen("common_")) ||
+	       !strncmp(label, "__probe_", strlen("__probe_"));
+}
+
+static int check_label(const struct spec *spec, unsigned int nr, bool is_kernel,
+		       struct fault *fault)
+{
+	const char *label = spec->labels[nr];
+	unsigned int i;
+
+	if (strlen(label) > LONGEST_LABEL)
+		return fault_say(fault,
+				 "the label %s is longer than %u letters: write a shorter one, as in x=%s",
+				 label, LONGEST_LABEL, spec->values[nr]);
+	if (is_common(label) || (!is_kernel && is_option(label)))
+		return fault_say(fault, "no field can be named %s: write a label, as in the_%s=%s",
+				 label, label, spec->values[nr]);
+	for (i = 0; i < nr; i++)
+		if (!strcmp(label, spec->labels[i]))
+			return fault_say(fault,
+					 "two arguments are named %s: write another label, as in %s_2=%s",
+					 label, label, spec->values[nr]);
+	return 0;
+}
+
+int arguments_check(const struct spec *spec, const struct arguments_place *place,
+		    struct fault *fault)
+{
+	const char *text, *value;
+	size_t length;
+	unsigned int i;
+
+	for (i = 0; i < spec->nr; i++) {
+		text = spec->values[i];
+		value = innermost(text, &length);
+		/* A value that is given has no place. */
+		if (check_label(spec, i, place->is_kernel, fault) ||
+		    (*value != '\\' && check_value(place, text, value, length, fault)))
+			return -1;
+	}
+	return 0;
 }
 
 bool arguments_named(const struct spec *spec)
@@ -31,7 +271,7 @@ bool arguments_named(const struct spec *spec)
 	size_t length;
 
 	for (i = 0; i < spec->nr; i++)
-		if (find_name(spec->values[i], &length))
+		if (arguments_name(spec->values[i], &length))
 			return true;
 	return false;
 }
@@ -59,10 +299,6 @@ static int check_use(const char *text, const char *name, const char *rest,
 {
 	const bool alone = name == text;
 
-	if (*rest && !strchr(alone ? ":" : ")", *rest))
-		return fault_say(fault,
-				 "'%s' is not understood: write NAME, NAME:TYPE or +OFFSET(NAME):TYPE",
-				 text);
 	if (!alone && (value->is_memory || *value->type == 'b' || !strstr(value->type, "64")))
 		return fault_say(fault, "'%s' reads from an address, which %.*s is not", text,
 				 (int)(rest - name), name);
@@ -116,13 +352,6 @@ static void take_names(struct call_event *event, unsigned int nr, const char *te
 	call_event_take(event, nr, &names);
 }
 
-/* Has uhook_events an option of this name? */
-static bool is_option(const char *label)
-{
-	return !strcmp(label, "user") || !strcmp(label, "pid") || !strcmp(label, "vectors") ||
-	       !strcmp(label, "stack");
-}
-
 static int write_argument(struct program *program, const struct program_function *place,
 			  const struct spec *spec, unsigned int nr, struct call_event *event,
 			  FILE *out, struct fault *fault)
@@ -134,7 +363,7 @@ static int write_argument(struct program *program, const struct program_function
 	int result;
 
 	fprintf(out, " %s=", label);
-	name = find_name(text, &length);
+	name = arguments_name(text, &length);
 	if (!name) {
 		write_unnamed(text, out);
 		return 0;
@@ -142,9 +371,6 @@ static int write_argument(struct program *program, const struct program_function
 	/* Only parameters have types with members. */
 	if (place->kind != PROGRAM_FUNCTION)
 		length = name_length(name);
-	if (!program->is_kernel && is_option(label))
-		return fault_say(fault, "no field can be named %s: write a label, as in the_%s=%s",
-				 label, label, text);
 	copy = strndup(name, length);
 	if (!copy)
 		return fault_say(fault, "there is not enough memory");
@@ -164,8 +390,15 @@ char *arguments_at(struct program *program, const struct program_function *place
 	unsigned int i;
 	int result = 0;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	const struct arguments_place where = {
+		.machine = program->machine, .is_kernel = program->is_kernel, .kind = place->kind,
+	};
+	FILE *out;
 
+	/* Those of the kernel are checked, whether names are replaced or not. */
+	if (!program->is_kernel && arguments_check(spec, &where, fault))
+		return NULL;
+	out = open_memstream(&text, &size);
 	for (i = 0; out && i < spec->nr && !result; i++)
 		result = write_argument(program, place, spec, i, event, out, fault);
 	if (!out || fclose(out)) {

@@ -19,6 +19,29 @@
 char *arguments_at(struct program *program, const struct program_function *place,
 		   const struct spec *spec, struct call_event *event, struct fault *fault);
 
+/**
+ * struct arguments_place - what can be fetched at a place
+ * @machine: the machine, as in an ELF file
+ * @kind: kind of the place
+ * @is_kernel: it is a function of the kernel
+ * @has_registers: registers can be fetched there, by events of kprobes
+ */
+struct arguments_place {
+	u16 machine;
+	enum program_kind kind;
+	bool is_kernel, has_registers;
+};
+
+/*
+ * Is each argument one that the kernel may take? Otherwise a sentence says what to write in its
+ * place. Names are not looked up.
+ */
+int arguments_check(const struct spec *spec, const struct arguments_place *place,
+		    struct fault *fault);
+
+/* The name in an expression, or NULL; and its length, with members as in a->b.c. */
+const char *arguments_name(const char *text, size_t *length);
+
 /* Has an argument a name that must be replaced? */
 bool arguments_named(const struct spec *spec);
 

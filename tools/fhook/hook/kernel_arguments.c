@@ -9,19 +9,55 @@
 
 static const char needed[] = "need CONFIG_PROBE_EVENTS_BTF_ARGS, which this kernel lacks";
 
-/* Does the kernel replace names itself? It needs CONFIG_PROBE_EVENTS_BTF_ARGS. */
-static bool takes_names(struct kernel_info *info)
+/*
+ * Does the kernel replace names itself? It needs CONFIG_PROBE_EVENTS_BTF_ARGS. And does it fetch
+ * registers? Only events of kprobes do, which are used if there are no others.
+ */
+static void ask(struct kernel_info *info)
 {
 	struct fault ignored;
 	char *readme;
 
-	if (!info->asked) {
-		readme = kernel_file_read("README", &ignored);
-		info->takes_names = readme && strstr(readme, "<argname>");
-		info->asked = true;
-		free(readme);
+	if (info->asked)
+		return;
+	readme = kernel_file_read("README", &ignored);
+	info->takes_names = readme && strstr(readme, "<argname>");
+	info->has_registers = readme && !strstr(readme, " f[:[<group>/][<event>]]") &&
+			      !kernel_file_exists("fhook_events");
+	info->asked = true;
+	free(readme);
+}
+
+/* What the kernel would refuse in words that do not say what to write. */
+static int check_names(struct kernel_info *info, const char *pattern, const struct spec *spec,
+		       struct fault *fault)
+{
+	const char *name;
+	unsigned int i;
+	size_t length;
+	int result = 0;
+	char *path;
+
+	for (i = 0; i < spec->nr && !result; i++) {
+		name = arguments_name(spec->values[i], &length);
+		path = name ? strndup(name, length) : NULL;
+		if (name)
+			result = path ? kernel_enums_check_name(&info->types, pattern, path,
+								fault) :
+				 fault_say(fault, "there is not enough memory");
+		free(path);
 	}
-	return info->takes_names;
+	return result;
+}
+
+static int check(const struct kernel_info *info, const struct spec *spec, struct fault *fault)
+{
+	const struct arguments_place place = {
+		.machine = PROGRAM_OWN_MACHINE, .is_kernel = true,
+		.has_registers = info->has_registers,
+	};
+
+	return arguments_check(spec, &place, fault);
 }
 
 void kernel_info_close(struct kernel_info *info)
@@ -44,7 +80,12 @@ char *kernel_arguments(struct kernel_info *info, char **patterns, size_t nr,
 	char *arguments = NULL;
 	struct fault why;
 
-	if (!arguments_named(spec) || takes_names(info)) {
+	ask(info);
+	if (check(info, spec, fault))
+		return NULL;
+	if (!arguments_named(spec) || info->takes_names) {
+		if (nr == 1 && check_names(info, *patterns, spec, fault))
+			return NULL;
 		if (event)
 			kernel_enums_take(&info->types, event);
 		arguments = spec_arguments(spec);

@@ -16,13 +16,14 @@
  * struct kernel_info - what a run has read about the kernel's functions
  * @types: type data
  * @debug: debug information
- * @asked: whether the kernel was asked for @takes_names
+ * @asked: whether the kernel was asked for the two below
  * @takes_names: whether the kernel replaces names of parameters itself
+ * @has_registers: whether its events fetch registers
  */
 struct kernel_info {
 	struct kernel_types types;
 	struct kernel_debug debug;
-	bool asked, takes_names;
+	bool asked, takes_names, has_registers;
 };
 
 void kernel_info_close(struct kernel_info *info);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Names of the values of the kernel's arguments; the header describes the functions. */
 #include <bpf/btf.h>
+#include <stdlib.h>
 #include <string.h>
 #include "kernel_enums.h"
 
 /* Damaged type data may be endless: types that name others, and members without names. */
 #define CHAIN_MAX	32
 #define VISITS_MAX	100000
+
+/* Room for the name of a function. */
+#define FUNCTION_ROOM	512
 
 /* A type without its names and qualifiers, or NULL. */
 static const struct btf_type *resolve(const struct btf *btf, u32 id)
@@ -128,6 +132,92 @@ int kernel_enums_find(const struct prototypes *prototypes, const char *name, con
 	return add_all(prototypes->btf, type, enumeration);
 }
 
+static bool has_parameter(const struct btf *btf, const struct btf_type *function,
+			  const char *name, size_t length)
+{
+	unsigned int i;
+
+	for (i = 0; i < btf_vlen(function); i++)
+		if (has_name(btf, btf_params(function)[i].name_off, name, length))
+			return true;
+	return false;
+}
+
+static int say_parameters(const struct btf *btf, const struct btf_type *function,
+			  const char *name, const char *path, struct fault *fault)
+{
+	char *names = NULL;
+	unsigned int i;
+	size_t size;
+	FILE *out = open_memstream(&names, &size);
+
+	for (i = 0; out && i < btf_vlen(function); i++) {
+		const char *found = btf__name_by_offset(btf, btf_params(function)[i].name_off);
+
+		fprintf(out, "%s%s", i ? ", " : "", found && *found ? found : "...");
+	}
+	if (out)
+		fclose(out);
+	fault_say(fault, "%s has no parameter %.*s: it has %s", name, (int)strcspn(path, "-."),
+		  path, names && *names ? names : "none");
+	free(names);
+	return -1;
+}
+
+/* The type of the first LENGTH letters of a path, or NULL. */
+static const struct btf_type *type_at(const struct btf *btf, const struct btf_type *function,
+				      const char *path, size_t length)
+{
+	char *part = strndup(path, length);
+	const struct btf_type *type;
+	u32 width;
+
+	type = part ? follow(btf, function, part, &width) : NULL;
+	free(part);
+	return type;
+}
+
+/* The member of a path after LENGTH letters, which have this type, is not found. */
+static int say_member(const struct btf_type *type, const char *path, size_t length,
+		      struct fault *fault)
+{
+	const bool arrow = path[length] == '-';
+	const char *member = path + length + 1 + arrow;
+	const int letters = strcspn(member, "-.");
+
+	if (!arrow && type && btf_is_ptr(type))
+		return fault_say(fault, "'.%.*s' follows a pointer: write -> in place of the dot",
+				 letters, member);
+	if (arrow && type && btf_is_composite(type))
+		return fault_say(fault, "'->%.*s' follows a structure: write a dot in place of ->",
+				 letters, member);
+	return fault_say(fault, "%.*s has no member %.*s", (int)length, path, letters, member);
+}
+
+int kernel_enums_check(const struct prototypes *prototypes, const char *name, const char *path,
+		       struct fault *fault)
+{
+	const u32 number = prototype_number(prototypes, name);
+	const struct btf *btf = prototypes->btf;
+	const struct btf_type *function = number ? btf__type_by_id(btf, number) : NULL;
+	const struct btf_type *type, *next;
+	size_t length = strcspn(path, "-."), end;
+
+	if (!function || !btf_is_func_proto(function))
+		return 0;
+	if (!has_parameter(btf, function, path, length))
+		return say_parameters(btf, function, name, path, fault);
+	for (type = type_at(btf, function, path, length); path[length]; type = next) {
+		end = length + (path[length] == '-' ? 2 : 1);
+		end += strcspn(path + end, "-.");
+		next = type_at(btf, function, path, end);
+		if (!next)
+			return say_member(type, path, length, fault);
+		length = end;
+	}
+	return 0;
+}
+
 /* A name without a type, and no register or address? */
 static bool is_path(const char *value)
 {
@@ -144,18 +234,25 @@ static bool may_have_names(const struct spec *spec)
 	return false;
 }
 
+/* The functions among which one is, and its name without the module. */
+static const struct prototypes *split(struct kernel_types *types, const char *pattern,
+				      char name[FUNCTION_ROOM])
+{
+	const char *colon = strstr(pattern, ":mod:");
+
+	snprintf(name, FUNCTION_ROOM, "%.*s", (int)strcspn(pattern, ":"), pattern);
+	return kernel_types_of(types, colon ? colon + strlen(":mod:") : "");
+}
+
 static void take(struct call_event *event, struct kernel_types *types)
 {
 	const struct spec *spec = &event->spec;
-	const char *colon = strstr(spec->pattern, ":mod:");
 	const struct prototypes *prototypes;
+	char function[FUNCTION_ROOM];
 	struct enumeration names;
-	char function[512];
 	unsigned int i;
 
-	snprintf(function, sizeof(function), "%.*s", (int)strcspn(spec->pattern, ":"),
-		 spec->pattern);
-	prototypes = kernel_types_of(types, colon ? colon + strlen(":mod:") : "");
+	prototypes = split(types, spec->pattern, function);
 	for (i = 0; prototypes && i < spec->nr; i++) {
 		if (!is_path(spec->values[i]))
 			continue;
@@ -173,4 +270,17 @@ void kernel_enums_take(struct kernel_types *types, struct call_event *event)
 		return;
 	if (!kernel_types_open(types, &ignored))
 		take(event, types);
+}
+
+int kernel_enums_check_name(struct kernel_types *types, const char *pattern, const char *path,
+			    struct fault *fault)
+{
+	const struct prototypes *prototypes;
+	char function[FUNCTION_ROOM];
+	struct fault ignored;
+
+	if (strpbrk(pattern, "*?[") || kernel_types_open(types, &ignored))
+		return 0;
+	prototypes = split(types, pattern, function);
+	return prototypes ? kernel_enums_check(prototypes, function, path, fault) : 0;
 }

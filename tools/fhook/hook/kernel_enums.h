@@ -19,4 +19,15 @@ void kernel_enums_take(struct kernel_types *types, struct call_event *event);
 int kernel_enums_find(const struct prototypes *prototypes, const char *name, const char *path,
 		      struct enumeration *enumeration);
 
+/*
+ * Has a function this parameter, and these members? Returns 0, also if the function is not known,
+ * or -1 and a sentence.
+ */
+int kernel_enums_check(const struct prototypes *prototypes, const char *name, const char *path,
+		       struct fault *fault);
+
+/* The same for a function as the user names it; a glob is not checked. */
+int kernel_enums_check_name(struct kernel_types *types, const char *pattern, const char *path,
+			    struct fault *fault);
+
 #endif /* FHOOK_HOOK_KERNEL_ENUMS_H */

@@ -81,7 +81,7 @@ static int x86_operand(const char *text, struct program_value *value)
 }
 
 /* The same for arm64, of which names consist of a letter and a number. */
-static const char *arm64_register(const char *text, bool whole, char name[8])
+static const char *arm64_register(const char *text, bool whole, char name[OPERAND_REGISTER])
 {
 	u64 number;
 
@@ -89,14 +89,14 @@ static const char *arm64_register(const char *text, bool whole, char name[8])
 		return "sp";
 	if ((*text != 'x' && (whole || *text != 'w')) || word_number(text + 1, 10, 30, &number))
 		return NULL;
-	snprintf(name, 8, "x%u", (unsigned int)number);
+	snprintf(name, OPERAND_REGISTER, "x%u", (unsigned int)number);
 	return name;
 }
 
 /* "5", "w0" or "[sp, 16]". */
 static int arm64_operand(const char *text, struct program_value *value)
 {
-	char base[8] = "", room[8];
+	char base[8] = "", room[OPERAND_REGISTER];
 	const char *name;
 	long long number = 0;
 
@@ -155,4 +155,26 @@ int operand_value(u16 machine, const char *text, size_t length, struct program_v
 	if (!operand)
 		return -1;
 	return machine == EM_X86_64 ? x86_operand(operand, value) : arm64_operand(operand, value);
+}
+
+const char *operand_register(u16 machine, const char *text, char room[OPERAND_REGISTER])
+{
+	/* What the kernel calls registers that are in no operand, after other names for them. */
+	static const char *const x86[][2] = {
+		{ "rip", "ip" }, { "eip", "ip" }, { "ip", "ip" }, { "rflags", "flags" },
+		{ "eflags", "flags" }, { "flags", "flags" }, { "cs", "cs" }, { "ss", "ss" },
+		{ "orig_ax", "orig_ax" },
+	};
+	static const char *const arm64[][2] = {
+		{ "fp", "x29" }, { "lr", "lr" }, { "pc", "pc" }, { "pstate", "pstate" },
+	};
+	const bool is_x86 = machine == EM_X86_64;
+	const size_t nr = is_x86 ? ARRAY_SIZE(x86) : ARRAY_SIZE(arm64);
+	const char *const (*names)[2] = is_x86 ? x86 : arm64;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(text, names[i][0]))
+			return names[i][1];
+	return is_x86 ? x86_register(text, false) : arm64_register(text, false, room);
 }

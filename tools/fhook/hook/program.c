@@ -476,13 +476,7 @@ int program_report(const struct program *program, const struct left_out *left_ou
 
 int program_check_machine(const struct program *program, struct fault *fault)
 {
-#if defined(__aarch64__)
-	const u16 own = EM_AARCH64;
-#else
-	const u16 own = EM_X86_64;
-#endif
-
-	if (program->machine == own)
+	if (program->machine == PROGRAM_OWN_MACHINE)
 		return 0;
 	return fault_say(fault, "%s is a program for %s, which this kernel does not execute",
 			 program->path, program->machine == EM_X86_64 ? "x86_64" : "aarch64");

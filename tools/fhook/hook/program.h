@@ -13,6 +13,13 @@
 #include "lib/elf_image.h"
 #include "session.h"
 
+/* The machine of programs that this kernel executes. */
+#if defined(__aarch64__)
+#define PROGRAM_OWN_MACHINE	EM_AARCH64
+#else
+#define PROGRAM_OWN_MACHINE	EM_X86_64
+#endif
+
 enum program_kind { PROGRAM_FUNCTION, PROGRAM_USDT, PROGRAM_LINE };
 
 /**

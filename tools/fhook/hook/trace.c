@@ -17,13 +17,14 @@ static const struct word word = {
 	.name = "fhook trace",
 	.arguments = "'PATTERN[(ARGUMENT, ...)] [> TIME] [if CONDITION]'... [-- COMMAND...]",
 	.does = "Print calls of functions.\n"
-		"\vARGUMENT is the name of a parameter, a member as in file->f_mode, $arg3, a\n"
-		"register, or $retval, optionally with a label and a type:\n"
-		"LABEL=ARGUMENT:TYPE. With > TIME, only calls that took longer are printed,\n"
-		"when they return. Of a USDT probe, usdt:PROVIDER:NAME, ARGUMENT is arg1 and so\n"
-		"on; at a line of the source, FILE:NUMBER, it is a register. CONDITION compares\n"
-		"arguments and common fields, as in: count > 4096 && comm == \"cat\". Strings are\n"
-		"compared with ==, != and ~ (a glob), values of enum types with their names.",
+		"\vARGUMENT is the name of a parameter, a member as in file->f_mode, $arg3 in the\n"
+		"kernel, a register as %di in a program, or $retval, optionally with a label\n"
+		"and a type: LABEL=ARGUMENT:TYPE. With > TIME, only calls that took longer are\n"
+		"printed, when they return. Of a USDT probe, usdt:PROVIDER:NAME, ARGUMENT is\n"
+		"arg1 and so on; at a line of the source, FILE:NUMBER, it is a register.\n"
+		"CONDITION compares arguments and common fields, as in: count > 4096 &&\n"
+		"comm == \"cat\". Strings are compared with ==, != and ~ (a glob), values of\n"
+		"enum types with their names.",
 	.takes = "opdrsm",
 	.least = 1,
 };
