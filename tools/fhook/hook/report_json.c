@@ -11,6 +11,7 @@
 #include <string.h>
 #include "lib/json.h"
 #include "report.h"
+#include "trace_format.h"
 
 static void print_time(const char *name, u64 ns)
 {
@@ -178,6 +179,63 @@ static void print_where(struct report *report, struct tep_event *event,
 	json_string(stdout, where.caller);
 }
 
+/* Is a field the element of this number of an array of strings? The label has LENGTH letters. */
+static bool is_element(const struct tep_format_field *field, unsigned int number, size_t *length)
+{
+	const char *mark = strstr(field->name, TRACE_FORMAT_ELEMENT), *next;
+	u64 found;
+
+	if (!(field->flags & TEP_FIELD_IS_DYNAMIC) || !mark)
+		return false;
+	while ((next = strstr(mark + 1, TRACE_FORMAT_ELEMENT)))
+		mark = next;
+	*length = mark - field->name;
+	return !word_number(mark + strlen(TRACE_FORMAT_ELEMENT), 10, number, &found) &&
+	       found == number && *length;
+}
+
+/* Print an array of strings. Returns its last element, or NULL without memory. */
+static struct tep_format_field *print_strings(struct report *report, struct tep_event *event,
+					      struct tep_format_field *field, size_t length,
+					      struct tep_record *record)
+{
+	const char *label = field->name;
+	unsigned int number;
+	size_t other;
+
+	fputc('[', stdout);
+	for (number = 1;; number++, field = field->next) {
+		if (print_value(report, event, field, record))
+			return NULL;
+		if (!field->next || !is_element(field->next, number, &other) || other != length ||
+		    strncmp(field->next->name, label, length))
+			break;
+		fputc(',', stdout);
+	}
+	fputc(']', stdout);
+	return field;
+}
+
+/* Print the value of a field, or of an array. Returns its last field, or NULL without memory. */
+static struct tep_format_field *print_argument(struct report *report, struct tep_event *event,
+					       struct tep_format_field *field,
+					       struct tep_record *record)
+{
+	size_t length;
+	const bool array = is_element(field, 0, &length);
+	char *label = strndup(field->name, array ? length : strlen(field->name));
+
+	if (!label)
+		return NULL;
+	fputc(',', stdout);
+	json_string(stdout, label);
+	fputc(':', stdout);
+	free(label);
+	if (array)
+		return print_strings(report, event, field, length, record);
+	return print_value(report, event, field, record) ? NULL : field;
+}
+
 static int print_arguments(struct report *report, struct tep_event *event,
 			   struct tep_record *record, bool span)
 {
@@ -193,10 +251,8 @@ static int print_arguments(struct report *report, struct tep_event *event,
 	for (field = event->format.fields; field; field = field->next) {
 		if (!is_argument(field, span))
 			continue;
-		fputc(',', stdout);
-		json_string(stdout, field->name);
-		fputc(':', stdout);
-		if (print_value(report, event, field, record))
+		field = print_argument(report, event, field, record);
+		if (!field)
 			return -1;
 	}
 	frames = report_user_stack(event, record);

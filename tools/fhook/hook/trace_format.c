@@ -4,6 +4,11 @@
 #include <string.h>
 #include "trace_format.h"
 
+/* A field of a string, and of an array of strings, before the number of elements. */
+#define STRING	"field:__data_loc char[] "
+#define STRINGS	"field:__data_loc char[]["
+#define ELEMENT	TRACE_FORMAT_ELEMENT
+
 /**
  * struct rule - a replacement in a format
  * @from: text that the kernel writes
@@ -143,6 +148,90 @@ static char *count_elements(char *text, const char *label)
 	return nr ? splice(text, field + strlen(label) + 1, 0, number) : text;
 }
 
+/**
+ * struct strings - the description of a field that is an array of strings
+ * @begin: its text
+ * @end: the text after it
+ * @nr: number of strings
+ * @offset: offset of the first one
+ * @size: size of all
+ * @is_signed: 0 or 1
+ */
+struct strings {
+	const char *begin, *end;
+	unsigned int nr, offset, size, is_signed;
+};
+
+/* The array of this label; false if there is none. */
+static bool find_strings(const char *text, const char *label, struct strings *strings)
+{
+	char name[64];
+	int end;
+
+	while ((text = strstr(text, STRINGS))) {
+		end = 0;
+		strings->begin = text;
+		if (sscanf(text, STRINGS "%u] %63[^;];\toffset:%u;\tsize:%u;\tsigned:%u;%n",
+			   &strings->nr, name, &strings->offset, &strings->size,
+			   &strings->is_signed, &end) == 5 && end && strings->nr &&
+		    !strcmp(name, label)) {
+			strings->end = text + end;
+			return true;
+		}
+		text += strlen(STRINGS);
+	}
+	return false;
+}
+
+/* Write the rest of a description, which prints each element as "__get_str(LABEL[0])". */
+static void write_rest(const char *text, const char *label, FILE *out)
+{
+	static const char get[] = "__get_str(";
+	const size_t length = strlen(label);
+	const char *at;
+	char *end;
+
+	while ((at = strstr(text, get))) {
+		at += strlen(get);
+		fwrite(text, 1, at - text, out);
+		text = at;
+		if (strncmp(at, label, length) || at[length] != '[')
+			continue;
+		fprintf(out, "%s" ELEMENT "%lu", label, strtoul(at + length + 1, &end, 10));
+		text = end + (*end == ']');
+	}
+	fputs(text, out);
+}
+
+/* Readers know no arrays of strings: describe a field for each element. */
+static char *split_strings(char *text, const char *label)
+{
+	struct strings strings;
+	char *changed = NULL;
+	unsigned int i, one;
+	FILE *out;
+
+	if (!text || !find_strings(text, label, &strings))
+		return text;
+	out = open_memstream(&changed, &(size_t){ 0 });
+	if (!out) {
+		free(text);
+		return NULL;
+	}
+	one = strings.size / strings.nr;
+	fwrite(text, 1, strings.begin - text, out);
+	for (i = 0; i < strings.nr; i++)
+		fprintf(out, "%s" STRING "%s" ELEMENT "%u;\toffset:%u;\tsize:%u;\tsigned:%u;",
+			i ? "\n\t" : "", label, i, strings.offset + i * one, one,
+			strings.is_signed);
+	write_rest(strings.end, label, out);
+	free(text);
+	if (!fclose(out))
+		return changed;
+	free(changed);
+	return NULL;
+}
+
 /*
  * The kernel prints signed fields of one and two bytes as they are; readers take the size from
  * the format.
@@ -174,10 +263,12 @@ char *trace_format(const char *text, bool user, const struct call_event *event)
 	for (i = 0; event && changed && i < event->spec.nr; i++) {
 		const char *label = event->spec.labels[i];
 
-		if (event->enumerations[i].nr)
+		if (event->enumerations[i].nr) {
 			changed = name_values(changed, label, event->enumerations + i);
-		else
-			changed = size_values(count_elements(changed, label), label);
+			continue;
+		}
+		changed = size_values(count_elements(changed, label), label);
+		changed = split_strings(changed, label);
 	}
 	return changed;
 }

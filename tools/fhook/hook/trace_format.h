@@ -10,6 +10,9 @@
 
 #include "call_event.h"
 
+/* Element N of an array of strings is the field of its label, this, and N. */
+#define TRACE_FORMAT_ELEMENT	"__"
+
 /*
  * The description of an event, from that of the kernel; to be freed, or NULL without memory.
  * USER: the event is on functions of programs. EVENT has the names of values, and may be NULL.
