@@ -13,6 +13,9 @@
 
 #define CALL_EVENT_NAME	64
 
+/* The label of the return address, which the kernel's stack of a program lacks. */
+#define CALL_EVENT_CALLER	"caller"
+
 /**
  * struct call_event - an event
  * @name: name of the event
@@ -20,13 +23,14 @@
  * @enumerations: names of the values of each argument, where it has an enum type
  * @seen: whether the type of the argument is known
  * @names_functions: the first argument is the number of the function
+ * @has_caller: there is an argument CALL_EVENT_CALLER, which the user has not named
  */
 struct call_event {
 	char name[CALL_EVENT_NAME];
 	struct spec spec;
 	struct enumeration enumerations[SPEC_ARGUMENTS];
 	bool seen[SPEC_ARGUMENTS];
-	bool names_functions;
+	bool names_functions, has_caller;
 };
 
 /*

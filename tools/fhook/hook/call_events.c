@@ -92,6 +92,44 @@ static char *place_of(const struct call_events *events, const struct spec *spec,
 /* Functions of a program have addresses that differ between runs: name them in a field. */
 #define FUNCTION	"func"
 
+static bool has_label(const struct spec *spec, const char *label)
+{
+	unsigned int i;
+
+	for (i = 0; i < spec->nr; i++)
+		if (!strcmp(spec->labels[i], label))
+			return true;
+	return false;
+}
+
+/* Add an argument before the others. */
+static int put_first(struct spec *spec, const char *label, const char *value)
+{
+	memmove(spec->labels + 1, spec->labels, spec->nr * sizeof(*spec->labels));
+	memmove(spec->values + 1, spec->values, spec->nr * sizeof(*spec->values));
+	spec->nr++;
+	spec->labels[0] = strdup(label);
+	spec->values[0] = strdup(value);
+	return spec->labels[0] && spec->values[0] ? 0 : -1;
+}
+
+/*
+ * The kernel follows frame pointers, which at the entry of a function lead to the caller of its
+ * caller: add the address to which the function returns.
+ */
+static int record_caller(const struct call_events *events, struct call_event *event,
+			 const struct program *program, struct fault *fault)
+{
+	struct spec *spec = &event->spec;
+
+	if (!events->records_callers || !events->options->stack || spec->nr == SPEC_ARGUMENTS ||
+	    program->functions->kind != PROGRAM_FUNCTION || has_label(spec, CALL_EVENT_CALLER))
+		return 0;
+	event->has_caller = true;
+	return put_first(spec, CALL_EVENT_CALLER, program_return_address(program)) ?
+	       fault_say(fault, "there is not enough memory") : 0;
+}
+
 /* Add an argument before the others, whose value is the number of the function. */
 static int name_functions(struct call_event *event, const struct program *program,
 			  struct fault *fault)
@@ -101,18 +139,10 @@ static int name_functions(struct call_event *event, const struct program *progra
 	int result;
 	size_t i;
 
-	if (program->nr < 2 || spec->nr == SPEC_ARGUMENTS)
+	if (program->nr < 2 || spec->nr == SPEC_ARGUMENTS || has_label(spec, FUNCTION))
 		return 0;
-	for (i = 0; i < spec->nr; i++)
-		if (!strcmp(spec->labels[i], FUNCTION))
-			return 0;
-	memmove(spec->labels + 1, spec->labels, spec->nr * sizeof(*spec->labels));
-	memmove(spec->values + 1, spec->values, spec->nr * sizeof(*spec->values));
-	spec->values[0] = NULL;
-	spec->labels[0] = strdup(FUNCTION);
-	spec->nr++;
+	result = put_first(spec, FUNCTION, "");
 	enumeration_begin(names, "u32");
-	result = spec->labels[0] ? 0 : -1;
 	for (i = 0; i < program->nr && !result; i++)
 		result = enumeration_add_text(names, program->functions[i].name, i);
 	event->names_functions = true;
@@ -180,6 +210,7 @@ static int define_in_program(const struct call_events *events, struct call_event
 	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
 		return -1;
 	result = program_check_machine(&program, fault) ||
+		 record_caller(events, event, &program, fault) ||
 		 name_functions(event, &program, fault) ? -1 : 0;
 	progress_begin(&progress, program.path, program.nr);
 	for (i = 0; i < program.nr && !result; i++) {

@@ -20,6 +20,7 @@
  * @options: options of the command
  * @info: types of the kernel's functions
  * @mark: end of the names of the events, or empty
+ * @records_callers: events with stacks of programs also have the address of the caller
  * @all: events
  */
 struct call_events {
@@ -27,6 +28,7 @@ struct call_events {
 	const struct options *options;
 	struct kernel_info info;
 	char mark[12];
+	bool records_callers;
 	struct call_event *all;
 	size_t nr, room;
 };

@@ -517,3 +517,8 @@ char program_letter(const struct session *session, bool returns)
 		return 'u';
 	return returns ? 'r' : 'p';
 }
+
+const char *program_return_address(const struct program *program)
+{
+	return program->machine == EM_AARCH64 ? "%lr:x64" : "$stack0:x64";
+}

@@ -120,6 +120,9 @@ int program_check_function(const struct program_function *place, struct fault *f
 const char *program_events(const struct session *session);
 char program_letter(const struct session *session, bool returns);
 
+/* The address to which a function returns, as an argument at its entry. */
+const char *program_return_address(const struct program *program);
+
 /**
  * struct left_out - functions that cannot be hooked
  * @nr: number of functions

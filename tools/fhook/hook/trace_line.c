@@ -54,7 +54,71 @@ static const char *write_name(const struct trace_lines *lines, const char *line,
 	return at;
 }
 
-static void write_line(const struct trace_lines *lines, const char *line)
+/* Names of tasks fill this many letters, at least, and '-' and the number of the task follow. */
+#define NAME_WIDTH	16
+
+/* The stack of an event comes after its line. */
+static void begin_stack(struct trace_lines *lines, const char *line)
+{
+	lines->thread = strlen(line) > NAME_WIDTH && line[NAME_WIDTH] == '-' ?
+			atoi(line + NAME_WIDTH + 1) : 0;
+	lines->caller = 0;
+	lines->depth = 0;
+	lines->ended = false;
+}
+
+static int write_frame(struct trace_lines *lines, u64 address)
+{
+	char *name = tasks_symbol(lines->tasks, lines->thread, address, lines->depth++);
+
+	if (!name)
+		return -1;
+	fprintf(lines->out, " => %s\n", name);
+	free(name);
+	return 0;
+}
+
+/*
+ * Write a line of the stack of a program by name. Returns false if it is none, or has no name.
+ * The frame pointer of a function that was compiled without one is any value.
+ */
+static bool write_user_frame(struct trace_lines *lines, const char *line)
+{
+	unsigned long long address;
+	int end = 0;
+
+	if (!lines->tasks || !lines->thread ||
+	    sscanf(line, " => <%16llx>%n", &address, &end) != 1 || !end || line[end])
+		return false;
+	if (lines->depth && !tasks_has_code(lines->tasks, lines->thread, address))
+		lines->ended = true;
+	if (lines->ended)
+		return true;
+	if (write_frame(lines, address))
+		return false;
+	if (lines->depth == 1 && lines->caller)
+		write_frame(lines, lines->caller);
+	return true;
+}
+
+/* Remember the caller, which is written in the stack, in the place of the argument. */
+static const char *take_caller(struct trace_lines *lines, const char *from, const char *at)
+{
+	char *end;
+
+	lines->caller = strtoull(at, &end, 16);
+	fwrite(from, 1, at - strlen(" " CALL_EVENT_CALLER "=") - from, lines->out);
+	return end;
+}
+
+static bool is_caller(const struct trace_lines *lines, const struct call_event *event,
+		      unsigned int argument)
+{
+	return lines->tasks && event->has_caller &&
+	       !strcmp(event->spec.labels[argument], CALL_EVENT_CALLER);
+}
+
+static void write_line(struct trace_lines *lines, const char *line)
 {
 	const struct call_event *event = NULL;
 	const char *at = find_event(lines, line, &event), *from = line;
@@ -63,11 +127,20 @@ static void write_line(const struct trace_lines *lines, const char *line)
 	char *end;
 	u64 value;
 
-	if (at)
+	if (!at && write_user_frame(lines, line))
+		return;
+	if (at) {
+		begin_stack(lines, line);
 		from = write_name(lines, line, at);
+	}
 
 	for (i = 0; at && i < event->spec.nr; i++) {
 		at = find_value(at, event->spec.labels[i]);
+		if (at && is_caller(lines, event, i)) {
+			from = take_caller(lines, from, at);
+			at = from;
+			continue;
+		}
 		if (!at || !event->enumerations[i].nr)
 			continue;
 		errno = 0;
@@ -149,10 +222,8 @@ static bool is_other(struct trace_lines *lines, const char *line)
  */
 static bool lacks(const char *line, size_t length)
 {
-	const size_t width = 16;
-
-	return length < width && strlen(line) > width && line[width] != '-' &&
-	       line[width - length - 1] == '-';
+	return length < NAME_WIDTH && strlen(line) > NAME_WIDTH && line[NAME_WIDTH] != '-' &&
+	       line[NAME_WIDTH - length - 1] == '-';
 }
 
 /* Write the line that may have gone on. */

@@ -2,14 +2,16 @@
 /*
  * Lines of trace_pipe, as they are printed
  *
- * Values of enum types are replaced by their names. Texts in a line are not trusted: they may
- * contain ends of lines and what looks like the line of another event. The names of events end
- * in a mark that nobody else can know: a line without it continues the one before.
+ * Values of enum types are replaced by their names, as are addresses in stacks of programs. Texts
+ * in a line are not trusted: they may contain ends of lines and what looks like the line of another
+ * event. The names of events end in a mark that nobody else can know: a line without it continues
+ * the one before.
  */
 #ifndef FHOOK_HOOK_TRACE_LINE_H
 #define FHOOK_HOOK_TRACE_LINE_H
 
 #include "call_events.h"
+#include "tasks.h"
 
 /**
  * struct trace_text - text that grows
@@ -33,12 +35,22 @@ struct trace_text {
  * @in_stack: whether the last line seems to be part of a stack
  * @has_line: whether there is a @line, which may be empty
  * @has_rest: whether there is a @rest, which may be empty
+ * @tasks: code of the programs of which stacks are recorded, or NULL if addresses stay as they are
+ * @thread: thread of the last event
+ * @caller: address of its caller, which its stack lacks, or 0
+ * @depth: number of lines of its stack that were written
+ * @ended: whether the rest of its stack has no code, and is left out
  */
 struct trace_lines {
 	const struct call_events *events;
 	FILE *out;
 	struct trace_text part, line, rest, held;
 	bool in_stack, has_line, has_rest;
+	struct tasks *tasks;
+	pid_t thread;
+	u64 caller;
+	unsigned int depth;
+	bool ended;
 };
 
 /*

@@ -17,11 +17,6 @@
 #define CALLER	"caller"
 #define STACK	"ustacktrace.stacktrace"
 
-static const char *return_address(const struct program *program)
-{
-	return program->image.header->e_machine == EM_AARCH64 ? "%lr:x64" : "$stack0:x64";
-}
-
 /* Functions that cannot be hooked are left out if there are others. */
 static int define_all(const struct program *program, const struct session *session,
 		      const char *name, pid_t pid, struct fault *fault)
@@ -44,7 +39,8 @@ static int define_all(const struct program *program, const struct session *sessi
 		    session_define(session, fault, program_events(session),
 				   program_letter(session, false), name,
 				   "%s:0x%llx%s stack=user " CALLER "=%s", program->path,
-				   program->functions[i].offset, only, return_address(program)))
+				   program->functions[i].offset, only,
+				   program_return_address(program)))
 			program_leave_out(&left_out, fault);
 	}
 	progress_end(&progress);
