@@ -62,11 +62,12 @@ int kernel_check_pattern(const char *pattern, struct fault *fault)
 	return list_check_pattern(pattern, fault);
 }
 
-static int choose(struct choice *choice, char **patterns, size_t nr, struct fault *fault)
+/* Choose from AVAILABLE, which is changed. */
+static int choose_from(struct choice *choice, char **patterns, size_t nr, char *available,
+		       struct fault *fault)
 {
-	char *available = kernel_file_read("fhook/available_functions", fault);
 	struct list list = { 0 };
-	int result = available ? 0 : -1;
+	int result = 0;
 	size_t i;
 
 	for (i = 0; i < nr && !result; i++)
@@ -75,8 +76,26 @@ static int choose(struct choice *choice, char **patterns, size_t nr, struct faul
 	if (!result)
 		result = choice_make(choice, &list, available, fault);
 	list_free(&list);
-	free(available);
 	return result ? -1 : 0;
+}
+
+static int choose(struct choice *choice, char **patterns, size_t nr, struct fault *fault)
+{
+	char *available = kernel_file_read("fhook/available_functions", fault);
+	const int result = available ? choose_from(choice, patterns, nr, available, fault) : -1;
+
+	free(available);
+	return result;
+}
+
+int kernel_say_unknown(char **patterns, size_t nr, char *available, struct fault *fault)
+{
+	struct choice choice = { 0 };
+
+	if (!choose_from(&choice, patterns, nr, available, fault))
+		fault_say(fault, "no function that can be hooked matches: try 'NAME*'");
+	choice_free(&choice);
+	return -1;
 }
 
 bool kernel_wants(char **patterns, size_t nr, const char *line)

@@ -23,6 +23,12 @@ char *kernel_functions(bool mainline, struct fault *fault);
 /* Fails, with a sentence, if a pattern cannot be one of functions of the kernel. */
 int kernel_check_pattern(const char *pattern, struct fault *fault);
 
+/*
+ * Say that none of the functions that kernel_functions() returned, which are changed, matches, and
+ * which one may be meant. Returns -1.
+ */
+int kernel_say_unknown(char **patterns, size_t nr, char *available, struct fault *fault);
+
 /* Do the patterns, some of which may be excludes, select "NAME" or "NAME [MODULE]"? */
 bool kernel_wants(char **patterns, size_t nr, const char *line);
 

@@ -127,10 +127,11 @@ static int list_kernel(const struct options *options, struct fault *fault)
 	found = copy ? print_available(options, copy) : 0;
 	if (options->verbose)
 		result = refused_print(options, text, &refused, fault);
+	if (!result && !found && !refused)
+		result = kernel_say_unknown(options->functions, options->nr_functions, text,
+					    fault);
 	free(copy);
 	free(text);
-	if (!result && !found && !refused)
-		return fault_say(fault, "no function that can be hooked matches: try 'NAME*'");
 	return result;
 }
 
