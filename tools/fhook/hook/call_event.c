@@ -109,12 +109,24 @@ static const char *copy_word(const struct call_event *event, const char *text, F
 	return operator ? copy_value(names, text, out, fault) : text;
 }
 
+/* Conditions compare labels: "retval", not "$retval". */
+static int say_label(const char *text, struct fault *fault)
+{
+	const int length = name_length(text + 1);
+
+	return fault_say(fault,
+			 "the condition has %.*s: write the label of an argument, as in %.*s > 0",
+			 1 + length, text, length, text + 1);
+}
+
 static int copy_filter(const struct call_event *event, const char *text, FILE *out,
 		       struct fault *fault)
 {
 	size_t length;
 
 	while (text && *text) {
+		if (strchr("$%", *text) && name_length(text + 1))
+			return say_label(text, fault);
 		if (name_length(text)) {
 			text = copy_word(event, text, out, fault);
 			continue;

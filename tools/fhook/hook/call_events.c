@@ -225,14 +225,66 @@ static int define_in_program(const struct call_events *events, struct call_event
 	return result;
 }
 
-static int set_filter(const struct call_events *events, const char *name, const char *filter,
-		      struct fault *fault)
+static bool is_field(const struct spec *spec, const char *name)
+{
+	return has_label(spec, name) || !strncmp(name, "common_", strlen("common_")) ||
+	       !strcasecmp(name, "comm") || !strcasecmp(name, "cpu") || !strcmp(name, "duration");
+}
+
+/*
+ * The first field of a condition that an event has not, to be freed; or NULL. Fields begin
+ * comparisons.
+ */
+static char *unknown_field(const struct spec *spec)
+{
+	const char *text = spec->filter;
+	bool begins = true;
+	size_t length;
+	char *name;
+
+	for (; text && *text; text += length) {
+		length = name_length(text);
+		if (length && begins) {
+			name = strndup(text, length);
+			if (!name || !is_field(spec, name))
+				return name;
+			free(name);
+		}
+		if (length)
+			begins = false;
+		else if (*text == '(' || (*text == '!' && text[1] != '=') ||
+			 !strncmp(text, "&&", 2) || !strncmp(text, "||", 2))
+			begins = true;
+		if (!length) {
+			length = 1 + (*text == '"' ? strcspn(text + 1, "\"") : 0);
+			length += *text == '"' && text[length];
+		}
+	}
+	return NULL;
+}
+
+static int say_field(const struct spec *spec, const char *name, struct fault *fault)
+{
+	return fault_say(fault,
+			 "the condition compares %s, which is no argument: write %s(%s%s) if %s",
+			 name, spec->pattern, spec->nr ? "..., " : "", name, spec->filter);
+}
+
+static int set_filter(const struct call_events *events, const struct call_event *event,
+		      const char *filter, struct fault *fault)
 {
 	struct fault kernels;
 	const char *reason;
+	char *field;
 
-	if (!session_set(&events->session, name, "filter", filter, &kernels))
+	if (!session_set(&events->session, event->name, "filter", filter, &kernels))
 		return 0;
+	field = strstr(kernels.text, "Field not found") ? unknown_field(&event->spec) : NULL;
+	if (field) {
+		say_field(&event->spec, field, fault);
+		free(field);
+		return -1;
+	}
 	reason = strstr(kernels.text, "': ");
 	reason = reason ? reason + strlen("': ") : "it is not understood";
 	/* So the kernel calls an error of which it knows no more. */
@@ -252,7 +304,7 @@ static int set_up(const struct call_events *events, const struct call_event *eve
 	if (!filter)
 		return -1;
 	if (*filter)
-		result = set_filter(events, event->name, filter, fault);
+		result = set_filter(events, event, filter, fault);
 	/* Unlike a trigger, this option respects the filter. */
 	if (!result && events->options->stack && !events->options->program)
 		result = session_control(&events->session, "options/stacktrace", "1", fault);
