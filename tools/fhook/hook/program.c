@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Functions of a program or library; the header describes them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -93,7 +94,23 @@ static char *find_in_path(const char *name)
 #define MULTIARCH	"x86_64-linux-gnu"
 #endif
 
-/* "libc.so.6" or "libc" in the directories in which Debian has libraries. */
+/*
+ * Plugins may be in a directory of the library's name, and libc.so, with which programs are linked,
+ * is a text.
+ */
+static bool is_elf(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char magic[SELFMAG];
+	const bool result = fd >= 0 && read(fd, magic, SELFMAG) == SELFMAG &&
+			    !memcmp(magic, ELFMAG, SELFMAG);
+
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+/* "libc.so.6", "libc.so" or "libc" in the directories in which Debian has libraries. */
 static char *find_library(const char *name)
 {
 	static const char *const forms[] = {
@@ -101,9 +118,9 @@ static char *find_library(const char *name)
 		"/usr/lib/%s", "/lib/%s", "/usr/local/lib/%s",
 		"/lib/" MULTIARCH "/%s.so.[0-9]*", "/usr/lib/" MULTIARCH "/%s.so.[0-9]*",
 		"/lib/%s.so.[0-9]*", "/usr/lib/%s.so.[0-9]*",
+		"/lib/" MULTIARCH "/%s.[0-9]*", "/usr/lib/" MULTIARCH "/%s.[0-9]*",
 	};
 	char pattern[PATH_MAX], *found = NULL;
-	struct stat status;
 	unsigned int i;
 	glob_t matches;
 
@@ -111,8 +128,7 @@ static char *find_library(const char *name)
 		snprintf(pattern, sizeof(pattern), forms[i], name);
 		if (glob(pattern, 0, NULL, &matches))
 			continue;
-		/* Plugins may be in a directory of the library's name. */
-		if (!stat(matches.gl_pathv[0], &status) && S_ISREG(status.st_mode))
+		if (is_elf(matches.gl_pathv[0]))
 			found = realpath(matches.gl_pathv[0], NULL);
 		globfree(&matches);
 	}
@@ -124,6 +140,10 @@ static char *find(const char *text, pid_t *pid, struct fault *fault)
 	char *path = NULL;
 	u64 number;
 
+	if (!*text) {
+		fault_say(fault, "-p has an empty name: give a program, a library, or a process");
+		return NULL;
+	}
 	if (!word_number(text, 10, INT_MAX, &number) && number) {
 		path = file_of(number, fault);
 		if (path)
