@@ -335,6 +335,15 @@ static bool has_offset(const char *pattern)
 			!word_number(plus + 1, 16, ~0ULL, &offset));
 }
 
+/* Has a name a colon that is none of C++, nor of a glob as [[:alpha:]]? */
+static bool has_colon(const char *name)
+{
+	name += strcspn(name, ":[");
+	while (name[0] == ':' && name[1] == ':')
+		name += 2 + strcspn(name + 2, ":[");
+	return *name == ':';
+}
+
 /* Say that a name is not known, and which one may be meant. */
 static int say_unknown(const struct elf_image *image, const char *name, const char *near,
 		       struct fault *fault)
@@ -348,6 +357,10 @@ static int say_unknown(const struct elf_image *image, const char *name, const ch
 		return fault_say(fault,
 				 "%s: only entries of functions, lines as FILE:NUMBER and USDT probes are hooked; use perf probe -x %s",
 				 name, image->path);
+	if (has_colon(name))
+		return fault_say(fault,
+				 "%s: write FILE:NUMBER for a line, as in main.c:20, or usdt:PROVIDER:NAME for a USDT probe",
+				 name);
 	if (strstr(name, " > ") || strstr(name, " if "))
 		return fault_say(fault,
 				 "%s: write only a name or a glob; trace and record take arguments, > TIME and if CONDITION",
