@@ -6,16 +6,33 @@
 #include <string.h>
 #include <unistd.h>
 #include "command.h"
+#include "list.h"
 
 struct choice {
 	const struct command *commands, *chosen;
 	int first;
 };
 
+static const char *nearest(const struct command *commands, const char *word)
+{
+	unsigned int best = strlen(word) / 3 + 2, distance;
+	const char *near = NULL;
+
+	for (; commands->name; commands++) {
+		distance = name_distance(word, commands->name);
+		if (distance >= best)
+			continue;
+		best = distance;
+		near = commands->name;
+	}
+	return near;
+}
+
 static error_t parse(int key, char *word, struct argp_state *state)
 {
 	struct choice *choice = state->input;
 	const struct command *command;
+	const char *near;
 
 	if (key == ARGP_KEY_NO_ARGS)
 		argp_usage(state);
@@ -24,8 +41,10 @@ static error_t parse(int key, char *word, struct argp_state *state)
 	for (command = choice->commands; command->name; command++)
 		if (!strcmp(command->name, word))
 			choice->chosen = command;
+	near = choice->chosen ? NULL : nearest(choice->commands, word);
 	if (!choice->chosen)
-		argp_error(state, "there is no command '%s'", word);
+		argp_error(state, "there is no command '%s'%s%s", word,
+			   near ? "; the nearest one is " : "", near ? near : "");
 	/* The following arguments are those of the subcommand. */
 	choice->first = state->next - 1;
 	state->next = state->argc;
