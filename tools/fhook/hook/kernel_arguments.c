@@ -100,7 +100,8 @@ char *kernel_arguments(struct kernel_info *info, char **patterns, size_t nr,
 		return NULL;
 	}
 	if (kernel_debug_open(&info->debug, &why))
-		fault_say(fault, "names of parameters %s; %s", needed, why.text);
+		fault_say(fault, "names of parameters %s: write $arg1 and so on; %s", needed,
+			  why.text);
 	else
 		arguments = arguments_of(&info->debug, *patterns, spec, event, fault);
 	return arguments;
