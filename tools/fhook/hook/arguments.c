@@ -141,24 +141,27 @@ static bool is_integer_type(const char *type)
 		!strcmp(type + 1, "64"));
 }
 
-/* Has the kernel this type? Of bit-fields, it checks the numbers. */
-static bool is_type(const char *type)
+/* "b3@4/8": 3 bits from bit 4 of 8 */
+static bool is_bit_field(const char *type)
 {
-	static const char *const others[] = {
-		"string", "ustring", "char", "symbol", "symstr",
-	};
-	unsigned int i, numbers[3];
+	unsigned int width, from, of;
 	char rest;
 
-	for (i = 0; i < ARRAY_SIZE(others); i++)
-		if (!strcmp(type, others[i]))
-			return true;
-	return is_integer_type(type) ||
-	       sscanf(type, "b%u@%u/%u%c", numbers, numbers + 1, numbers + 2, &rest) == 3;
+	return sscanf(type, "b%u@%u/%u%c", &width, &from, &of, &rest) == 3 && width &&
+	       (of == 8 || of == 16 || of == 32 || of == 64) && width <= of && from <= of - width;
+}
+
+/* Has the kernel this type? Symbols are those of the kernel. */
+static bool is_type(const char *type, bool is_kernel)
+{
+	if (!strcmp(type, "symbol") || !strcmp(type, "symstr"))
+		return is_kernel;
+	return !strcmp(type, "string") || !strcmp(type, "ustring") || !strcmp(type, "char") ||
+	       is_integer_type(type) || is_bit_field(type);
 }
 
 /* "u32" or "u32[4]", which follows ':' */
-static int check_type(const char *type, struct fault *fault)
+static int check_type(const char *type, bool is_kernel, struct fault *fault)
 {
 	const size_t length = strcspn(type, "[");
 	char *name = strndup(type, length), rest;
@@ -167,10 +170,10 @@ static int check_type(const char *type, struct fault *fault)
 
 	if (!name)
 		return fault_say(fault, "there is not enough memory");
-	if (!is_type(name))
+	if (!is_type(name, is_kernel))
 		result = fault_say(fault,
-				   "'%s' is no type: write u8, s16, x32, u64 and so on, char, string, ustring, symbol or b3@0/8",
-				   name);
+				   "'%s' is no type: write u8, s16, x32, u64 and so on, char, string, ustring,%s or b3@0/8",
+				   name, is_kernel ? " symbol" : "");
 	else if (type[length] && (sscanf(type + length, "[%u]%c", &elements, &rest) != 1 ||
 				  type[strlen(type) - 1] != ']' || !elements ||
 				  elements > MOST_ELEMENTS))
@@ -178,6 +181,42 @@ static int check_type(const char *type, struct fault *fault)
 				   name, name, MOST_ELEMENTS);
 	free(name);
 	return result;
+}
+
+/* Arrays are in memory. */
+static int say_array(const char *text, size_t length, const char *type, struct fault *fault)
+{
+	return fault_say(fault,
+			 "'%s' is no array, but one value: write +0(%.*s)%s for one in memory", text,
+			 (int)length, text, type);
+}
+
+/* The offsets in "+8(-4(%di))" must be numbers. */
+static int check_offsets(const char *text, const char *value, struct fault *fault)
+{
+	char *end;
+
+	while (text < value) {
+		strtoll(text + 1 + (text[1] == 'u'), &end, 0);
+		if (*end != '(' || end == text + 1)
+			return fault_say(fault,
+					 "'%.*s' has no offset that is a number: write it as in +8(NAME)",
+					 (int)(value - text), text);
+		text = end + 1;
+	}
+	return 0;
+}
+
+/* A number or a text that is given, after a backslash */
+static int check_given(const char *value, struct fault *fault)
+{
+	char *end;
+
+	if (value[1] == '"')
+		return 0;
+	strtoll(value + 1, &end, 0);
+	return end > value + 1 && (!*end || strchr(":)", *end)) ? 0 :
+	       fault_say(fault, "'%s' is no number: write one, as in \\5", value);
 }
 
 /* A value and the text after it, which begins with TYPE. */
@@ -198,6 +237,10 @@ static int check_value(const struct arguments_place *place, const char *text, co
 		result = check_variable(place, name, fault);
 	else if (*value == '%')
 		result = check_register(place, name, fault);
+	else if (*value == '@' && !place->is_kernel && !strchr("+0123456789", value[1]))
+		result = fault_say(fault,
+				   "%s is a symbol, which is known in the kernel only: write @+OFFSET, an offset in the file",
+				   value);
 	else if (*value == '*')
 		result = fault_say(fault,
 				   "'%s' is not understood: write +0(%s):u32 for a number there, or %s:string for text",
@@ -208,7 +251,9 @@ static int check_value(const struct arguments_place *place, const char *text, co
 				   text, place->is_kernel ? "$arg1" : "a register");
 	free(name);
 	if (!result && colon)
-		result = check_type(colon + 1, fault);
+		result = check_type(colon + 1, place->is_kernel, fault);
+	if (!result && colon && text == value && strchr("$%", *value) && strchr(colon, '['))
+		result = say_array(text, length, colon, fault);
 	return result;
 }
 
@@ -257,9 +302,10 @@ int arguments_check(const struct spec *spec, const struct arguments_place *place
 	for (i = 0; i < spec->nr; i++) {
 		text = spec->values[i];
 		value = innermost(text, &length);
-		/* A value that is given has no place. */
 		if (check_label(spec, i, place->is_kernel, fault) ||
-		    (*value != '\\' && check_value(place, text, value, length, fault)))
+		    check_offsets(text, value, fault) ||
+		    (*value == '\\' ? check_given(value, fault) :
+				      check_value(place, text, value, length, fault)))
 			return -1;
 	}
 	return 0;
@@ -305,6 +351,8 @@ static int check_use(const char *text, const char *name, const char *rest,
 	if (alone && *rest && *value->type == 'b')
 		return fault_say(fault, "%.*s is a bit-field: leave out its type",
 				 (int)(rest - name), name);
+	if (alone && strchr(rest, '[') && !value->is_memory)
+		return say_array(text, rest - name, rest, fault);
 	if (alone && !*rest && !*value->type)
 		return fault_say(fault,
 				 "%s is neither a number, a pointer nor text: write a member or a type, as in %s:x8[4]",
