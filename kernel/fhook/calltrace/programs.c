@@ -10,9 +10,11 @@
  * processes and in those that start later. The tool that disassembles the file knows
  * whether an offset is an entry or an exit, and of which function.
  *
- * Opening the file with O_TRUNC ends tracing of all programs. A write adds its lines, which
- * have to be complete, or fails and changes nothing; the kernel log has the reason. The
- * contents can be written back.
+ *	!PATH
+ *
+ * ends tracing of a program, by the path with which it was added, and opening the file with
+ * O_TRUNC that of all. A write carries out its lines, which have to be complete, or fails and
+ * changes nothing; the kernel log has the reason. The contents can be written back.
  *
  * A process keeps its stubs. So if no address is given for a block, the kernel chooses one
  * that was not used before, or the one that the same offsets of the same file had. It is
@@ -57,6 +59,7 @@
  * @ops: the hook
  * @points: points of the hook
  * @nr: number of points
+ * @removes: whether this ends the tracing of those with this name
  */
 struct program {
 	struct list_head	list;
@@ -65,6 +68,7 @@ struct program {
 	struct uhook_ops	ops;
 	struct uhook_point	*points;
 	unsigned int		nr;
+	bool			removes;
 };
 
 /**
@@ -349,7 +353,13 @@ static struct program *make_program(char *line)
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 
-	err = parse(p, line) ?: check_twice(p);
+	if (*line == '!') {
+		p->removes = true;
+		p->name = kstrdup(strim(line + 1), GFP_KERNEL);
+		err = p->name ? 0 : -ENOMEM;
+	} else {
+		err = parse(p, line) ?: check_twice(p);
+	}
 	if (err) {
 		free_program(p);
 		return ERR_PTR(err);
@@ -388,18 +398,52 @@ static void remove_programs(struct list_head *from)
 	}
 }
 
-/* Add all programs or none; @made then has the programs to be freed. */
+/* Move the programs with a name to a list; returns whether there are any. */
+static bool take_named(const char *name, struct list_head *from, struct list_head *to)
+{
+	struct program *p, *next;
+	bool found = false;
+
+	list_for_each_entry_safe(p, next, from, list) {
+		if (strcmp(p->name, name))
+			continue;
+		list_move_tail(&p->list, to);
+		found = true;
+	}
+
+	return found;
+}
+
+/* The programs that lines of @made remove go to @gone, if each of the lines has one. */
+static int take_removed(struct list_head *made, struct list_head *gone)
+{
+	struct program *p;
+
+	list_for_each_entry(p, made, list) {
+		if (!p->removes || take_named(p->name, &programs, gone))
+			continue;
+		pr_err("'%s' is not traced: reading this file lists the programs\n", p->name);
+		return -ENOENT;
+	}
+
+	return 0;
+}
+
+/* Carry out all lines or none; @made then has the programs to be freed. */
 static int add_programs(struct list_head *made)
 {
+	struct program *p, *next;
 	struct list_head *last;
-	struct program *p;
 	LIST_HEAD(before);
-	int err = 0;
+	LIST_HEAD(gone);
+	int err;
 
 	guard(mutex)(&programs_lock);
+	err = take_removed(made, &gone);
 	last = programs.prev;
-	while (!err && !list_empty(made)) {
-		p = list_first_entry(made, struct program, list);
+	list_for_each_entry_safe(p, next, made, list) {
+		if (err || p->removes)
+			continue;
 		err = give_block(p) ?: hook(p);
 		if (!err)
 			list_move_tail(&p->list, &programs);
@@ -408,7 +452,11 @@ static int add_programs(struct list_head *made)
 		list_cut_position(&before, &programs, last);
 		list_splice_init(&programs, made);
 		list_splice(&before, &programs);
+		list_splice_tail(&gone, &programs);
+	} else {
+		list_splice(&gone, made);
 	}
+	remove_programs(made);
 
 	return err;
 }
@@ -419,6 +467,7 @@ static int add_text(char *text)
 	int err;
 
 	err = make_programs(text, &made) ?: add_programs(&made);
+	/* What could not even be parsed */
 	remove_programs(&made);
 
 	return err;

@@ -2,8 +2,7 @@
 /*
  * fhook calltrace detach: remove the kernel's stubs from single programs
  *
- * The kernel removes the stubs of all programs at once, so those of the others are written
- * again, at the same addresses. Their calls in between are not traced.
+ * Those of the others stay.
  */
 #include <argp.h>
 #include <errno.h>
@@ -11,7 +10,6 @@
 #include <string.h>
 #include "calltrace.h"
 #include "lib/kernel_files.h"
-#include "lib/work.h"
 
 #define PROGRAMS	"fhook/calltrace/programs"
 
@@ -77,6 +75,18 @@ static bool is_listed(const struct detach *detach, const char *line)
 	return false;
 }
 
+/* A program may be listed in several lines, of which one removal removes all. */
+static bool is_repeated(char **lines, size_t nr)
+{
+	const size_t length = strcspn(lines[nr], " ");
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (strcspn(lines[i], " ") == length && !strncmp(lines[i], lines[nr], length))
+			return true;
+	return false;
+}
+
 /* Split the text into lines, without comments; returns their number. */
 static size_t split(char *text, char **lines)
 {
@@ -104,38 +114,23 @@ static int check(const struct detach *detach, char **lines, size_t nr, struct fa
 	return 0;
 }
 
-static int put_back(const char *line, struct fault *fault)
+/* All at once: the kernel removes each program that has such a path, or none. */
+static int remove_listed(const struct detach *detach, char **lines, size_t nr,
+			 struct fault *fault)
 {
-	struct fault why;
-	char *text;
+	char *text = NULL;
+	size_t size, i;
+	FILE *out = open_memstream(&text, &size);
 	int result;
 
-	if (asprintf(&text, "%s\n", line) < 0)
+	if (!out)
 		return fault_say(fault, "there is not enough memory");
-	result = kernel_file_append(PROGRAMS, text, &why);
+	for (i = 0; i < nr; i++)
+		if (is_listed(detach, lines[i]) && !is_repeated(lines, i))
+			fprintf(out, "!%.*s\n", (int)strcspn(lines[i], " "), lines[i]);
+	result = fclose(out) ? fault_say(fault, "there is not enough memory") :
+			       kernel_file_append(PROGRAMS, text, fault);
 	free(text);
-	return result ? fault_say(fault,
-				  "%.*s is not attached any more, either: attach it again (%s)",
-				  (int)strcspn(line, " "), line, why.text) : 0;
-}
-
-/* Another one is put back even if one cannot be. */
-static int replace(const struct detach *detach, char **lines, size_t nr, struct fault *fault)
-{
-	struct fault next;
-	int result = 0;
-	size_t i;
-
-	if (kernel_file_write(PROGRAMS, "", fault))
-		return -1;
-	for (i = 0; i < nr; i++) {
-		if (is_listed(detach, lines[i]) || !put_back(lines[i], &next))
-			continue;
-		if (result)
-			fault_print("fhook", fault);
-		*fault = next;
-		result = -1;
-	}
 	return result;
 }
 
@@ -151,10 +146,8 @@ static int detach_all(const struct detach *detach, struct fault *fault)
 	lines = calloc(strlen(text) / 2 + 1, sizeof(*lines));
 	if (lines) {
 		nr = split(text, lines);
-		/* A signal must not come between the removal and the rest. */
-		work_begin();
-		result = check(detach, lines, nr, fault) ?: replace(detach, lines, nr, fault);
-		work_end();
+		result = check(detach, lines, nr, fault) ?:
+			 remove_listed(detach, lines, nr, fault);
 	} else {
 		fault_say(fault, "there is not enough memory");
 	}
