@@ -155,6 +155,29 @@ static int put_tracefs(FILE *out, const char *name, size_t width, struct fault *
 	return result;
 }
 
+/* Does a line with the number and name of a task begin there? */
+static bool begins_task(const char *text)
+{
+	const size_t digits = strspn(text, "0123456789");
+
+	return digits && text[digits] == ' ';
+}
+
+/* Names may have ends of lines, behind which libtraceevent would read no more of them. */
+static int put_tasks(FILE *out, struct fault *fault)
+{
+	char *text = kernel_file_read("saved_cmdlines", fault), *end;
+
+	if (!text)
+		return -1;
+	for (end = strchr(text, '\n'); end; end = strchr(end + 1, '\n'))
+		if (end[1] && !begins_task(end + 1))
+			*end = '?';
+	put_text(out, text);
+	free(text);
+	return 0;
+}
+
 static unsigned int count_names(char **names)
 {
 	unsigned int nr = 0;
@@ -242,7 +265,7 @@ static int put_header(FILE *out, const struct call_events *events, struct fault 
 	       put_own_formats(out, fault) || put_formats(out, events, fault) ||
 	       put_file(out, "/proc/kallsyms", sizeof(u32), fault) ||
 	       put_tracefs(out, "printk_formats", sizeof(u32), fault) ||
-	       put_tracefs(out, "saved_cmdlines", sizeof(u64), fault) ? -1 : 0;
+	       put_tasks(out, fault) ? -1 : 0;
 }
 
 static u64 size_of(int fd)
