@@ -249,6 +249,10 @@ static int check_value(const struct arguments_place *place, const char *text, co
 		result = fault_say(fault,
 				   "'%s' is not understood: write the name of a parameter, a member, %s, or +8(NAME):u32",
 				   text, place->is_kernel ? "$arg1" : "a register");
+	else if (place->kind == PROGRAM_USDT && length > name_length(value))
+		result = fault_say(fault,
+				   "'%s': types of USDT arguments are not known: write NAME, NAME:TYPE or +OFFSET(NAME):TYPE",
+				   text);
 	free(name);
 	if (!result && colon)
 		result = check_type(colon + 1, place->is_kernel, fault);
