@@ -12,7 +12,7 @@
 
 /* The kernel's limits. */
 #define MOST_ELEMENTS	64u
-#define LONGEST_LABEL	31u
+#define LONGEST_LABEL	32u
 
 /* The length of a name with members, as a->b.c; 0 if it is none. */
 static size_t path_length(const char *text)
@@ -26,10 +26,18 @@ static size_t path_length(const char *text)
 	return end - text;
 }
 
+/* What newer kernels take at their functions: "(TYPE)NAME" and "this_cpu_read(NAME)" */
+static bool is_kernels_own(const char *text)
+{
+	return *text == '(' || !strncmp(text, "this_cpu_", strlen("this_cpu_"));
+}
+
 const char *arguments_name(const char *text, size_t *length)
 {
 	const char *bracket = strrchr(text, '('), *at = bracket ? bracket + 1 : text;
 
+	if (is_kernels_own(text))
+		return NULL;
 	*length = path_length(at);
 	return *length ? at : NULL;
 }
@@ -51,7 +59,7 @@ static u64 number_after(const char *name, const char *word)
 	const size_t length = strlen(word);
 	u64 number;
 
-	return strncmp(name, word, length) || word_number(name + length, 10, 999, &number) ? 0 :
+	return strncmp(name, word, length) || word_number(name + length, 10, 9999, &number) ? 0 :
 	       number;
 }
 
@@ -105,6 +113,9 @@ static int check_variable(const struct arguments_place *place, const char *name,
 		return check_number(place, name, fault);
 	if (!strncmp(name, "retval", strlen("retval")) && strchr("-.", name[strlen("retval")]))
 		return 0;
+	if (place->is_kernel && !strncmp(name, "current", strlen("current")) &&
+	    strchr("-", name[strlen("current")]))
+		return 0;
 	if (!strcmp(name, "comm") || !strcmp(name, "COMM") ||
 	    !strcmp(name, "stack") || !strcmp(name, "stack0") || number_after(name, "stack"))
 		return 0;
@@ -154,7 +165,8 @@ static bool is_bit_field(const char *type)
 /* Has the kernel this type? Symbols are those of the kernel. */
 static bool is_type(const char *type, bool is_kernel)
 {
-	if (!strcmp(type, "symbol") || !strcmp(type, "symstr"))
+	if (!strcmp(type, "symbol") || !strcmp(type, "symstr") || !strcmp(type, "%pd") ||
+	    !strcmp(type, "%pD"))
 		return is_kernel;
 	return !strcmp(type, "string") || !strcmp(type, "ustring") || !strcmp(type, "char") ||
 	       is_integer_type(type) || is_bit_field(type);
@@ -172,8 +184,8 @@ static int check_type(const char *type, bool is_kernel, struct fault *fault)
 		return fault_say(fault, "there is not enough memory");
 	if (!is_type(name, is_kernel))
 		result = fault_say(fault,
-				   "'%s' is no type: write u8, s16, x32, u64 and so on, char, string, ustring,%s or b3@0/8",
-				   name, is_kernel ? " symbol" : "");
+				   "'%s' is no type: write u8, s16, x32, u64 and so on, char, string, ustring%s or b3@0/8",
+				   name, is_kernel ? ", symbol" : "");
 	else if (type[length] && (sscanf(type + length, "[%u]%c", &elements, &rest) != 1 ||
 				  type[strlen(type) - 1] != ']' || !elements ||
 				  elements > MOST_ELEMENTS))
@@ -187,8 +199,8 @@ static int check_type(const char *type, bool is_kernel, struct fault *fault)
 static int say_array(const char *text, size_t length, const char *type, struct fault *fault)
 {
 	return fault_say(fault,
-			 "'%s' is no array, but one value: write +0(%.*s)%s for one in memory", text,
-			 (int)length, text, type);
+			 "'%s' is no array, but one value: write +0(%.*s)%s for one in memory",
+			 text, (int)length, text, type);
 }
 
 /* The offsets in "+8(-4(%di))" must be numbers. */
@@ -307,9 +319,12 @@ int arguments_check(const struct spec *spec, const struct arguments_place *place
 		text = spec->values[i];
 		value = innermost(text, &length);
 		if (check_label(spec, i, place->is_kernel, fault) ||
-		    check_offsets(text, value, fault) ||
-		    (*value == '\\' ? check_given(value, fault) :
-				      check_value(place, text, value, length, fault)))
+		    check_offsets(text, value, fault))
+			return -1;
+		if (place->is_kernel && is_kernels_own(value))
+			continue;
+		if (*value == '\\' ? check_given(value, fault) :
+				     check_value(place, text, value, length, fault))
 			return -1;
 	}
 	return 0;
