@@ -161,6 +161,8 @@ struct scratch {
 /* The new file has the owner and the mode of the one that it replaces. */
 static int make_beside(struct scratch *scratch, const struct stat *status)
 {
+	mode_t mode = status->st_mode & 0777;
+
 	if (asprintf(&scratch->path, "%s.XXXXXX", scratch->to) < 0) {
 		scratch->path = NULL;
 		return -1;
@@ -168,9 +170,10 @@ static int make_beside(struct scratch *scratch, const struct stat *status)
 	scratch->fd = mkostemp(scratch->path, O_CLOEXEC);
 	if (scratch->fd < 0)
 		return -1;
-	/* Some file systems have no owners. */
-	if (!fchown(scratch->fd, status->st_uid, status->st_gid))
-		fchmod(scratch->fd, status->st_mode & 0777);
+	/* Some file systems have no owners. Another group gets no access then. */
+	if (fchown(scratch->fd, status->st_uid, status->st_gid))
+		mode &= ~0070;
+	fchmod(scratch->fd, mode);
 	return 0;
 }
 
@@ -210,8 +213,13 @@ static void scratch_close(struct scratch *scratch)
 int flame_check(const char *path, struct fault *fault)
 {
 	struct scratch scratch;
-	const int result = scratch_open(&scratch, path, fault);
+	struct stat status;
+	int result;
 
+	/* Who reads a pipe would take its closing for the end. */
+	if (!stat(path, &status) && S_ISFIFO(status.st_mode))
+		return access(path, W_OK) ? say_not_written(path, fault) : 0;
+	result = scratch_open(&scratch, path, fault);
 	scratch_close(&scratch);
 	return result;
 }
