@@ -402,11 +402,7 @@ static char *named_lines(const struct named *named, const struct object *object,
 		fprintf(file, "object %u - %s\n", id, NAMED_OBJECT);
 	if (nr_named % NAMED_BLOCK == 0)
 		fprintf(file, "block 0x%llx 0x%x %u\n", entry, NAMED_BLOCK * 2, id);
-	fprintf(file, "stub 0x%llx 1 entry %u %s 0x%llx\n", entry, id, named->name, entry);
-	fprintf(file, "stub 0x%llx 1 exit %u %s 0x%llx\n", entry + 1, id, named->name, entry);
-	fprintf(file, "source %u 0x%llx %u ", id, entry, named->line);
-	word_escape(*named->file ? named->file : "?", file);
-	putc('\n', file);
+	named_print(named, id, entry, 1, entry, file);
 	if (!fclose(file))
 		return text;
 	free(text);

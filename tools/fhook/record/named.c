@@ -66,3 +66,15 @@ struct named *named_find(const char *name, const char *file, u32 line)
 	free(named);
 	return found ? *found : NULL;
 }
+
+void named_print(const struct named *named, u32 object, u64 entry, unsigned int size,
+		 u64 identity, FILE *to)
+{
+	fprintf(to, "stub 0x%llx %u entry %u %s 0x%llx\n", entry, size, object, named->name,
+		identity);
+	fprintf(to, "stub 0x%llx %u exit %u %s 0x%llx\n", entry + size, size, object, named->name,
+		identity);
+	fprintf(to, "source %u 0x%llx %u ", object, identity, named->line);
+	word_escape(*named->file ? named->file : "?", to);
+	putc('\n', to);
+}

@@ -8,6 +8,7 @@
 #ifndef FHOOK_RECORD_NAMED_H
 #define FHOOK_RECORD_NAMED_H
 
+#include <stdio.h>
 #include "lib/recording.h"
 
 /**
@@ -32,6 +33,13 @@ struct named {
  * without memory. The caller has a lock.
  */
 struct named *named_find(const char *name, const char *file, u32 line);
+
+/*
+ * Print the lines of a map for the function: stubs of SIZE bytes at ENTRY, and after it for the
+ * exit, in an object.
+ */
+void named_print(const struct named *named, u32 object, u64 entry, unsigned int size,
+		 u64 identity, FILE *to);
 
 /* Append the function to the map of a recording. Returns 0, or -1 and a sentence. */
 int record_add_named(struct recording *recording, struct named *named, struct fault *fault);

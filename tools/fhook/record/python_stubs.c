@@ -67,26 +67,17 @@ static u64 identity_of(const struct named *named)
 /* The lines of a function in the map. Addresses are those in the file of this library. */
 static char *lines_of(const struct named *named, size_t *size)
 {
-	const u64 identity = identity_of(named);
-	const int id = atoi(map);
 	char *text = NULL;
 	Dl_info own;
 	FILE *file;
-	u64 stub;
 
 	if (!dladdr(fhook_python_stubs, &own))
 		return NULL;
 	file = open_memstream(&text, size);
 	if (!file)
 		return NULL;
-	stub = named->address - (unsigned long)own.dli_fbase;
-	fprintf(file, "stub 0x%llx %u entry %d %s 0x%llx\n", stub, PYTHON_STUB_SIZE, id,
-		named->name, identity);
-	fprintf(file, "stub 0x%llx %u exit %d %s 0x%llx\n", stub + PYTHON_STUB_SIZE,
-		PYTHON_STUB_SIZE, id, named->name, identity);
-	fprintf(file, "source %d 0x%llx %u ", id, identity, named->line);
-	word_escape(*named->file ? named->file : "?", file);
-	putc('\n', file);
+	named_print(named, atoi(map), named->address - (unsigned long)own.dli_fbase,
+		    PYTHON_STUB_SIZE, identity_of(named), file);
 	if (!fclose(file))
 		return text;
 	free(text);
