@@ -87,12 +87,15 @@ static void print_text(struct report *report, struct tep_event *event,
 	snprintf(name, sizeof(name), "%s", event->name);
 	text_clean(name);
 	rest = *text == '(' ? strchr(text, ')') : NULL;
-	if (!rest || !report_where(report, event, record, &where))
-		printf("%s: %s\n", name, text);
-	else if (*where.caller)
-		printf("%s: (%s <- %s%s\n", name, where.caller, where.function, rest);
-	else
-		printf("%s: (%s%s\n", name, where.function, rest);
+	printf("%s: ", name);
+	if (rest && report_where(report, event, record, &where)) {
+		if (*where.caller)
+			printf("(%s <- %s", where.caller, where.function);
+		else
+			printf("(%s", where.function);
+		text = rest;
+	}
+	report_strings(event, record, text);
 }
 
 static void print_line(struct report *report, struct tep_event *event, struct tep_record *record)

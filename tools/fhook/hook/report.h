@@ -78,6 +78,15 @@ bool report_number(struct tep_event *event, struct tep_record *record, const cha
 /* The value of a field; false if it is no number, or not in the record. */
 bool report_field(struct tep_format_field *field, struct tep_record *record, u64 *number);
 
+/* Is a field a string? One that the kernel could not read has the size 0. */
+bool report_is_string(const struct tep_format_field *field);
+
+/* Is it one in an array? The label of the array has LENGTH letters. */
+bool report_is_element(const struct tep_format_field *field, size_t *length, u64 *number);
+
+/* Print the text of an event, with "(fault)" for strings that could not be read. */
+void report_strings(struct tep_event *event, struct tep_record *record, const char *text);
+
 /* The contents of a field, which is an array; false if they are not in the record. */
 bool report_array(struct tep_format_field *field, struct tep_record *record, const void **data,
 		  size_t *size);

@@ -11,7 +11,6 @@
 #include <string.h>
 #include "lib/json.h"
 #include "report.h"
-#include "trace_format.h"
 
 static void print_time(const char *name, u64 ns)
 {
@@ -79,8 +78,13 @@ static int print_named(struct report *report, struct tep_event *event,
 /* A string may lack its zero. */
 static int print_string(const char *data, size_t size)
 {
-	char *string = strndup(data, size);
+	char *string;
 
+	if (!size) {
+		fputs("null", stdout);
+		return 0;
+	}
+	string = strndup(data, size);
 	if (!string)
 		return -1;
 	json_string(stdout, string);
@@ -125,7 +129,7 @@ static int print_value(struct report *report, struct tep_event *event,
 		return 0;
 	}
 	/* libtraceevent takes all arrays of bytes for strings. */
-	if (field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char"))
+	if (report_is_string(field))
 		return print_string(data, size);
 	if (is_list(field, size)) {
 		print_list(report, field, data);
@@ -179,35 +183,21 @@ static void print_where(struct report *report, struct tep_event *event,
 	json_string(stdout, where.caller);
 }
 
-/* Is a field the element of this number of an array of strings? The label has LENGTH letters. */
-static bool is_element(const struct tep_format_field *field, unsigned int number, size_t *length)
-{
-	const char *mark = strstr(field->name, TRACE_FORMAT_ELEMENT), *next;
-	u64 found;
-
-	if (!(field->flags & TEP_FIELD_IS_DYNAMIC) || !mark)
-		return false;
-	while ((next = strstr(mark + 1, TRACE_FORMAT_ELEMENT)))
-		mark = next;
-	*length = mark - field->name;
-	return !word_number(mark + strlen(TRACE_FORMAT_ELEMENT), 10, number, &found) &&
-	       found == number && *length;
-}
-
 /* Print an array of strings. Returns its last element, or NULL without memory. */
 static struct tep_format_field *print_strings(struct report *report, struct tep_event *event,
 					      struct tep_format_field *field, size_t length,
 					      struct tep_record *record)
 {
 	const char *label = field->name;
-	unsigned int number;
+	u64 number, found;
 	size_t other;
 
 	fputc('[', stdout);
 	for (number = 1;; number++, field = field->next) {
 		if (print_value(report, event, field, record))
 			return NULL;
-		if (!field->next || !is_element(field->next, number, &other) || other != length ||
+		if (!field->next || !report_is_element(field->next, &other, &found) ||
+		    found != number || other != length ||
 		    strncmp(field->next->name, label, length))
 			break;
 		fputc(',', stdout);
@@ -222,7 +212,8 @@ static struct tep_format_field *print_argument(struct report *report, struct tep
 					       struct tep_record *record)
 {
 	size_t length;
-	const bool array = is_element(field, 0, &length);
+	u64 number;
+	const bool array = report_is_element(field, &length, &number) && !number;
 	char *label = strndup(field->name, array ? length : strlen(field->name));
 
 	if (!label)

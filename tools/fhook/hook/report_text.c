@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "report.h"
+#include "trace_format.h"
 
 /* Bits of an event's flags, of which libtraceevent knows some only. */
 #define IRQS_OFF	0x01
@@ -108,6 +109,73 @@ bool report_array(struct tep_format_field *field, struct tep_record *record, con
 	*data = record->data + offset;
 	*size = length;
 	return true;
+}
+
+bool report_is_string(const struct tep_format_field *field)
+{
+	return field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char");
+}
+
+bool report_is_element(const struct tep_format_field *field, size_t *length, u64 *number)
+{
+	const char *mark = strstr(field->name, TRACE_FORMAT_ELEMENT), *next;
+
+	if (!(field->flags & TEP_FIELD_IS_DYNAMIC) || !mark)
+		return false;
+	while ((next = strstr(mark + 1, TRACE_FORMAT_ELEMENT)))
+		mark = next;
+	*length = mark - field->name;
+	return !word_number(mark + strlen(TRACE_FORMAT_ELEMENT), 10, 9999, number) && *length;
+}
+
+/* The quoted value of a field in TEXT, or NULL. */
+static const char *find_string(const char *text, const struct tep_format_field *field)
+{
+	char mark[2][128];
+	const char *at;
+	size_t length;
+	u64 number;
+	int i;
+
+	if (!report_is_element(field, &length, &number))
+		length = 0;
+	/* The elements after the first one have no name. */
+	else if (number && !strncmp(text, ",\"", 2))
+		return text + 1;
+	snprintf(mark[0], sizeof(mark[0]), " %s=\"", field->name);
+	snprintf(mark[1], sizeof(mark[1]), " %.*s={\"", (int)length, field->name);
+	for (i = 0; i < 2; i++) {
+		at = strstr(text, mark[i]);
+		if (at)
+			return at + strlen(mark[i]) - 1;
+	}
+	return NULL;
+}
+
+void report_strings(struct tep_event *event, struct tep_record *record, const char *text)
+{
+	struct tep_format_field *field;
+	const void *data;
+	const char *at;
+	size_t size;
+
+	for (field = event->format.fields; field; field = field->next) {
+		if (!report_is_string(field) || !report_array(field, record, &data, &size))
+			continue;
+		at = find_string(text, field);
+		if (!at)
+			continue;
+		fwrite(text, 1, at - text, stdout);
+		text = at;
+		/* A very long text is cut off. */
+		at += strnlen(at, strlen("\"\"") + strnlen(data, size));
+		if (!size)
+			fputs("(fault)", stdout);
+		else
+			fwrite(text, 1, at - text, stdout);
+		text = at;
+	}
+	puts(text);
 }
 
 u64 report_frame(struct frames frames, size_t number)
