@@ -37,19 +37,6 @@ static const struct {
 	{ "dynamic_events", "CONFIG_DYNAMIC_EVENTS", "events" },
 };
 
-/* The first line of a file, without its newline; false if it cannot be read. */
-static bool read_line(const char *path, char *line, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	bool found = file && fgets(line, size, file);
-
-	if (file)
-		fclose(file);
-	if (found)
-		line[strcspn(line, "\n")] = '\0';
-	return found;
-}
-
 static bool check_root(void)
 {
 	if (!geteuid()) {
@@ -72,19 +59,17 @@ static bool check_tracefs(void)
 	return true;
 }
 
-/* The mode in brackets is the current one. */
 static void check_lockdown(void)
 {
-	char line[128], *begin;
+	const char *const mode = kernel_lockdown();
 
-	if (!read_line("/sys/kernel/security/lockdown", line, sizeof(line)))
+	if (!mode)
 		return;
-	begin = strchr(line, '[');
-	if (!begin || !strncmp(begin, "[none]", 6))
+	if (!strcmp(mode, "none"))
 		puts("ok       the kernel is not locked down");
 	else
-		printf("note     the kernel is locked down (%s): functions cannot fail%s\n", begin,
-		       strncmp(begin, "[conf", 5) ? "" : ", and tracefs is closed");
+		printf("note     the kernel is locked down (%s): functions cannot fail%s\n", mode,
+		       *mode == 'c' ? ", and tracefs is closed" : "");
 }
 
 static bool check_features(void)

@@ -73,6 +73,38 @@ void kernel_raise_files(unsigned int files)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+const char *kernel_lockdown(void)
+{
+	static const char *const modes[] = { "integrity", "confidentiality", "none" };
+	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128], *mode = NULL;
+	unsigned int i;
+
+	if (file && fgets(line, sizeof(line), file))
+		mode = strchr(line, '[');
+	if (file)
+		fclose(file);
+	for (i = 0; mode && i < ARRAY_SIZE(modes); i++)
+		if (!strncmp(mode + 1, modes[i], strlen(modes[i])))
+			return modes[i];
+	return NULL;
+}
+
+/* Why the kernel refuses a file. */
+static const char *reason(int error)
+{
+	const char *const mode = error == EPERM ? kernel_lockdown() : NULL;
+
+	if (mode && strcmp(mode, "none"))
+		return *mode == 'c' ?
+		       "the kernel is locked down (confidentiality), so that nobody may trace" :
+		       "the kernel is locked down (integrity), so that nobody may change it";
+	if (error != EPERM && error != EACCES)
+		return strerror(error);
+	return geteuid() ? "this needs root: run it with sudo" :
+	       "you are root, but not allowed to: in a container, run it outside";
+}
+
 char *kernel_file_read(const char *path, struct fault *fault)
 {
 	const int fd = tracefs_instance_file_open(top, path, O_RDONLY | O_CLOEXEC);
@@ -85,8 +117,7 @@ char *kernel_file_read(const char *path, struct fault *fault)
 	length = file ? getdelim(&text, &size, '\0', file) : -1;
 	failed = !file || ferror(file);
 	if (failed)
-		fault_say(fault, "%s/%s cannot be read: %s", top_path, path,
-			  strerror(errno));
+		fault_say(fault, "%s/%s cannot be read: %s", top_path, path, reason(errno));
 	if (file)
 		fclose(file);
 	if (!failed && length > 0)
@@ -160,7 +191,7 @@ static int put(const char *path, const char *text, bool append, struct fault *fa
 		after = last_error(path);
 		if (!before || !after || !strcmp(before, after) || !explain(after, path, fault))
 			fault_say(fault, "%s/%s does not take what is written: %s",
-				  top_path, path, strerror(error));
+				  top_path, path, reason(error));
 	}
 	free(before);
 	free(after);

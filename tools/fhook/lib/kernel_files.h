@@ -24,6 +24,9 @@ unsigned int kernel_cpus(void);
 /* Let this process open so many files more, as far as that is allowed. */
 void kernel_raise_files(unsigned int files);
 
+/* How far the kernel is locked down; NULL where that is not known. */
+const char *kernel_lockdown(void);
+
 /* The contents of a file, to be freed; or NULL and a sentence. */
 char *kernel_file_read(const char *path, struct fault *fault);
 
