@@ -11,8 +11,9 @@ add_selftests()
 	mkdir -p "$root/selftests"
 	cp -r "$src/tools/testing/selftests/ftrace" "$root/selftests/ftrace"
 	cp -r "$top/selftests" "$root/selftests/fhook"
-	# As it is when selftests are installed: a test reads transcripts in these.
-	cp "$top"/samples/fhook/*.c "$root/selftests/fhook/"
+	# As it is when selftests are installed: tests read the transcripts in these.
+	cp "$top"/samples/fhook/*.c "$top/Documentation/trace/calltrace.rst" \
+		"$root/selftests/fhook/"
 	for c in "$top"/selftests/uhook/uhook_*.c "$top"/selftests/programs/fhook_*.c; do
 		[ ! -f "$c" ] || "${cross}gcc" -O2 -Wall -fno-pie -static -pthread \
 			-isystem "$top/include/uapi" -o "$root/selftests/fhook/$(basename "$c" .c)" "$c"
