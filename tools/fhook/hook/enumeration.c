@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "enumeration.h"
+#include "lib/json.h"
 #include "lib/list.h"
 
 #define NAME_MOST	255
@@ -131,6 +132,21 @@ void enumeration_print(const struct enumeration *enumeration, u64 value, FILE *o
 		print_flags(enumeration, value, out);
 	else
 		fputc('0', out);
+}
+
+int enumeration_json(const struct enumeration *enumeration, u64 value, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *name = open_memstream(&text, &size);
+
+	if (!name)
+		return -1;
+	enumeration_print(enumeration, value, name);
+	if (!fclose(name))
+		json_string(out, text);
+	free(text);
+	return 0;
 }
 
 size_t enumeration_name_length(const char *text)

@@ -68,6 +68,9 @@ bool enumeration_is_flags(const struct enumeration *enumeration);
  */
 void enumeration_print(const struct enumeration *enumeration, u64 value, FILE *out);
 
+/* The same as a string in JSON. Returns 0, or -1 without memory. */
+int enumeration_json(const struct enumeration *enumeration, u64 value, FILE *out);
+
 /* The length of the name of an enumerator that a text begins with, as RED or space::color::RED. */
 size_t enumeration_name_length(const char *text);
 

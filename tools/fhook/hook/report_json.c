@@ -57,22 +57,11 @@ static int print_named(struct report *report, struct tep_event *event,
 		       struct tep_format_field *field, u64 number)
 {
 	const struct enumeration *names = report_names(report, event, field);
-	char *text = NULL;
-	size_t size;
-	FILE *out;
 
-	if (!names || !names->nr) {
-		print_number(field, field->size, number);
-		return names ? 0 : -1;
-	}
-	out = open_memstream(&text, &size);
-	if (!out)
-		return -1;
-	enumeration_print(names, number, out);
-	if (!fclose(out))
-		json_string(stdout, text);
-	free(text);
-	return 0;
+	if (names && names->nr)
+		return enumeration_json(names, number, stdout);
+	print_number(field, field->size, number);
+	return names ? 0 : -1;
 }
 
 /* A string may lack its zero. */

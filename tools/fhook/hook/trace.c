@@ -28,7 +28,7 @@ static const struct word word = {
 		"CONDITION compares arguments and common fields, as in: count > 4096 &&\n"
 		"comm == \"cat\". Strings are compared with ==, != and ~ (a glob), values of\n"
 		"enum types with their names.",
-	.takes = "opdrsm",
+	.takes = "opdrsjm",
 	.least = 1,
 };
 

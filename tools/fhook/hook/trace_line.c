@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Lines of trace_pipe; the header describes them. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/json.h"
 #include "trace_line.h"
+#include "trace_value.h"
+
+/* The end of the line before the stack of an event of the kernel */
+#define STACK_HEAD	": <stack trace>"
+
+static bool ends_in(const char *line, const char *tail)
+{
+	const size_t length = strlen(line);
+
+	return length > strlen(tail) && !strcmp(line + length - strlen(tail), tail);
+}
 
 /* The text after "TASK-PID [CPU] FLAGS TIME: EVENT: " and its event, or NULL. */
 static const char *find_event(const struct trace_lines *lines, const char *line,
@@ -27,25 +38,6 @@ static const char *find_event(const struct trace_lines *lines, const char *line,
 	return NULL;
 }
 
-/*
- * The value of an argument, after " LABEL=" in the text after the value of the one before it.
- * Where that is text, the label follows its quotation mark. Text may imitate this: then numbers
- * in it are replaced, and the argument's is not.
- */
-static const char *find_value(const char *text, const char *label)
-{
-	const size_t length = strlen(label);
-	const bool quoted = *text == '"';
-
-	while ((text = strchr(text, ' '))) {
-		text++;
-		if (!strncmp(text, label, length) && text[length] == '=' &&
-		    (!quoted || text[-2] == '"'))
-			return text + length + 1;
-	}
-	return NULL;
-}
-
 /* Print the beginning of a line, without the mark. Returns the text after it. */
 static const char *write_name(const struct trace_lines *lines, const char *line, const char *at)
 {
@@ -53,9 +45,6 @@ static const char *write_name(const struct trace_lines *lines, const char *line,
 	fputs(": ", lines->out);
 	return at;
 }
-
-/* Names of tasks fill this many letters, at least, and '-' and the number of the task follow. */
-#define NAME_WIDTH	16
 
 /* The stack of an event comes after its line. */
 static void begin_stack(struct trace_lines *lines, const char *line)
@@ -67,13 +56,24 @@ static void begin_stack(struct trace_lines *lines, const char *line)
 	lines->ended = false;
 }
 
+/* A frame belongs to the event that was written last, the object of which is open in JSON. */
+static void put_frame(struct trace_lines *lines, const char *name)
+{
+	if (!lines->events->options->json) {
+		fprintf(lines->out, " => %s\n", name);
+		return;
+	}
+	fputs(lines->frames++ ? "," : ",\"stack\":[", lines->out);
+	json_string(lines->out, name);
+}
+
 static int write_frame(struct trace_lines *lines, u64 address)
 {
 	char *name = tasks_symbol(lines->tasks, lines->thread, address, lines->depth++);
 
 	if (!name)
 		return -1;
-	fprintf(lines->out, " => %s\n", name);
+	put_frame(lines, name);
 	free(name);
 	return 0;
 }
@@ -118,24 +118,73 @@ static bool is_caller(const struct trace_lines *lines, const struct call_event *
 	       !strcmp(event->spec.labels[argument], CALL_EVENT_CALLER);
 }
 
+/* Write the end of an event, after its stack. */
+static void end_object(struct trace_lines *lines)
+{
+	if (lines->in_object)
+		fputs(lines->frames ? "]}\n" : "}\n", lines->out);
+	lines->in_object = false;
+	lines->frames = 0;
+}
+
+static void begin_object(struct trace_lines *lines, const char *line,
+			 const struct call_event *event, const char *at)
+{
+	const size_t length = strlen(event->name) - strlen(lines->events->mark);
+	const char *caller = lines->tasks && event->has_caller ?
+			     trace_value_find(at, CALL_EVENT_CALLER) : NULL;
+	char name[CALL_EVENT_NAME];
+
+	end_object(lines);
+	begin_stack(lines, line);
+	snprintf(name, sizeof(name), "%.*s", (int)length, event->name);
+	trace_value_head(lines->out, line, name);
+	trace_value_arguments(lines->out, event, at);
+	lines->caller = caller ? strtoull(caller, NULL, 16) : 0;
+	lines->in_object = true;
+}
+
+/* Write a line that begins no event: a frame, the head of a stack, or a note. */
+static void write_other(struct trace_lines *lines, const char *line)
+{
+	static const char arrow[] = " => ";
+
+	if (ends_in(line, STACK_HEAD))
+		return;
+	if (lines->in_object && !strncmp(line, arrow, strlen(arrow))) {
+		put_frame(lines, line + strlen(arrow));
+		return;
+	}
+	end_object(lines);
+	fputs("{\"note\":", lines->out);
+	json_string(lines->out, line);
+	fputs("}\n", lines->out);
+}
+
 static void write_line(struct trace_lines *lines, const char *line)
 {
 	const struct call_event *event = NULL;
 	const char *at = find_event(lines, line, &event), *from = line;
-	const int error = errno;
 	unsigned int i;
 	char *end;
 	u64 value;
 
 	if (!at && write_user_frame(lines, line))
 		return;
+	if (lines->events->options->json) {
+		if (at)
+			begin_object(lines, line, event, at);
+		else
+			write_other(lines, line);
+		return;
+	}
 	if (at) {
 		begin_stack(lines, line);
 		from = write_name(lines, line, at);
 	}
 
 	for (i = 0; at && i < event->spec.nr; i++) {
-		at = find_value(at, event->spec.labels[i]);
+		at = trace_value_find(at, event->spec.labels[i]);
 		if (at && is_caller(lines, event, i)) {
 			from = take_caller(lines, from, at);
 			at = from;
@@ -143,19 +192,14 @@ static void write_line(struct trace_lines *lines, const char *line)
 		}
 		if (!at || !event->enumerations[i].nr)
 			continue;
-		errno = 0;
-		value = *at == '-' ? (u64)strtoll(at, &end, 10) : strtoull(at, &end, 10);
 		/* "(fault)" is no number. */
-		if (end == at || errno || (*end && *end != ' '))
+		if (!trace_value_number(at, &value, &end))
 			continue;
-		errno = error;
 		fwrite(from, 1, at - from, lines->out);
 		enumeration_print(event->enumerations + i, value, lines->out);
 		from = end;
 		at = end;
 	}
-	/* Why a line before this one could not be written */
-	errno = error;
 	fputs(from, lines->out);
 	fputc('\n', lines->out);
 }
@@ -187,13 +231,6 @@ static bool is_note(const char *line)
 	       length >= head + strlen(tail) && !strcmp(line + length - strlen(tail), tail);
 }
 
-static bool ends_in(const char *line, const char *tail)
-{
-	const size_t length = strlen(line);
-
-	return length > strlen(tail) && !strcmp(line + length - strlen(tail), tail);
-}
-
 /*
  * A call of a stack: in the kernel after the head of the stack, in a program after the event. A
  * text ends with a quotation mark, and a line in the name of a task is short.
@@ -210,7 +247,7 @@ static bool is_call(const struct trace_lines *lines, const char *line)
 static bool is_other(struct trace_lines *lines, const char *line)
 {
 	const bool is_stack = lines->events->options->stack &&
-			      (is_call(lines, line) || ends_in(line, ": <stack trace>"));
+			      (is_call(lines, line) || ends_in(line, STACK_HEAD));
 
 	lines->in_stack = is_stack;
 	return is_stack || is_note(line);
@@ -319,7 +356,10 @@ int trace_lines_write(struct trace_lines *lines, const char *text, size_t size)
 	}
 	if (size)
 		return add_text(&lines->part, text, size);
-	return release(lines) || finish(lines) || ferror(lines->out) ? -1 : 0;
+	if (release(lines) || finish(lines))
+		return -1;
+	end_object(lines);
+	return ferror(lines->out) ? -1 : 0;
 }
 
 void trace_lines_free(struct trace_lines *lines)

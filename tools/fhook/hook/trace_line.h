@@ -39,6 +39,8 @@ struct trace_text {
  * @thread: thread of the last event
  * @caller: address of its caller, which its stack lacks, or 0
  * @depth: number of lines of its stack that were written
+ * @in_object: whether the last event is a JSON object that is not closed
+ * @frames: number of frames in it
  * @ended: whether the rest of its stack has no code, and is left out
  */
 struct trace_lines {
@@ -49,8 +51,8 @@ struct trace_lines {
 	struct tasks *tasks;
 	pid_t thread;
 	u64 caller;
-	unsigned int depth;
-	bool ended;
+	unsigned int depth, frames;
+	bool in_object, ended;
 };
 
 /*
