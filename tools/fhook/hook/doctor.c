@@ -5,12 +5,14 @@
  * Each check prints a line that begins with "ok", "missing" or "note", and says what to do.
  */
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <tracefs.h>
 #include <unistd.h>
+#include "lib/json.h"
 #include "lib/kernel_files.h"
 #include "options.h"
 #include "words.h"
@@ -20,8 +22,11 @@ static const struct word word = {
 	.arguments = "",
 	.does = "Check what this kernel can do for fhook, and what you may do.\n"
 		"\vThe exit status is 0 if kernel functions can be hooked now, otherwise 1.",
-	.takes = "",
+	.takes = "j",
 };
+
+/* Whether to print objects of JSON. */
+static bool as_json;
 
 /* A file of tracefs, the option of the kernel that makes it, and its use. */
 static const struct {
@@ -37,13 +42,30 @@ static const struct {
 	{ "dynamic_events", "CONFIG_DYNAMIC_EVENTS", "events" },
 };
 
+static void __printf(2, 3) say(const char *state, const char *format, ...)
+{
+	va_list arguments;
+	char text[512];
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	if (!as_json) {
+		printf("%-8s %s\n", state, text);
+		return;
+	}
+	printf("{\"state\":\"%s\",\"text\":", state);
+	json_string(stdout, text);
+	puts("}");
+}
+
 static bool check_root(void)
 {
 	if (!geteuid()) {
-		puts("ok       you are root");
+		say("ok", "you are root");
 		return true;
 	}
-	puts("missing  you are not root: run fhook with sudo");
+	say("missing", "you are not root: run fhook with sudo");
 	return false;
 }
 
@@ -52,10 +74,10 @@ static bool check_tracefs(void)
 	struct fault fault;
 
 	if (!tracefs_tracing_dir() || kernel_files_open(NULL, &fault)) {
-		puts("missing  tracefs: as root, \"mount -t tracefs none /sys/kernel/tracing\"");
+		say("missing", "tracefs: as root, \"mount -t tracefs none /sys/kernel/tracing\"");
 		return false;
 	}
-	printf("ok       tracefs is at %s\n", tracefs_tracing_dir());
+	say("ok", "tracefs is at %s", tracefs_tracing_dir());
 	return true;
 }
 
@@ -66,10 +88,10 @@ static void check_lockdown(void)
 	if (!mode)
 		return;
 	if (!strcmp(mode, "none"))
-		puts("ok       the kernel is not locked down");
+		say("ok", "the kernel is not locked down");
 	else
-		printf("note     the kernel is locked down (%s): functions cannot fail%s\n", mode,
-		       *mode == 'c' ? ", and tracefs is closed" : "");
+		say("note", "the kernel is locked down (%s): functions cannot fail%s", mode,
+		    *mode == 'c' ? ", and tracefs is closed" : "");
 }
 
 static bool check_features(void)
@@ -80,13 +102,13 @@ static bool check_features(void)
 	for (i = 0; i < ARRAY_SIZE(features); i++) {
 		const bool there = kernel_file_exists(features[i].file);
 
-		printf("%-8s %s (%s)%s\n", there ? "ok" : "missing", features[i].use,
-		       features[i].option, there ? "" : ": build the kernel with this option");
+		say(there ? "ok" : "missing", "%s (%s)%s", features[i].use, features[i].option,
+		    there ? "" : ": build the kernel with this option");
 		if (i < 2)
 			hooks &= there;
 	}
 	if (!hooks)
-		puts("note     list, count, trace, record and stacks use mainline's probes");
+		say("note", "list, count, trace, record and stacks use mainline's probes");
 	return hooks;
 }
 
@@ -99,7 +121,7 @@ static bool check_enabled(void)
 
 	free(text);
 	if (!on)
-		puts("missing  hooks in the kernel are off: \"fhook on\" switches them on");
+		say("missing", "hooks in the kernel are off: \"fhook on\" switches them on");
 	return on;
 }
 
@@ -110,8 +132,9 @@ int hook_doctor(int argc, char **argv, struct fault *fault __unused)
 	bool good;
 
 	options_parse(&options, &word, argc, argv);
+	as_json = options.json;
 	if (!uname(&kernel))
-		printf("note     this is Linux %s on %s\n", kernel.release, kernel.machine);
+		say("note", "this is Linux %s on %s", kernel.release, kernel.machine);
 	good = check_root();
 	check_lockdown();
 	if (!check_tracefs())

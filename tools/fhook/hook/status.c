@@ -12,6 +12,7 @@
 #include "lib/kernel_files.h"
 #include "options.h"
 #include "session.h"
+#include "status_json.h"
 #include "words.h"
 
 static const struct word stat_word = {
@@ -20,7 +21,7 @@ static const struct word stat_word = {
 	.does = "Show who hooks what.\n"
 		"\vPrints hooks and their hits, redirects, overridden functions, and hits of\n"
 		"programs; with --verbose, the hooked functions and instructions.",
-	.takes = "v",
+	.takes = "vj",
 };
 
 static const struct word off_word = {
@@ -44,11 +45,12 @@ static const struct word patch_word = {
 	.arguments = "list | revert NAME",
 	.does = "List redirects and live patches of the kernel, or revert one.\n"
 		"\vA live patch is disabled; the module of a redirect is unloaded.",
-	.takes = "",
+	.takes = "j",
 };
 
 /* Print a file with a title, if it exists and is not empty. */
-static int print_file(const char *title, const char *path, struct fault *fault)
+static int print_file(const struct options *options, const char *title, const char *path,
+		      struct fault *fault)
 {
 	char *text;
 
@@ -57,7 +59,9 @@ static int print_file(const char *title, const char *path, struct fault *fault)
 	text = kernel_file_read(path, fault);
 	if (!text)
 		return -1;
-	if (*text)
+	if (options->json)
+		status_json(path, text);
+	else if (*text)
 		printf("%s (%s)\n%s\n", title, path, text);
 	free(text);
 	return 0;
@@ -89,16 +93,20 @@ int hook_stat(int argc, char **argv, struct fault *fault)
 	enabled = kernel_file_read("fhook/enabled", fault);
 	if (!enabled)
 		return -1;
-	printf("Hooks in the kernel are %s.\n\n", *enabled == '0' ? "off" : "on");
+	if (options.json)
+		status_json_enabled(*enabled != '0');
+	else
+		printf("Hooks in the kernel are %s.\n\n", *enabled == '0' ? "off" : "on");
 	free(enabled);
-	if (print_file("Hooks, and their functions, hits and misses", "fhook/stat", fault) ||
-	    print_file("Redirects", "fhook/redirects", fault) ||
-	    print_file("Overridden functions", "fhook/overrides", fault) ||
-	    print_file("Hits of programs", "uhook/profile", fault))
+	if (print_file(&options, "Hooks, and their functions, hits and misses", "fhook/stat",
+		       fault) ||
+	    print_file(&options, "Redirects", "fhook/redirects", fault) ||
+	    print_file(&options, "Overridden functions", "fhook/overrides", fault) ||
+	    print_file(&options, "Hits of programs", "uhook/profile", fault))
 		return -1;
 	if (options.verbose &&
-	    (print_file("Hooked functions", "fhook/enabled_functions", fault) ||
-	     print_file("Hooked instructions of programs", "uhook/slots", fault)))
+	    (print_file(&options, "Hooked functions", "fhook/enabled_functions", fault) ||
+	     print_file(&options, "Hooked instructions of programs", "uhook/slots", fault)))
 		return -1;
 	options_free(&options);
 	return 0;
@@ -199,20 +207,27 @@ static char livepatch_state(const char *directory, const char *file)
 	return state;
 }
 
-static void list_livepatches(void)
+static void list_livepatches(bool json)
 {
+	bool enabled, in_transition;
+	const char *name;
 	glob_t patches;
 	size_t i;
 
 	if (glob("/sys/kernel/livepatch/*", GLOB_ONLYDIR, NULL, &patches))
 		return;
-	puts("Live patches (/sys/kernel/livepatch)");
-	for (i = 0; i < patches.gl_pathc; i++)
-		printf("%s: %s%s\n", strrchr(patches.gl_pathv[i], '/') + 1,
-		       livepatch_state(patches.gl_pathv[i], "enabled") == '1' ? "enabled" :
-										"disabled",
-		       livepatch_state(patches.gl_pathv[i], "transition") == '1' ?
-		       ", in transition" : "");
+	if (!json)
+		puts("Live patches (/sys/kernel/livepatch)");
+	for (i = 0; i < patches.gl_pathc; i++) {
+		name = strrchr(patches.gl_pathv[i], '/') + 1;
+		enabled = livepatch_state(patches.gl_pathv[i], "enabled") == '1';
+		in_transition = livepatch_state(patches.gl_pathv[i], "transition") == '1';
+		if (json)
+			status_json_patch(name, enabled, in_transition);
+		else
+			printf("%s: %s%s\n", name, enabled ? "enabled" : "disabled",
+			       in_transition ? ", in transition" : "");
+	}
 	globfree(&patches);
 }
 
@@ -229,10 +244,10 @@ int hook_patch(int argc, char **argv, struct fault *fault)
 		options_wrong(&patch_word, "takes \"list\", or \"revert NAME\"");
 	result = need_fhook(fault);
 	if (!result)
-		result = lists ? print_file("Redirects", "fhook/redirects", fault) :
+		result = lists ? print_file(&options, "Redirects", "fhook/redirects", fault) :
 				 revert(options.functions[1], fault);
 	if (!result && lists)
-		list_livepatches();
+		list_livepatches(options.json);
 	options_free(&options);
 	return result;
 }
