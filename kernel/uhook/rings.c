@@ -292,13 +292,12 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 		add_given_up(um, area, given_up);
 }
 
-/* Read some entries of the next ring; this bounds the time for which the lock is held. */
-static void drain_some(struct uhook_mm *um, unsigned int nr_areas, unsigned int *budget, bool last)
+/* Read some entries of a ring; this bounds the time for which the lock is held. */
+static void drain_some(struct uhook_mm *um, unsigned int i, unsigned int *budget, bool last)
 {
-	unsigned int some = min(*budget, READ_AT_ONCE), rest = some, i;
+	unsigned int some = min(*budget, READ_AT_ONCE), rest = some;
 
 	guard(mutex)(&um->counts);
-	i = um->next_ring++ % nr_areas;
 	if (um->gone || !uhook_has_bodies(um->areas[i]->kind))
 		return;
 	uhook_drain_ring(um, um->areas[i], um->data[i], &rest, last);
@@ -307,19 +306,22 @@ static void drain_some(struct uhook_mm *um, unsigned int nr_areas, unsigned int 
 
 /*
  * Read all rings, some entries of each at a time, until the budget is used up or all are
- * empty.
+ * empty. Others may read them meanwhile: each visits all rings by itself.
  */
 static void drain_rings(struct uhook_mm *um, unsigned int budget, bool last)
 {
 	/* Pairs with map_area(). */
-	unsigned int i, nr = smp_load_acquire(&um->nr_areas), before;
+	unsigned int i, nr = smp_load_acquire(&um->nr_areas), before, first = 0;
 
-	scoped_guard(mutex, &um->counts)
+	/* The next reading begins with another ring, as this budget may not suffice for all. */
+	scoped_guard(mutex, &um->counts) {
 		uhook_begin_reading(um);
+		first = um->next_ring++;
+	}
 	do {
 		before = budget;
 		for (i = 0; i < nr && budget; i++)
-			drain_some(um, nr, &budget, last);
+			drain_some(um, (first + i) % nr, &budget, last);
 	} while (budget && budget != before);
 }
 
