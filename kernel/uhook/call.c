@@ -4,7 +4,8 @@
  *
  * Bodies call both through the gate of their area (gates.c). Code of an owner is copied
  * into the area. A function is called in the process's own mapping of its file. When that
- * mapping is removed, jumps to bodies that call the function become breakpoints.
+ * mapping is removed, or is no longer executable, jumps to bodies that call the function
+ * become breakpoints.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -23,6 +24,12 @@
 #include "jump.h"
 #include "report.h"
 #include "sets.h"
+
+#ifdef CONFIG_ARM64
+#define VM_LANDING_PADS	VM_ARM64_BTI
+#else
+#define VM_LANDING_PADS	VM_NONE
+#endif
 
 static int check_code(struct uhook_counter *counter, const struct uhook_ops *ops, unsigned int nr)
 {
@@ -179,7 +186,7 @@ static int demote_callers(struct uhook_mm *um, const struct uhook_area *area,
 
 /**
  * uhook_file_munmap - demote the callers of a file that is being unmapped
- * @vma: mapping that is being removed
+ * @vma: mapping that is being removed, or can no longer be executed
  *
  * If the mapping is of a file, turn jumps to bodies that call functions of the file into
  * breakpoints, whose hits look for the functions again.
@@ -203,6 +210,32 @@ int uhook_file_munmap(struct vm_area_struct *vma)
 	}
 
 	return ret;
+}
+
+/**
+ * uhook_mprotect - turn jumps into breakpoints before text gets other permissions
+ * @vma: mapping; its mmap lock is held for writing
+ * @start: first address that is changed
+ * @end: first address after it
+ * @newflags: flags that the range gets
+ *
+ * The program may change bytes that a jump uses, require landing pads, or end the execution
+ * of functions that bodies call.
+ *
+ * Return: 0, or an error if a jump is still there.
+ */
+int uhook_mprotect(struct vm_area_struct *vma, unsigned long start, unsigned long end,
+		   unsigned long newflags)
+{
+	int ret = 0;
+
+	/* Functions in it cannot be called any more. */
+	if (vma->vm_flags & ~newflags & VM_EXEC)
+		ret = uhook_file_munmap(vma);
+	if (ret || !(newflags & ~vma->vm_flags & (VM_WRITE | VM_LANDING_PADS)))
+		return ret;
+
+	return uhook_demote(vma->vm_mm, start, end);
 }
 
 const struct uhook_kind uhook_code_kind = {

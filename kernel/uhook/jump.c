@@ -37,12 +37,6 @@
 #include "translate.h"
 #include "users.h"
 
-#ifdef CONFIG_ARM64
-#define VM_LANDING_PADS	VM_ARM64_BTI
-#else
-#define VM_LANDING_PADS	VM_NONE
-#endif
-
 static bool needs_kernel(struct uprobe_consumer *uc, void *mm)
 {
 	struct uhook_ops *ops = uhook_consumer_ops(uc);
@@ -412,26 +406,6 @@ int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)
 	}
 
 	return ret;
-}
-
-/**
- * uhook_mprotect - turn jumps into breakpoints before text gets other permissions
- * @vma: mapping; its mmap lock is held for writing
- * @start: first address that is changed
- * @end: first address after it
- * @newflags: flags that the range gets
- *
- * The program may change bytes that a jump uses, or require landing pads.
- *
- * Return: 0, or an error if a jump is still there.
- */
-int uhook_mprotect(struct vm_area_struct *vma, unsigned long start, unsigned long end,
-		   unsigned long newflags)
-{
-	if (!(newflags & ~vma->vm_flags & (VM_WRITE | VM_LANDING_PADS)))
-		return 0;
-
-	return uhook_demote(vma->vm_mm, start, end);
 }
 
 /**
