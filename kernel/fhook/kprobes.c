@@ -86,10 +86,12 @@ static __always_inline unsigned long handler_ip(const struct kprobe *p)
 	return (unsigned long)p->addr + (IS_ENABLED(CONFIG_X86) ? sizeof(*p->addr) : 0);
 }
 
+/* An interrupt that sees the kprobe runs kprobes of its own, according to the status. */
 static __always_inline void begin(struct kprobe *p)
 {
-	__this_cpu_write(current_kprobe, p);
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	barrier();
+	__this_cpu_write(current_kprobe, p);
 }
 
 /* The slot has been executed. */
