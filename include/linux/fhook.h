@@ -335,7 +335,8 @@ bool fhook_text_reserved(const void *start, const void *end);
 unsigned long fhook_slot_end(unsigned long addr);
 unsigned long fhook_slot_start(unsigned long addr);
 int fhook_address_lookup(unsigned long addr, unsigned long *size,
-			 unsigned long *offset, char **modname, char *name);
+			 unsigned long *offset, char **modname,
+			 const unsigned char **modbuildid, char *name);
 int fhook_get_kallsym(unsigned int num, unsigned long *value, char *type,
 		      char *name, char *module_name, int *exported);
 
@@ -447,6 +448,7 @@ static inline unsigned long fhook_slot_start(unsigned long addr)
 
 static inline int fhook_address_lookup(unsigned long addr, unsigned long *size,
 				       unsigned long *offset, char **modname,
+				       const unsigned char **modbuildid,
 				       char *name)
 {
 	return 0;

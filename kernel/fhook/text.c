@@ -15,6 +15,7 @@
  * there. The mainline counterpart is the trampoline list in ftrace.c.
  */
 #include <linux/bitmap.h>
+#include <linux/buildid.h>
 #include <linux/execmem.h>
 #include <linux/fhook_arch.h>
 #include <linux/kallsyms.h>
@@ -299,6 +300,7 @@ bool is_fhook_trampoline(unsigned long addr)
  * @size: set to the length of the trampoline in bytes
  * @offset: set to the offset of @addr in it
  * @modname: set to the name shown as its module
+ * @modbuildid: set to the kernel's build ID if backtraces show such; may be NULL
  * @name: set to its name, buffer of KSYM_NAME_LEN bytes
  *
  * For kallsyms, like ftrace_mod_address_lookup(). Any context.
@@ -306,7 +308,8 @@ bool is_fhook_trampoline(unsigned long addr)
  * Return: the length of the name, 0 if this is no trampoline.
  */
 int fhook_address_lookup(unsigned long addr, unsigned long *size,
-			 unsigned long *offset, char **modname, char *name)
+			 unsigned long *offset, char **modname,
+			 const unsigned char **modbuildid, char *name)
 {
 	const struct fhook_set *set;
 
@@ -314,6 +317,11 @@ int fhook_address_lookup(unsigned long addr, unsigned long *size,
 	set = fhook_text_find(addr);
 	if (modname && (set || fhook_is_stub(addr)))
 		*modname = TEXT_MODULE;
+#ifdef CONFIG_STACKTRACE_BUILD_ID
+	/* Not a module, but newer kernels warn of one that has none. */
+	if (modbuildid)
+		*modbuildid = vmlinux_build_id;
+#endif
 	if (!set)
 		return fhook_stub_lookup(addr, size, offset, name);
 
