@@ -89,13 +89,21 @@ static int parse_pattern(struct fhook_pattern *p, char *word,
 	return parse_func(p, word, report);
 }
 
-/* "[MODULE]" after the name of a function, as printed by %ps. */
-static bool is_listed_module(const char *word)
+/**
+ * fhook_is_listed_module() - is a word the module of the function before it?
+ * @word: text that begins with the word; it ends at a blank
+ *
+ * Return: true if it is "[MODULE]", as printed by %ps, and no glob.
+ */
+bool fhook_is_listed_module(const char *word)
 {
-	size_t len = strlen(word);
+	size_t len;
 
-	return len > 2 && word[0] == '[' && word[len - 1] == ']' &&
-	       !strpbrk(word + 1, ":*?[");
+	for (len = 0; word[len] && !isspace(word[len]); len++)
+		if (len && strchr(":*?[", word[len]))
+			return false;
+
+	return len > 2 && word[0] == '[' && word[len - 1] == ']';
 }
 
 /* Cut off a word, and return it or NULL. */
@@ -134,7 +142,7 @@ static int parse_words(struct fhook_filter *filter, struct fhook_report *report)
 
 	while ((word = next_word(&pos))) {
 		if (p > filter->patterns && !p[-1].mod &&
-		    is_listed_module(word)) {
+		    fhook_is_listed_module(word)) {
 			word[strlen(word) - 1] = '\0';
 			p[-1].mod = word + 1;
 			continue;

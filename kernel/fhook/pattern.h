@@ -49,6 +49,7 @@ struct fhook_filter {
 	struct fhook_pattern	patterns[] __counted_by(num);
 };
 
+bool fhook_is_listed_module(const char *word);
 struct fhook_filter *fhook_filter_parse(const char *text,
 					struct fhook_report *report);
 void fhook_filter_free(struct fhook_filter *filter);

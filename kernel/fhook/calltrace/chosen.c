@@ -113,7 +113,7 @@ static char *words_of(const char *text, bool excluded)
 				*c = ' ';
 			continue;
 		}
-		if (*c != '[')
+		if (!fhook_is_listed_module(c))
 			keep = (*c == '!') == excluded;
 		if (*c == '!')
 			*c++ = ' ';

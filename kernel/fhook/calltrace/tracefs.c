@@ -241,6 +241,10 @@ static ssize_t functions_write(struct file *file, const char __user *buf,
 	chosen->text = text;
 	if (copy_from_user(text + len, buf, count))
 		return -EFAULT;
+	if (memchr(text + len, '\0', count)) {
+		pr_err("there is a zero byte among the names of functions: separate them by blanks\n");
+		return -EINVAL;
+	}
 	chosen->len += count;
 	text[chosen->len] = '\0';
 
