@@ -51,7 +51,7 @@ struct trace_fhook_override {
  * @devent: link in the list of dynamic events, under event_mutex
  * @use: registration with fhook, while the event is enabled, else NULL; under
  *	event_mutex
- * @ended: registrations that have ended and whose callbacks may still run
+ * @disabled: RCU state at the last unregistration, for cond_synchronize_rcu()
  * @tally: counts in fhook/stat, from the definition to the removal
  * @kind: the time of recording; never changes
  * @pattern: pattern of functions as the user wrote it, without the suffix for
@@ -70,7 +70,7 @@ struct trace_fhook_override {
 struct trace_fhook {
 	struct dyn_event	devent;
 	struct trace_fhook_use	*use;
-	struct list_head	ended;
+	unsigned long		disabled;
 	struct fhook_tally	tally;
 	enum trace_fhook_kind	kind;
 	char			*pattern;
@@ -84,8 +84,7 @@ struct trace_fhook {
 /**
  * struct trace_fhook_use - a present or past registration of a probe with fhook
  * @ops: the registered ops
- * @tfh: the probe; NULL after its removal. Read with preemption disabled
- * @list: link in &trace_fhook.ended
+ * @tfh: the probe; NULL once it is unregistered. Read with preemption disabled
  * @name: name of @ops, which outlives the probe
  *
  * Each time an event is enabled, its probes get new registrations, so that
@@ -95,7 +94,6 @@ struct trace_fhook {
 struct trace_fhook_use {
 	struct fhook_ops	ops;
 	struct trace_fhook	*tfh;
-	struct list_head	list;
 	char			name[];
 };
 

@@ -10,11 +10,9 @@
  * nothing waits under it for as long as a grace period of RCU tasks. A callback may
  * begin long after an event has been disabled: each registration has an ops of its
  * own (&struct trace_fhook_use), which stays allocated until then, even if the probe
- * has been enabled again or removed. Removing a probe detaches it from its
- * registrations, and then waits by RCU for the callbacks that use it, which run with
- * preemption disabled.
- *
- * uses_lock protects &trace_fhook.ended and its entries; innermost.
+ * has been enabled again or removed. Disabling an event detaches its probes from their
+ * registrations. Removing a probe waits by RCU for the callbacks that use it, which run
+ * with preemption disabled.
  */
 #define pr_fmt(fmt)	"trace_fhook: " fmt
 
@@ -22,7 +20,6 @@
 #include <linux/rcupdate.h>
 #include <linux/security.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/trace_events.h>
 
@@ -32,8 +29,6 @@ static struct trace_fhook *fhook_of(struct trace_probe *tp)
 {
 	return container_of(tp, struct trace_fhook, tp);
 }
-
-static DEFINE_SPINLOCK(uses_lock);
 
 static struct trace_fhook_use *use_of(struct fhook_ops *ops)
 {
@@ -49,7 +44,6 @@ static struct trace_fhook_use *alloc_use(struct trace_fhook *tfh)
 	if (!use)
 		return NULL;
 
-	INIT_LIST_HEAD(&use->list);
 	memcpy(use->name, tfh->name, size);
 	use->tfh = tfh;
 	use->ops.name = use->name;
@@ -67,30 +61,7 @@ static struct trace_fhook_use *alloc_use(struct trace_fhook *tfh)
 /* No callback runs any more. */
 static void free_use(struct fhook_ops *ops)
 {
-	struct trace_fhook_use *use = use_of(ops);
-
-	spin_lock(&uses_lock);
-	list_del(&use->list);
-	spin_unlock(&uses_lock);
-	kfree(use);
-}
-
-/* Detach the probe from its registrations, so that no callback finds it. */
-static void forget_probe(struct trace_fhook *tfh)
-{
-	struct trace_fhook_use *use, *tmp;
-	bool found;
-
-	spin_lock(&uses_lock);
-	found = !list_empty(&tfh->ended);
-	list_for_each_entry_safe(use, tmp, &tfh->ended, list) {
-		WRITE_ONCE(use->tfh, NULL);
-		list_del_init(&use->list);
-	}
-	spin_unlock(&uses_lock);
-
-	if (found)
-		synchronize_rcu();
+	kfree(use_of(ops));
 }
 
 static int register_use(struct trace_fhook *tfh)
@@ -149,9 +120,8 @@ static void detach(struct trace_probe *tp)
 		return;
 
 	tfh->use = NULL;
-	spin_lock(&uses_lock);
-	list_add(&use->list, &tfh->ended);
-	spin_unlock(&uses_lock);
+	WRITE_ONCE(use->tfh, NULL);
+	tfh->disabled = get_state_synchronize_rcu();
 	WARN_ON_ONCE(fhook_unregister_async(&use->ops, free_use));
 }
 
@@ -211,7 +181,7 @@ static void init_probe(struct trace_fhook *tfh)
 {
 	struct trace_event_call *call = trace_probe_event_call(&tfh->tp);
 
-	INIT_LIST_HEAD(&tfh->ended);
+	tfh->disabled = get_completed_synchronize_rcu();
 	tfh->tally.name = tfh->name;
 	dyn_event_init(&tfh->devent, &trace_fhook_ops);
 	call->class->reg = reg_event;
@@ -297,8 +267,11 @@ static int remove_probe(struct trace_fhook *tfh)
 	if (is_busy(&tfh->devent))
 		return -EBUSY;
 
-	/* Callbacks use the files of the event, which are freed with it. */
-	forget_probe(tfh);
+	/*
+	 * Callbacks use the files of the event, which are freed with it. This waits only if the
+	 * event was disabled just before, and once for many events.
+	 */
+	cond_synchronize_rcu(tfh->disabled);
 	ret = trace_hook_remove(&tfh->devent, &tfh->tp);
 	if (!ret)
 		fhook_tally_remove(&tfh->tally);
