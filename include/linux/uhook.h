@@ -223,7 +223,7 @@ struct uhook_hits {
 #ifdef CONFIG_UHOOK_HANDLERS
 
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr);
-int uhook_apply(struct uhook_ops *ops);
+int uhook_apply(struct uhook_ops *ops, bool add);
 void uhook_unregister(struct uhook_ops *ops, struct uhook_hits *hits);
 void uhook_unregister_async(struct uhook_ops *ops, uhook_gone_t gone);
 void uhook_barrier(void);

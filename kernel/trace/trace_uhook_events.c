@@ -184,15 +184,15 @@ static void detach(struct trace_probe *tp)
  * Apply a change of the processes to which an event applies. Tries all places, and
  * returns an error if it fails for any of them.
  */
-static int reapply_event(struct trace_probe *event)
+static int reapply_event(struct trace_probe *event, bool add)
 {
 	struct trace_probe *tp;
 	int ret = 0;
 
 	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
 		say_for_whom(tp);
-		ret = uhook_apply(&uhook_of_probe(tp)->entry) ?: ret;
-		ret = uhook_apply(&uhook_of_probe(tp)->ops) ?: ret;
+		ret = uhook_apply(&uhook_of_probe(tp)->entry, add) ?: ret;
+		ret = uhook_apply(&uhook_of_probe(tp)->ops, add) ?: ret;
 	}
 	return ret;
 }
@@ -235,7 +235,7 @@ static int disable_event(struct trace_event_call *call, struct trace_event_file 
 	ret = trace_hook_disable(&trace_uhook_type, call, file);
 	/* A place that cannot be removed is still hit; is_meant() then ignores the hit. */
 	if (!ret && file && is_perfs(tp))
-		reapply_event(tp);
+		reapply_event(tp, false);
 	return ret;
 }
 
@@ -258,7 +258,7 @@ static int enable_event(struct trace_event_call *call, struct trace_event_file *
 	if (ret || !was_perfs || !file)
 		return ret;
 	forget_calls(tp, NULL);
-	ret = reapply_event(tp);
+	ret = reapply_event(tp, true);
 	if (ret)
 		disable_event(call, file);
 	return ret;
@@ -277,7 +277,7 @@ static int close_perf(struct trace_event_call *call, struct perf_event *event)
 	if (trace_uprobe_filter_remove(filter, event) || uprobe_filter_is_empty(filter) ||
 	    !is_perfs(tp))
 		return 0;
-	return reapply_event(tp);
+	return reapply_event(tp, false);
 }
 
 static int open_perf(struct trace_event_call *call, struct perf_event *event)
@@ -291,7 +291,7 @@ static int open_perf(struct trace_event_call *call, struct perf_event *event)
 	if (trace_uprobe_filter_add(tp->event->filter, event) || !is_perfs(tp))
 		return 0;
 	forget_calls(tp, event->hw.target);
-	ret = reapply_event(tp);
+	ret = reapply_event(tp, true);
 	if (ret)
 		close_perf(call, event);
 	return ret;

@@ -298,14 +298,15 @@ EXPORT_SYMBOL_GPL(uhook_register);
 /**
  * uhook_apply - apply a changed filter of a hook
  * @ops: the hook; nothing happens if it is not registered
+ * @add: insert breakpoints in processes that the filter accepts now; otherwise, remove those
+ *	in processes to which no hook applies any more
  *
- * Inserts breakpoints in processes that the filter accepts now, and removes them from
- * processes to which no hook applies any more.
+ * Each walks all processes that map the file.
  *
  * Context: task; sleeps.
  * Return: 0, or the error of uprobes.
  */
-int uhook_apply(struct uhook_ops *ops)
+int uhook_apply(struct uhook_ops *ops, bool add)
 {
 	struct uhook_attachment *attachment;
 	unsigned int i;
@@ -316,8 +317,7 @@ int uhook_apply(struct uhook_ops *ops)
 	for (i = 0; attachment && i < attachment->nr && !ret; i++) {
 		struct uhook_consumer *c = &attachment->consumers[i];
 
-		ret = uprobe_apply(c->uprobe, &c->uc, false) ?:
-		      uprobe_apply(c->uprobe, &c->uc, true);
+		ret = uprobe_apply(c->uprobe, &c->uc, add);
 	}
 	mutex_unlock(&uhook_ops_lock);
 
