@@ -14,12 +14,15 @@
  *					stack is below all that hooks have
  *	uhook_handler deaths N		children that share the memory die in it, N times,
  *					and their stacks are unmapped
+ *	uhook_handler hidden N FILE	work N times while FILE, which has a function that the
+ *					hook calls, is executable, and while it is not
  *
  * The handler looks at the registers that it is given, adds up the arguments in the
  * words that it is given, and makes the argument of "work" odd.  It prints
  * the number of calls and the expected words: NAME TIMES SUM.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -355,6 +358,21 @@ static void deaths(long times)
 	printf("died %ld odd %ld\n", died, odd);
 }
 
+static void hide(long times, const char *path)
+{
+	const int fd = open(path, O_RDONLY);
+	const off_t size = lseek(fd, 0, SEEK_END);
+	void *text = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	int i;
+
+	check(text != MAP_FAILED, "%s is not mapped", path);
+	for (i = 0; i < 4; i++) {
+		check(!mprotect(text, size, i & 1 ? PROT_READ : PROT_READ | PROT_EXEC), "mprotect");
+		work((void *)times);
+	}
+	printf("hidden %ld\n", 4 * times);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "offsets")) {
@@ -376,8 +394,10 @@ int main(int argc, char **argv)
 		below(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "deaths")) {
 		deaths(atol(argv[2]));
+	} else if (argc == 4 && !strcmp(argv[1], "hidden")) {
+		hide(atol(argv[2]), argv[3]);
 	} else {
-		fail("usage: %s offsets | {work|jumps|faults|forks|nested|outer|deaths} N",
+		fail("usage: %s offsets | {work|jumps|faults|forks|nested|outer|deaths|hidden} N",
 		     argv[0]);
 	}
 	check(!wrong, "the handler was given something else %ld times", wrong);
