@@ -86,7 +86,7 @@ static __always_inline unsigned long handler_ip(const struct kprobe *p)
 	return (unsigned long)p->addr + (IS_ENABLED(CONFIG_X86) ? sizeof(*p->addr) : 0);
 }
 
-/* An interrupt that sees the kprobe runs kprobes of its own, according to the status. */
+/* Status first: a kprobe in an interrupt checks it if there is a current kprobe. */
 static __always_inline void begin(struct kprobe *p)
 {
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);

@@ -318,7 +318,7 @@ int fhook_address_lookup(unsigned long addr, unsigned long *size,
 	if (modname && (set || fhook_is_stub(addr)))
 		*modname = TEXT_MODULE;
 #ifdef CONFIG_STACKTRACE_BUILD_ID
-	/* Not a module, but newer kernels warn of one that has none. */
+	/* Linux 7.3 warns of names of modules that have none. */
 	if (modbuildid)
 		*modbuildid = vmlinux_build_id;
 #endif
