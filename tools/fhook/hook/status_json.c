@@ -44,10 +44,11 @@ static bool print_redirect(const char *line)
 {
 	char function[WORD], replacement[WORD], owner[WORD];
 	const char *arrow = strstr(line, " -> ");
-	int end;
+	int end = 0;
 
 	if (!arrow ||
-	    sscanf(arrow, " -> %511[^\t]\tby %511s since %n", replacement, owner, &end) != 2)
+	    sscanf(arrow, " -> %511[^\t]\tby %511s since %n", replacement, owner, &end) != 2 ||
+	    !end)
 		return false;
 	snprintf(function, sizeof(function), "%.*s", (int)(arrow - line), line);
 	print_string("redirect", function);
@@ -64,10 +65,10 @@ static bool print_override(const char *line)
 {
 	char function[WORD], owner[WORD];
 	long long value, calls;
-	int end;
+	int end = 0;
 
 	if (sscanf(line, "%511s returns %lld\tby %511[^,], %lld calls%n", function, &value, owner,
-		   &calls, &end) != 4)
+		   &calls, &end) != 4 || !end)
 		return false;
 	print_string("override", function);
 	printf(",\"returns\":%lld,", value);
