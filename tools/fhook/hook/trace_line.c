@@ -46,11 +46,17 @@ static const char *write_name(const struct trace_lines *lines, const char *line,
 	return at;
 }
 
+/* The thread of an event, from its line; 0 if that is not known. */
+static pid_t thread_of(const char *line)
+{
+	return strlen(line) > NAME_WIDTH && line[NAME_WIDTH] == '-' ?
+	       atoi(line + NAME_WIDTH + 1) : 0;
+}
+
 /* The stack of an event comes after its line. */
 static void begin_stack(struct trace_lines *lines, const char *line)
 {
-	lines->thread = strlen(line) > NAME_WIDTH && line[NAME_WIDTH] == '-' ?
-			atoi(line + NAME_WIDTH + 1) : 0;
+	lines->thread = thread_of(line);
 	lines->caller = 0;
 	lines->depth = 0;
 	lines->ended = false;
@@ -144,13 +150,29 @@ static void begin_object(struct trace_lines *lines, const char *line,
 	lines->in_object = true;
 }
 
+/*
+ * The kernel's stack of a call comes apart from it: calls of other CPUs, and the end of what was
+ * read, may be in between. Then it has an object of its own.
+ */
+static void begin_kernel_stack(struct trace_lines *lines, const char *line)
+{
+	if (lines->in_object && !lines->frames && thread_of(line) == lines->thread)
+		return;
+	end_object(lines);
+	begin_stack(lines, line);
+	trace_value_head(lines->out, line, "kernel_stack");
+	lines->in_object = true;
+}
+
 /* Write a line that begins no event: a frame, the head of a stack, or a note. */
 static void write_other(struct trace_lines *lines, const char *line)
 {
 	static const char arrow[] = " => ";
 
-	if (ends_in(line, STACK_HEAD))
+	if (ends_in(line, STACK_HEAD)) {
+		begin_kernel_stack(lines, line);
 		return;
+	}
 	if (lines->in_object && !strncmp(line, arrow, strlen(arrow))) {
 		put_frame(lines, line + strlen(arrow));
 		return;
