@@ -32,6 +32,8 @@ const char *fhook_bench_unit(void);
 u64 fhook_bench_calls(void);
 u64 fhook_bench_kretprobe(bool entry);
 u64 fhook_bench_fprobe(bool exit);
+unsigned long fhook_bench_next_function(unsigned long addr);
+void fhook_bench_scale_stop(void);
 void fhook_bench_print(const char *name, const char *unit, struct figures f);
 
 #endif /* _FHOOK_BENCH_H */

@@ -459,20 +459,6 @@ static void bench_whole(void)
 
 #define MANY		1024
 
-/* Functions of vmlinux, one after the other from an exported one on. */
-static unsigned long next_function(unsigned long addr)
-{
-	char symbol[KSYM_SYMBOL_LEN], *numbers;
-	unsigned long offset, size;
-
-	sprint_symbol(symbol, addr);
-	numbers = strchr(symbol, '+');
-	if (!numbers || sscanf(numbers, "+0x%lx/0x%lx", &offset, &size) != 2)
-		return 0;
-
-	return addr - offset + size;
-}
-
 /* Those in the lists of the CPUs are free as well, but counted elsewhere. */
 static unsigned long pages_free(void)
 {
@@ -509,7 +495,7 @@ static u64 many_mainline(void)
 	unsigned int num = 0;
 	u64 bytes;
 
-	for (; func && num < MANY_MAINLINE; func = next_function(func)) {
+	for (; func && num < MANY_MAINLINE; func = fhook_bench_next_function(func)) {
 		ops[num].func = ftrace_callback;
 		ops[num].flags = FTRACE_OPS_FL_RECURSION;
 		if (!ftrace_set_filter_ip(&ops[num], func, 0, 0) &&
@@ -560,7 +546,7 @@ static u64 many_fhook(void)
 	unsigned int num = 0;
 	u64 bytes;
 
-	for (; func && num < MANY; func = next_function(func)) {
+	for (; func && num < MANY; func = fhook_bench_next_function(func)) {
 		if (num == MANY / 4)
 			before = pages_free();
 		ops[num].name = "bench";
@@ -661,6 +647,7 @@ static int __init bench_init(void)
 
 static void __exit bench_exit(void)
 {
+	fhook_bench_scale_stop();
 	fhook_bench_clock_stop();
 }
 
