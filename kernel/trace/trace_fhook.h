@@ -121,6 +121,7 @@ bool trace_fhook_match(const char *system, const char *event, int argc,
 void trace_fhook_free(struct trace_fhook *tfh);
 
 const char *trace_fhook_is_override(const char *word);
+int trace_fhook_may_override(void);
 struct trace_fhook_override *
 trace_fhook_make_override(const char *function, const char *value, int argc, const char *argv[]);
 void trace_fhook_free_override(struct trace_fhook_override *override);

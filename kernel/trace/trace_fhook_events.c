@@ -67,10 +67,14 @@ static void free_use(struct fhook_ops *ops)
 static int register_use(struct trace_fhook *tfh)
 {
 	unsigned long addr;
+	int ret;
 
 	if (!tfh->override)
 		return fhook_register(&tfh->use->ops, tfh->pattern, NULL);
 
+	ret = trace_fhook_may_override();
+	if (ret)
+		return ret;
 	addr = trace_fhook_override_addr(tfh);
 	if (!addr) {
 		pr_warn_ratelimited("%s: %s may no longer be overridden, or its module is not loaded: load it, or define the event again\n",

@@ -78,6 +78,19 @@ static char *join(int argc, const char *argv[])
 }
 
 /**
+ * trace_fhook_may_override() - check whether the lockdown permits overrides
+ *
+ * They change what the kernel does, so any lockdown refuses them, as it closes debugfs
+ * with the files of fail_function.c.
+ *
+ * Return: 0 or -EPERM, and the log has the reason.
+ */
+int trace_fhook_may_override(void)
+{
+	return security_locked_down(LOCKDOWN_DEBUGFS);
+}
+
+/**
  * trace_fhook_make_override() - parse the words of an override
  * @function: name of the function
  * @value: text of the value, which is at the index of trace_probe's log
@@ -85,7 +98,7 @@ static char *join(int argc, const char *argv[])
  * @argv: these words
  *
  * Return: the override; or a negative error, with the reason in error_log unless it is
- * -ENOMEM.
+ * -ENOMEM, or -EPERM because of the lockdown.
  */
 struct trace_fhook_override *
 trace_fhook_make_override(const char *function, const char *value, int argc, const char *argv[])
@@ -93,7 +106,11 @@ trace_fhook_make_override(const char *function, const char *value, int argc, con
 	int type = get_injectable_error_type(kallsyms_lookup_name(function));
 	struct trace_fhook_override *override;
 	long number;
+	int ret;
 
+	ret = trace_fhook_may_override();
+	if (ret)
+		return ERR_PTR(ret);
 	if (kstrtol(value, 0, &number)) {
 		trace_probe_log_err(strlen("override="), FHOOK_OVERRIDE_NUMBER);
 		return ERR_PTR(-EINVAL);
