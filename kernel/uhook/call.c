@@ -72,6 +72,8 @@ static int check_function(struct uhook_counter *counter, const struct uhook_ops 
 static enum uhook_verdict find_code(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
 				    struct uprobe *uprobe)
 {
+	if (!arch_uhook_can_call(false))
+		return UHOOK_NO_CALLS;
 	if (!arch_uhook_can_call(!w->set->counters[i]->no_vectors))
 		return UHOOK_NO_VECTORS;
 

@@ -24,6 +24,7 @@
  * @UHOOK_NO_HOOK: no hook needs a body
  * @UHOOK_TOO_LONG: the handlers do not fit in a body
  * @UHOOK_NO_FUNCTION: the process has not mapped the file of a handler; retried
+ * @UHOOK_NO_CALLS: the processor lacks what calls of handlers need
  * @UHOOK_NO_VECTORS: a handler may use vector registers that a gate cannot save
  * @UHOOK_NO_STUB: the address of its stub is in use; retried
  * @UHOOK_STUBS_FULL: the process has the maximum number of stub blocks
@@ -43,6 +44,7 @@ enum uhook_verdict {
 	UHOOK_NO_HOOK,
 	UHOOK_TOO_LONG,
 	UHOOK_NO_FUNCTION,
+	UHOOK_NO_CALLS,
 	UHOOK_NO_VECTORS,
 	UHOOK_NO_STUB,
 	UHOOK_STUBS_FULL,
