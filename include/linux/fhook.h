@@ -119,7 +119,8 @@ enum fhook_ops_flags {
  * @FHOOK_ERR_NO_ROOM: no trampoline memory within reach of the site
  * @FHOOK_ERR_TOO_MANY: no trampoline has room for this number of hooks
  * @FHOOK_ERR_REDIRECT: a redirect leads nowhere, to itself or in a circle
- * @FHOOK_ERR_TAKEN: someone else has redirected this function
+ * @FHOOK_ERR_TAKEN: someone else has redirected or live-patched this function, or traces
+ *	its calls
  * @FHOOK_ERR_TASK: a task is inside a function that is to be redirected
  */
 enum fhook_error {

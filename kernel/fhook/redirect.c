@@ -551,8 +551,9 @@ static void report_patch(const struct fhook_patch *patch,
  *
  * Return: 0; -EINVAL for a patch or a redirect that makes no sense, -ELOOP if it leads
  * back; -ENOENT if there is no such function; -EOPNOTSUPP if it has no slot, or if this
- * architecture does not support consistent patches; -EBUSY if someone else has redirected
- * the function, or a task was inside at each try; -EFAULT if a slot does not have the
+ * architecture does not support consistent patches; -EBUSY if the patch is enabled
+ * already, if someone else has redirected or live-patched the function, if its calls are
+ * being traced, or if a task was inside at each try; -EFAULT if a slot does not have the
  * expected contents; -ENODEV if fhook is switched off; -ENOMEM or -ENOSPC.
  */
 int fhook_redirect(struct fhook_patch *patch)
