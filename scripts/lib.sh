@@ -72,16 +72,22 @@ esac
 # that is called by the holder of the lock has it, too.
 lock_build()
 {
+	lock_directory "$BUILD" 9
+}
+
+# lock_directory DIRECTORY FD: the same for a build directory, with a descriptor of its own.
+lock_directory()
+{
 	case " ${FHOOK_LOCKED:-} " in
-	*" $BUILD "*) return 0 ;;
+	*" $1 "*) return 0 ;;
 	esac
-	mkdir -p "$BUILD"
+	mkdir -p "$1"
 	# The lock's file marks a directory as ours, also that of the first base.
 	touch "$first_build/.lock"
-	exec 9> "$BUILD/.lock"
-	flock -n 9 ||
-		die "something else that builds or tests is running in $BUILD: wait for it, or set BUILD= to another directory."
-	FHOOK_LOCKED="${FHOOK_LOCKED:-} $BUILD"
+	eval "exec $2> \"\$1/.lock\""
+	flock -n "$2" ||
+		die "something else that builds or tests is running in $1: wait for it, or set BUILD= to another directory."
+	FHOOK_LOCKED="${FHOOK_LOCKED:-} $1"
 	export FHOOK_LOCKED
 }
 
@@ -187,6 +193,23 @@ remember()
 		checksum "$p"
 	done < .git/fhook-patches |
 		paste -d' ' .git/fhook-commits - > .git/fhook-applied
+}
+
+# unsaved_work TREE: print "edits" or "commits" if a work tree has some that are not in patches/.
+unsaved_work()
+{
+	[ -d "$1/.git" ] || return 0
+	touch "$1/.git/fhook-applied"
+	unsaved_range=HEAD
+	! git -C "$1" rev-parse -q --verify base > /dev/null || unsaved_range=base..HEAD
+	if git -C "$1" rev-list "$unsaved_range" 2> /dev/null |
+	   awk 'FILENAME == ARGV[1] { applied[$1]; next } !($1 in applied) { found = 1 }
+		END { exit !found }' "$1/.git/fhook-applied" -; then
+		echo commits
+	# A tree that git cannot read may have edits.
+	elif [ -n "$(git -C "$1" status --porcelain --untracked-files=no 2>&1 | head -n 1)" ]; then
+		echo edits
+	fi
 }
 
 # format_patches OPTION...: git format-patch, the same on every machine.
