@@ -15,8 +15,9 @@ T ?=
 export BUILD ARCH JOBS KVM V
 export BASE TOPIC CONFIG
 
-.PHONY: help deps tree build tools tools-all deb-tools deb vm vm-shell test-vm install demo shell \
-	test test-brief test-all bench bench-native lint series check newest baseline refresh clean
+.PHONY: help deps tree build tools tools-all deb-tools deb vm vm-possible vm-shell test-vm install demo \
+	shell test test-brief test-all bench bench-native lint series check newest baseline \
+	refresh clean
 .NOTPARALLEL:
 
 help:
@@ -96,9 +97,13 @@ deb:
 	@scripts/build/deb
 
 # A flavour is built instead of the packages of the kernel.
-vm: $(if $(filter file,$(origin FLAVOUR)),deb,deb-tools)
-	@scripts/build/deps vm
+vm: vm-possible $(if $(filter file,$(origin FLAVOUR)),deb,deb-tools)
 	@scripts/vm/vm
+
+# Before anything is built, which takes hours.
+vm-possible:
+	@scripts/build/deps vm
+	@scripts/vm/vm -n
 
 vm-shell:
 	@scripts/vm/vm-boot
