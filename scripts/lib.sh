@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2034
 #
 # Common functions of the scripts: paths, errors, calls of git.  To be sourced, not
-# run; the caller has set -eu.
+# run; the caller has set -eu, and as_root if root may work in the build directory of a user.
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 me=${0##*/}
@@ -64,6 +64,10 @@ case $top$BUILD in
 esac
 [ ! -e "$BUILD" ] || [ -w "$BUILD" ] ||
 	die "$BUILD belongs to $(stat -c %U "$BUILD"): go on as that user (sudo?), remove it, or set BUILD= to another directory."
+# By sudo, files of root would come into it, which its owner cannot replace.
+[ -z "${SUDO_UID:-}" ] || [ -n "${as_root:-}" ] || [ "$(id -u)" -ne 0 ] ||
+	[ ! -e "$first_build" ] || [ "$(stat -c %u "$first_build")" -eq 0 ] ||
+	die "$first_build belongs to $(stat -c %U "$first_build"): go on as that user, without sudo, which is called where it is needed, or set BUILD= to another directory."
 # The scripts replace and remove files there without asking.
 [ -e "$BUILD/.lock" ] || [ -e "$tree/.git/fhook-source" ] || [ -z "$(ls -A "$BUILD" 2>/dev/null)" ] ||
 	die "$BUILD holds files, and nothing that was built here: set BUILD= to a new or an empty directory."
