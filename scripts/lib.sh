@@ -24,6 +24,10 @@ first_build=${BUILD%/"$BASE"}
 tree=$BUILD/linux
 packaged=/usr/src/linux-source-$BASE.tar.xz
 fetched=$BUILD/source/linux-source-$BASE.tar.xz
+case ${TARBALL:-/} in
+/*) ;;
+*) TARBALL=$top/$TARBALL ;;
+esac
 tarball=${TARBALL:-$packaged}
 [ -n "${TARBALL:-}" ] || [ -r "$packaged" ] || [ ! -r "$fetched" ] || tarball=$fetched
 
