@@ -23,11 +23,19 @@ since_mark()
 		index($0, mark) { found = 1 }'
 }
 
+# numbered, in awk: the name of a test, of which the second and later ones have a number, as
+# scripts/test/report gives them, because a key is in a report once
+numbered='
+	function numbered(name)
+	{
+		return name (++seen[name] > 1 ? " (" seen[name] ")" : "")
+	}'
+
 # say_ktap KEY FILE [INDENT]: the number of tests, and each that has not passed; "failed" if there
 # are none, because they could not run
 say_ktap()
 {
-	awk -v indent="${3:-}" '
+	awk -v indent="${3:-}" "$numbered"'
 		substr($0, 1, length(indent)) != indent { next }
 		{ line = substr($0, length(indent) + 1) }
 		line !~ /^(not )?ok [0-9]+/ { next }
@@ -42,6 +50,7 @@ say_ktap()
 				line = substr(line, 1, at - 1)
 			}
 			gsub(/=/, ":", line)
+			line = numbered(line)
 			count[result]++
 			if (result == "skipped")
 				print "test." line "\tskipped: " reason
@@ -123,10 +132,17 @@ say_mainline()
 	HOOKED=y mainline hooked
 	modprobe -r fhook_user
 	grep -q '^ok ' "$work/mainline-unhooked.ktap" || return 0
-	lost=$(awk '
-		{ line = $0; sub(/^(not )?ok [0-9]+ */, "", line) }
+	lost=$(awk "$numbered"'
+		FNR == 1 { split("", seen) }
+		!/^(not )?ok [0-9]+/ { next }
+		{
+			line = $0
+			sub(/^(not )?ok [0-9]+ *(- )?/, "", line)
+			sub(/ # SKIP.*/, "", line)
+			line = numbered(line)
+		}
 		FILENAME == ARGV[1] { if (/^ok / && !/# SKIP/) good[line] = 1; next }
-		/^ok / { delete good[line] }
+		/^ok / && !/# SKIP/ { delete good[line] }
 		END { for (test in good) n++; print n + 0 }' \
 		"$work/mainline-unhooked.ktap" "$work/mainline-hooked.ktap")
 	say mainline.lost "$lost tests"
