@@ -155,6 +155,7 @@ check:
 	@scripts/series/check
 
 newest:
+	@scripts/build/deps
 	@scripts/series/newest
 
 refresh:
