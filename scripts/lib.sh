@@ -7,6 +7,12 @@
 top=$(cd "$(dirname "$0")/../.." && pwd)
 me=${0##*/}
 
+# After "su" without "-", root's programs are not found.
+case :$PATH: in
+*:/usr/sbin:*) ;;
+*) PATH=$PATH:/usr/sbin:/sbin ;;
+esac
+
 ARCH=${ARCH:-x86_64}
 BUILD=${BUILD:-$top/build}
 case $BUILD in
