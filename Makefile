@@ -15,8 +15,8 @@ T ?=
 export BUILD ARCH JOBS KVM V
 export BASE TOPIC CONFIG
 
-.PHONY: help deps tree build tools tools-all deb-tools deb vm vm-possible vm-shell test-vm install demo \
-	shell test test-brief test-all bench bench-native lint series check newest baseline \
+.PHONY: help deps tree build tools tools-all deb-tools deb vm vm-possible vm-shell test-vm install \
+	demo shell test test-brief test-all bench bench-native lint series check newest baseline \
 	refresh clean
 .NOTPARALLEL:
 
