@@ -70,7 +70,7 @@ static int show(void *data, bool last, struct fault *fault)
 		return fault_say(fault, "there is not enough memory");
 	print_all(source, rows, last);
 	if (last)
-		live_dropped(source->tally.dropped);
+		source_warn(source);
 	free(rows);
 	return 0;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Reading histograms of tracefs; the header describes the functions. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +8,15 @@
 /* The kernel makes no larger histograms. */
 #define MOST_ENTRIES	131072
 
-/* A copy of the text between BEGIN and END without blanks at the ends. */
-static char *trimmed(const char *begin, const char *end)
+/* The end of the keys of an entry. */
+#define MARK		"} hitcount:"
+
+/* A copy of the text between BEGIN and END without the letters of BLANKS at the ends. */
+static char *trimmed(const char *begin, const char *end, const char *blanks)
 {
-	while (begin < end && isspace((unsigned char)*begin))
+	while (begin < end && strchr(blanks, *begin))
 		begin++;
-	while (end > begin && isspace((unsigned char)end[-1]))
+	while (end > begin && strchr(blanks, end[-1]))
 		end--;
 	return strndup(begin, end - begin);
 }
@@ -50,7 +52,8 @@ static char *key_of(const struct hist *hist, const char *text, const char *end, 
 		if (!stop)
 			return NULL;
 	}
-	return trimmed(begin, stop);
+	/* The kernel pads with blanks alone: an end of a line is one of the name of a task. */
+	return trimmed(begin, stop, " ");
 }
 
 size_t hist_size(size_t entries, size_t least)
@@ -126,7 +129,7 @@ static int read_saved(const struct hist *hist, struct hist_row *row, const char 
 			if (!next || next > stop)
 				return -1;
 		}
-		row->saved[i] = trimmed(at, next);
+		row->saved[i] = trimmed(at, next, "\n ");
 		if (!row->saved[i])
 			return -1;
 	}
@@ -156,28 +159,29 @@ bad:
 	return -1;
 }
 
-/* The last mark before the end of a line: names of tasks may contain it, too. */
-static char *last_mark(char *line, const char *line_end)
-{
-	char *mark = NULL, *next = line;
-
-	while ((next = strstr(next, "} hitcount:")) && next < line_end)
-		mark = next++;
-	return mark;
-}
-
-/* The next entry, which is a line that begins with the first key, or NULL. */
-static char *next_entry(char *text, const char *key)
+/*
+ * The next line that begins with the first key, or NULL. Saved strings may contain such a line;
+ * the keys of an entry with them are in one line, as they have no names of tasks.
+ */
+static char *next_entry(const struct hist *hist, char *text, const char *key)
 {
 	const size_t length = strlen(key);
 
 	for (; text; text = strchr(text, '\n')) {
 		text += *text == '\n';
 		if (!strncmp(text, "{ ", 2) && !strncmp(text + 2, key, length) &&
-		    text[2 + length] == ':' && last_mark(text, text + strcspn(text, "\n")))
+		    text[2 + length] == ':' &&
+		    (!hist->nr_saves ||
+		     find_mark(text, text + strcspn(text, "\n"), MARK, false)))
 			return text;
 	}
 	return NULL;
+}
+
+/* The end of the keys of an entry. Names of tasks may contain the mark, and ends of lines. */
+static const char *end_of_keys(const struct hist *hist, const char *entry, const char *stop)
+{
+	return find_mark(entry, hist->nr_saves ? entry + strcspn(entry, "\n") : stop, MARK, true);
 }
 
 /* The sums below the last entry: strings may contain the same text. */
@@ -190,22 +194,39 @@ static char *find_totals(char *text)
 	return totals;
 }
 
+/* Strings may look like entries, or hide some. The kernel's number follows all strings. */
+static void compare_number(struct hist *hist, const char *totals, size_t entries, size_t read)
+{
+	const char *count = totals ? strstr(totals, "Entries: ") : NULL;
+	u64 number;
+
+	if (!count)
+		return;
+	number = strtoull(count + strlen("Entries: "), NULL, 10);
+	hist->forged |= entries > number;
+	if (number > read)
+		hist->missing += number - read;
+}
+
 int hist_parse(struct hist *hist, char *text, const char *const *names, struct fault *fault)
 {
-	char *totals = find_totals(text), *entry = next_entry(text, names[0]), *next, *dropped;
-	char *end = totals ? totals : text + strlen(text), *bad = NULL;
-	const char *count = totals ? strstr(totals, "Entries: ") : NULL;
+	char *totals = find_totals(text), *entry = next_entry(hist, text, names[0]), *next;
+	char *end = totals ? totals : text + strlen(text), *bad = NULL, *dropped;
+	const size_t before = hist->nr;
+	const char *keys, *stop;
 	size_t entries = 0;
 
 	for (; entry && entry < end; entry = next) {
+		next = next_entry(hist, entry + 1, names[0]);
+		stop = next && next < end ? next : end;
+		keys = end_of_keys(hist, entry, stop);
+		if (!keys)
+			continue;
 		entries++;
-		next = next_entry(entry + 1, names[0]);
-		if (add_row(hist, entry + 1, last_mark(entry, entry + strcspn(entry, "\n")),
-			    next && next < end ? next : end, names))
+		if (add_row(hist, entry + 1, keys, stop, names))
 			bad = entry;
 	}
-	/* Strings may look like entries. The kernel's number of entries follows all strings. */
-	hist->forged |= count && entries > strtoull(count + strlen("Entries: "), NULL, 10);
+	compare_number(hist, totals, entries, hist->nr - before);
 	if (bad && !hist->nr && !hist->forged)
 		return fault_say(fault, "the kernel's histogram is not understood: %.60s", bad);
 	dropped = totals ? strstr(totals, "Dropped: ") : NULL;

@@ -27,6 +27,7 @@ struct hist_row {
  * struct hist - a histogram
  * @rows: its entries
  * @dropped: hits that found no room
+ * @missing: number of entries that could not be read, because a string looks like others
  * @forged: a string looks like an entry, so that some rows may be made up
  * @number: last key, if it is a number, or NULL: the name of a task before it may contain its
  *	name; set before parsing
@@ -36,7 +37,7 @@ struct hist_row {
 struct hist {
 	struct hist_row *rows;
 	size_t nr, room;
-	u64 dropped;
+	u64 dropped, missing;
 	bool forged;
 	const char *number;
 	const char **saves;

@@ -8,6 +8,7 @@
 #include "hist.h"
 #include "kernel.h"
 #include "lib/kernel_files.h"
+#include "live.h"
 #include "progress.h"
 #include "source.h"
 
@@ -334,6 +335,7 @@ static int read_event(struct source *source, const char *event, const char *name
 			to->buckets[log2_of(from->keys[at_duration])] += from->hits;
 	}
 	source->tally.dropped += hist.dropped;
+	source->tally.missing += hist.missing;
 	hist_free(&hist);
 	return result;
 }
@@ -421,6 +423,15 @@ int source_slowest(struct source *source, struct slowest *slowest, struct fault 
 			return -1;
 	}
 	return 0;
+}
+
+void source_warn(const struct source *source)
+{
+	live_dropped(source->tally.dropped);
+	if (source->tally.missing)
+		fprintf(stderr,
+			"fhook: %llu rows are missing: the name of a task looks like the kernel's text.\n",
+			source->tally.missing);
 }
 
 void source_close(void *data)

@@ -50,6 +50,9 @@ int source_read(struct source *source, struct fault *fault);
 /* Read the slowest call of each function that was given with brackets. */
 int source_slowest(struct source *source, struct slowest *slowest, struct fault *fault);
 
+/* Warn of calls and rows that the tally lacks. */
+void source_warn(const struct source *source);
+
 void source_close(void *source);
 
 #endif /* FHOOK_HOOK_SOURCE_H */

@@ -20,6 +20,7 @@ void tally_begin(struct tally *tally)
 		memset(row->buckets, 0, sizeof(row->buckets));
 	}
 	tally->dropped = 0;
+	tally->missing = 0;
 }
 
 static int compare(const struct tally_row *row, const char *name, const char *by)

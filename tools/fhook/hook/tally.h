@@ -32,12 +32,13 @@ struct tally_row {
  * @rows: sums, in the order in which they were first seen
  * @order: indexes of @rows, sorted by name and the other key
  * @dropped: calls for which the kernel had no room
+ * @missing: entries of the kernel's histograms that could not be read
  */
 struct tally {
 	struct tally_row *rows;
 	size_t *order;
 	size_t nr, room, room_order;
-	u64 dropped;
+	u64 dropped, missing;
 };
 
 /* Set all sums to 0, and remember them as the old ones. */

@@ -155,7 +155,7 @@ static int show(void *data, bool last, struct fault *fault)
 		return fault_say(fault, "there is not enough memory");
 	print_all(timing, rows, since_last);
 	if (last)
-		live_dropped(timing->source.tally.dropped);
+		source_warn(&timing->source);
 	free(rows);
 	return last ? show_slowest(timing, fault) : 0;
 }
