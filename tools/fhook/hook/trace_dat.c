@@ -155,26 +155,18 @@ static int put_tracefs(FILE *out, const char *name, size_t width, struct fault *
 	return result;
 }
 
-/* Does a line with the number and name of a task begin there? */
-static bool begins_task(const char *text)
-{
-	const size_t digits = strspn(text, "0123456789");
-
-	return digits && text[digits] == ' ';
-}
-
-/* Names may have ends of lines, behind which libtraceevent would read no more of them. */
 static int put_tasks(FILE *out, struct fault *fault)
 {
-	char *text = kernel_file_read("saved_cmdlines", fault), *end;
+	char *text = kernel_file_read("saved_cmdlines", fault), *changed;
 
 	if (!text)
 		return -1;
-	for (end = strchr(text, '\n'); end; end = strchr(end + 1, '\n'))
-		if (end[1] && !begins_task(end + 1))
-			*end = '?';
-	put_text(out, text);
+	changed = trace_format_tasks(text);
 	free(text);
+	if (!changed)
+		return fault_say(fault, "there is not enough memory");
+	put_text(out, changed);
+	free(changed);
 	return 0;
 }
 

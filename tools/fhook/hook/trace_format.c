@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Descriptions of events for recordings; the header describes them. */
+/* Descriptions for recordings; the header describes them. */
 #include <stdlib.h>
 #include <string.h>
 #include "trace_format.h"
@@ -271,4 +271,43 @@ char *trace_format(const char *text, bool user, const struct call_event *event)
 		changed = split_strings(changed, label);
 	}
 	return changed;
+}
+
+/* Does a line with the number and name of a task begin there? */
+static bool begins_task(const char *text)
+{
+	const size_t digits = strspn(text, "0123456789");
+
+	return digits && text[digits] == ' ';
+}
+
+/* The end of the line of a task. A name may have ends of lines. */
+static const char *end_of_task(const char *text)
+{
+	text += strcspn(text, "\n");
+	while (*text && text[1] && !begins_task(text + 1))
+		text += 1 + strcspn(text + 1, "\n");
+	return text;
+}
+
+char *trace_format_tasks(const char *text)
+{
+	const char *end;
+	char *changed;
+	FILE *out = open_memstream(&changed, &(size_t){ 0 });
+
+	for (; out && *text; text = end + (*end == '\n')) {
+		end = end_of_task(text);
+		while (text < end && *text != ' ')
+			putc(*text++, out);
+		text += strspn(text, " \f\r\t\v");
+		fputs(text < end ? " " : " ?", out);
+		for (; text < end; text++)
+			putc(*text == '\n' ? '?' : *text, out);
+		putc('\n', out);
+	}
+	if (!out || !fclose(out))
+		return out ? changed : NULL;
+	free(changed);
+	return NULL;
 }
