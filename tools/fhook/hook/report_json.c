@@ -241,13 +241,26 @@ static int print_arguments(struct report *report, struct tep_event *event,
 	return 0;
 }
 
+/*
+ * The duration of a call: the kernel's field after the address of the caller. An argument may have
+ * its name, but the kernel prints arguments of this type in another form.
+ */
+static bool take_duration(struct tep_event *event, struct tep_record *record, u64 *duration)
+{
+	struct tep_format_field *field = tep_find_field(event, "__probe_ret_ip");
+	const char *format = event->print_fmt.format;
+
+	field = field ? field->next : NULL;
+	return field && !strcmp(field->name, "duration") &&
+	       format && strstr(format, ") duration=%llu") &&
+	       report_field(field, record, duration) && *duration <= record->ts;
+}
+
 int report_json(struct report *report, struct tep_event *event, struct tep_record *record)
 {
 	const int task = tep_data_pid(report->tep, record);
-	u64 duration = 0, address;
-	const bool span = report_number(event, record, "__probe_func", &address) &&
-			  report_number(event, record, "duration", &duration) &&
-			  duration <= record->ts;
+	u64 duration = 0;
+	const bool span = take_duration(event, record, &duration);
 
 	fputs(report->nr++ ? ",\n" : "\n", stdout);
 	if (introduce(report, task))
@@ -255,7 +268,7 @@ int report_json(struct report *report, struct tep_event *event, struct tep_recor
 	fputs("{\"name\":", stdout);
 	json_string(stdout, event->name);
 	printf(",\"ph\":\"%s\",\"pid\":%d,\"tid\":%d", span ? "X" : "i\",\"s\":\"t", task, task);
-	print_time("ts", record->ts - duration);
+	print_time("ts", record->ts - (span ? duration : 0));
 	if (span)
 		print_time("dur", duration);
 	if (print_arguments(report, event, record, span))
