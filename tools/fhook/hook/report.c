@@ -64,6 +64,8 @@ static void print_missed(struct report *report, struct tep_record *record)
 {
 	if (record->missed_events > 0)
 		report->missed += record->missed_events;
+	else if (record->missed_events)
+		report->gaps++;
 	if (report->json || !record->missed_events)
 		return;
 	if (record->missed_events > 0)
@@ -146,6 +148,10 @@ static int print_all(struct report *report, struct tracecmd_input *input)
 	report_free_names(report);
 	fflush(stdout);
 	live_dropped(report->missed);
+	if (report->gaps)
+		fprintf(stderr,
+			"fhook: calls are missing at %llu places, an unknown number: the kernel had no room.\n",
+			report->gaps);
 	if (report->unknown)
 		fprintf(stderr,
 			"fhook: %llu events are not printed: the file does not describe them.\n",

@@ -31,6 +31,7 @@ struct field_names {
  * @room_names: number of fields that @names has room for
  * @nr: number of printed events
  * @missed: number of missing events, as far as known
+ * @gaps: number of places where events are missing whose number is unknown
  * @unknown: number of events whose descriptions are missing
  */
 struct report {
@@ -41,7 +42,7 @@ struct report {
 	size_t nr_tasks, room_tasks;
 	struct field_names *names;
 	size_t nr_names, room_names;
-	u64 nr, missed, unknown;
+	u64 nr, missed, gaps, unknown;
 };
 
 /**
