@@ -44,6 +44,18 @@ static void print_frames(struct report *report, struct frames frames, bool user)
 	}
 }
 
+/* The name of a buffer, before a line. */
+static void print_buffer(const struct report *report)
+{
+	char name[64];
+
+	if (!*report->buffer)
+		return;
+	snprintf(name, sizeof(name), "%s", report->buffer);
+	text_clean(name);
+	printf("%s: ", name);
+}
+
 /* "            task-123     [000] ...1.  1234.567890: " */
 static void print_context(struct report *report, struct tep_record *record)
 {
@@ -55,6 +67,7 @@ static void print_context(struct report *report, struct tep_record *record)
 	report_flags(report, record, flags);
 	snprintf(comm, sizeof(comm), "%s", tep_data_comm_from_pid(report->tep, pid));
 	text_clean(comm);
+	print_buffer(report);
 	printf("%16s-%-7d [%03d] %s %5llu.%06llu: ",
 	       comm, pid, record->cpu, flags,
 	       us / 1000000, us % 1000000);
@@ -68,6 +81,7 @@ static void print_missed(struct report *report, struct tep_record *record)
 		report->gaps++;
 	if (report->json || !record->missed_events)
 		return;
+	print_buffer(report);
 	if (record->missed_events > 0)
 		printf("CPU:%d [LOST %lld EVENTS]\n", record->cpu, record->missed_events);
 	else
@@ -114,12 +128,25 @@ static void print_line(struct report *report, struct tep_event *event, struct te
 	print_frames(report, report_user_stack(event, record), true);
 }
 
-static int print_record(struct tracecmd_input *input __unused, struct tep_record *record,
+static const char *buffer_of(const struct report *report, const struct tracecmd_input *input)
+{
+	const char *name;
+	int i;
+
+	for (i = 1; i < report->nr_inputs && report->inputs[i] != input; i++)
+		;
+	name = i < report->nr_inputs ?
+	       tracecmd_buffer_instance_name(report->inputs[0], i - 1) : NULL;
+	return name ?: "";
+}
+
+static int print_record(struct tracecmd_input *input, struct tep_record *record,
 			int cpu __unused, void *data)
 {
 	struct report *report = data;
 	struct tep_event *event = tep_find_event_by_record(report->tep, record);
 
+	report->buffer = buffer_of(report, input);
 	print_missed(report, record);
 	if (!event)
 		report->unknown++;
@@ -132,15 +159,42 @@ static int print_record(struct tracecmd_input *input __unused, struct tep_record
 	return 0;
 }
 
-static int print_all(struct report *report, struct tracecmd_input *input)
+/* Open the buffers besides the first one, of "trace-cmd record -B NAME". */
+static int open_buffers(struct report *report, struct tracecmd_input *input)
+{
+	const int nr = tracecmd_buffer_instances(input);
+	int i;
+
+	report->inputs = calloc(1 + nr, sizeof(*report->inputs));
+	if (!report->inputs)
+		return -1;
+	report->inputs[report->nr_inputs++] = input;
+	for (i = 0; i < nr; i++) {
+		input = tracecmd_buffer_instance_handle(report->inputs[0], i);
+		if (!input)
+			return -1;
+		report->inputs[report->nr_inputs++] = input;
+	}
+	return 0;
+}
+
+static void close_buffers(struct report *report)
+{
+	while (report->nr_inputs > 1)
+		tracecmd_close(report->inputs[--report->nr_inputs]);
+	free(report->inputs);
+}
+
+static int print_all(struct report *report)
 {
 	int result;
 
-	report->tep = tracecmd_get_tep(input);
+	report->tep = tracecmd_get_tep(report->inputs[0]);
 	trace_seq_init(&report->seq);
 	if (report->json)
 		fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", stdout);
-	result = tracecmd_iterate_events(input, NULL, 0, print_record, report);
+	result = tracecmd_iterate_events_multi(report->inputs, report->nr_inputs, print_record,
+					       report);
 	if (report->json)
 		puts("\n]}");
 	trace_seq_destroy(&report->seq);
@@ -171,7 +225,8 @@ static int print_file(const char *path, bool json)
 	input = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (!input)
 		return NOT_READ;
-	result = print_all(&report, input);
+	result = open_buffers(&report, input) || print_all(&report);
+	close_buffers(&report);
 	tracecmd_close(input);
 	return ferror(stdout) ? OUTPUT_FAILED : result ? NOT_READ : 0;
 }

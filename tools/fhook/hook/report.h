@@ -8,6 +8,8 @@
 #include <event-parse.h>
 #include "enumeration.h"
 
+struct tracecmd_input;
+
 /**
  * struct field_names - names of the values of a field
  * @field: the field
@@ -23,6 +25,9 @@ struct field_names {
  * @tep: descriptions of events, symbols, and names of tasks
  * @seq: buffer for text of libtraceevent
  * @json: whether to print JSON
+ * @inputs: buffers of the recording: the first one, and those with a name
+ * @nr_inputs: number of buffers
+ * @buffer: name of the buffer of the event that is printed, or ""
  * @tasks: numbers of the tasks that were printed, sorted
  * @nr_tasks: number of tasks
  * @room_tasks: number of tasks that @tasks has room for
@@ -38,6 +43,9 @@ struct report {
 	struct tep_handle *tep;
 	struct trace_seq seq;
 	bool json;
+	struct tracecmd_input **inputs;
+	int nr_inputs;
+	const char *buffer;
 	int *tasks;
 	size_t nr_tasks, room_tasks;
 	struct field_names *names;

@@ -267,6 +267,10 @@ int report_json(struct report *report, struct tep_event *event, struct tep_recor
 		return -1;
 	fputs("{\"name\":", stdout);
 	json_string(stdout, event->name);
+	if (*report->buffer) {
+		fputs(",\"cat\":", stdout);
+		json_string(stdout, report->buffer);
+	}
 	printf(",\"ph\":\"%s\",\"pid\":%d,\"tid\":%d", span ? "X" : "i\",\"s\":\"t", task, task);
 	print_time("ts", record->ts - (span ? duration : 0));
 	if (span)
