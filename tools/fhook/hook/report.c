@@ -68,9 +68,11 @@ static void print_context(struct report *report, struct tep_record *record)
 	snprintf(comm, sizeof(comm), "%s", tep_data_comm_from_pid(report->tep, pid));
 	text_clean(comm);
 	print_buffer(report);
-	printf("%16s-%-7d [%03d] %s %5llu.%06llu: ",
-	       comm, pid, record->cpu, flags,
-	       us / 1000000, us % 1000000);
+	printf("%16s-%-7d [%03d] %s ", comm, pid, record->cpu, flags);
+	if (report->raw)
+		printf("%12llu: ", record->ts);
+	else
+		printf("%5llu.%06llu: ", us / 1000000, us % 1000000);
 }
 
 static void print_missed(struct report *report, struct tep_record *record)
@@ -214,9 +216,9 @@ static int print_all(struct report *report)
 }
 
 /* Returns the exit status of the process. */
-static int print_file(const char *path, bool json)
+static int print_file(const char *path, bool json, bool raw)
 {
-	struct report report = { .json = json };
+	struct report report = { .json = json, .raw = raw };
 	struct tracecmd_input *input;
 	int result;
 
@@ -237,7 +239,7 @@ static bool is_crash(int signal)
 }
 
 /* A damaged file may crash libtracecmd, so another process reads it. */
-static int print_apart(const char *path, bool json, struct fault *fault)
+static int print_apart(const char *path, bool json, bool raw, struct fault *fault)
 {
 	int status = 0;
 	pid_t child;
@@ -249,7 +251,7 @@ static int print_apart(const char *path, bool json, struct fault *fault)
 		return fault_say(fault, "no process can be started: %s", strerror(errno));
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		_exit(print_file(path, json));
+		_exit(print_file(path, json, raw));
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
@@ -269,16 +271,22 @@ static int print_apart(const char *path, bool json, struct fault *fault)
 
 int hook_report(int argc, char **argv, struct fault *fault)
 {
+	char clock[TRACE_DAT_CLOCK];
 	struct options options;
 	const char *path;
-	int result = -1;
+	int result;
 
 	options_parse(&options, &word, argc, argv);
 	path = options.nr_functions ? options.functions[0] : TRACE_DAT_NAME;
 	if (options.nr_functions > 1)
 		options_wrong(&word, "takes one file");
-	if (!trace_dat_check(path, fault))
-		result = print_apart(path, options.json, fault);
+	result = trace_dat_check(path, clock, fault);
+	if (!result && *clock && options.json)
+		result = fault_say(fault,
+				   "the times in %s, of the clock %s, are not in nanoseconds: leave out --json",
+				   path, clock);
+	if (!result)
+		result = print_apart(path, options.json, *clock, fault);
 	options_free(&options);
 	return result;
 }

@@ -25,6 +25,7 @@ struct field_names {
  * @tep: descriptions of events, symbols, and names of tasks
  * @seq: buffer for text of libtraceevent
  * @json: whether to print JSON
+ * @raw: whether times are not in nanoseconds, and printed as they are
  * @inputs: buffers of the recording: the first one, and those with a name
  * @nr_inputs: number of buffers
  * @buffer: name of the buffer of the event that is printed, or ""
@@ -42,7 +43,7 @@ struct field_names {
 struct report {
 	struct tep_handle *tep;
 	struct trace_seq seq;
-	bool json;
+	bool json, raw;
 	struct tracecmd_input **inputs;
 	int nr_inputs;
 	const char *buffer;

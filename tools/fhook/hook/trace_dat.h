@@ -53,7 +53,13 @@ int trace_dat_write(struct trace_dat *file, const struct call_events *events, co
 /* Close the file. If it is not COMPLETE, remove it, unless it is as it was before. */
 void trace_dat_close(struct trace_dat *file, bool complete);
 
-/* Check that PATH is a whole trace.dat of version 6. */
-int trace_dat_check(const char *path, struct fault *fault);
+/* Room for the name of a clock. */
+#define TRACE_DAT_CLOCK	16
+
+/*
+ * Check that PATH is a whole trace.dat of version 6. CLOCK becomes the name of its clock, if that
+ * does not count nanoseconds, or empty.
+ */
+int trace_dat_check(const char *path, char clock[TRACE_DAT_CLOCK], struct fault *fault);
 
 #endif /* FHOOK_HOOK_TRACE_DAT_H */

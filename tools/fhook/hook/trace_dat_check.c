@@ -10,6 +10,10 @@
 #include <sys/stat.h>
 #include "trace_dat.h"
 
+/* Options of the format. */
+#define OPTION_CLOCK		4
+#define OPTION_TSC_TO_NS	14
+
 /* Larger numbers are those of a damaged file. */
 #define MOST_CPUS	65536
 #define MOST_EVENTS	1000000
@@ -19,11 +23,15 @@
  * @in: the file
  * @size: size of the file
  * @page: size of a page of the ring buffer
+ * @clock: name of the clock, or empty
+ * @converted: whether libtracecmd converts the times to nanoseconds
  */
 struct walk {
 	FILE *in;
 	u64 size;
 	u32 page;
+	char clock[TRACE_DAT_CLOCK];
+	bool converted;
 };
 
 static int take(struct walk *walk, void *data, size_t size)
@@ -88,16 +96,48 @@ static int skip_systems(struct walk *walk)
 	return 0;
 }
 
-static int skip_options(struct walk *walk)
+/* The name in brackets is that of the clock. */
+static int take_clock(struct walk *walk)
+{
+	char text[512] = "", *name;
+	u64 size;
+
+	if (take_number(walk, sizeof(u32), sizeof(text) - 1, &size) || take(walk, text, size))
+		return -1;
+	name = strchr(text, '[');
+	if (!name)
+		return 0;
+	name[strcspn(name, "]")] = '\0';
+	snprintf(walk->clock, sizeof(walk->clock), "%s", name + 1);
+	return 0;
+}
+
+static int take_options(struct walk *walk)
 {
 	u64 option;
 
 	do {
-		if (take_number(walk, sizeof(u16), 0xffff, &option) ||
-		    (option && skip_part(walk, sizeof(u32))))
+		if (take_number(walk, sizeof(u16), 0xffff, &option))
+			return -1;
+		if (option == OPTION_TSC_TO_NS)
+			walk->converted = true;
+		if (option == OPTION_CLOCK ? take_clock(walk) :
+		    option && skip_part(walk, sizeof(u32)))
 			return -1;
 	} while (option);
 	return 0;
+}
+
+static bool counts_ns(const struct walk *walk)
+{
+	static const char *const clocks[] = {
+		"", "local", "global", "perf", "mono", "mono_raw", "boot", "tai",
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks) && strcmp(walk->clock, clocks[i]); i++)
+		;
+	return walk->converted || i < ARRAY_SIZE(clocks);
 }
 
 static int check_pages(struct walk *walk, u64 cpus)
@@ -121,7 +161,7 @@ static int check_data(struct walk *walk)
 	if (take_number(walk, sizeof(u32), MOST_CPUS, &cpus) || take(walk, kind, sizeof(kind)))
 		return -1;
 	if (!memcmp(kind, "options  ", sizeof(kind)) &&
-	    (skip_options(walk) || take(walk, kind, sizeof(kind))))
+	    (take_options(walk) || take(walk, kind, sizeof(kind))))
 		return -1;
 	return memcmp(kind, "flyrecord", sizeof(kind)) ? -1 : check_pages(walk, cpus);
 }
@@ -161,7 +201,7 @@ static int check(struct walk *walk, const char *path, struct fault *fault)
 	return 0;
 }
 
-int trace_dat_check(const char *path, struct fault *fault)
+int trace_dat_check(const char *path, char clock[TRACE_DAT_CLOCK], struct fault *fault)
 {
 	struct walk walk = { .in = fopen(path, "re") };
 	struct stat status;
@@ -176,5 +216,6 @@ int trace_dat_check(const char *path, struct fault *fault)
 	walk.size = status.st_size;
 	result = check(&walk, path, fault);
 	fclose(walk.in);
+	snprintf(clock, TRACE_DAT_CLOCK, "%s", counts_ns(&walk) ? "" : walk.clock);
 	return result;
 }
