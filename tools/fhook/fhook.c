@@ -7,7 +7,6 @@
  */
 #include <argp.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,13 +103,6 @@ static const struct command commands[] = {
 	{ "calltrace", calltrace_main, "record and print whole sequences of calls" },
 	{ }
 };
-
-static bool is_closed_pipe(void)
-{
-	struct pollfd output = { .fd = STDOUT_FILENO };
-
-	return poll(&output, 1, 0) == 1 && output.revents & POLLERR;
-}
 
 int main(int argc, char **argv)
 {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <trace-cmd/trace-cmd.h>
 #include <unistd.h>
+#include "lib/command.h"
 #include "live.h"
 #include "report.h"
 #include "trace_dat.h"
@@ -257,6 +258,9 @@ static int print_apart(const char *path, bool json, bool raw, struct fault *faul
 		;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
+	/* Whoever closes a pipe knows, also while SIGPIPE is ignored. */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == OUTPUT_FAILED && is_closed_pipe())
+		return 1;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == OUTPUT_FAILED)
 		return fault_say(fault, "the output cannot be written: is the disk full?");
 	/* No sentence is needed after Ctrl-C, or when the reader of a pipe has gone. */

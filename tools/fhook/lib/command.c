@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Commands with subcommands: selecting a subcommand by its name, and listing them. */
 #include <argp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,13 @@ int command_run(const struct command *commands, const char *does, int argc, char
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice);
 	return choice.chosen->run(argc - choice.first, argv + choice.first, fault);
+}
+
+bool is_closed_pipe(void)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO };
+
+	return poll(&output, 1, 0) == 1 && output.revents & POLLERR;
 }
 
 char *own_file(const char *name)

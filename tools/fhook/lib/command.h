@@ -31,6 +31,9 @@ struct command {
 int command_run(const struct command *commands, const char *does, int argc, char **argv,
 		struct fault *fault);
 
+/* Is the standard output a pipe that nobody reads any more? */
+bool is_closed_pipe(void);
+
 /*
  * The path of a file of this program, which is to be freed, or NULL: in ../lib/fhook if it
  * was installed, otherwise beside the program.
