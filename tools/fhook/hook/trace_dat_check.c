@@ -168,11 +168,7 @@ static int check_data(struct walk *walk)
 
 static int check_version_6(struct walk *walk)
 {
-	char form[2];
-
-	/* Little-endian, and 8 bytes in a word. */
-	if (take(walk, form, sizeof(form)) || form[0] || form[1] != 8 ||
-	    take(walk, &walk->page, sizeof(walk->page)) ||
+	if (take(walk, &walk->page, sizeof(walk->page)) ||
 	    walk->page < 1024 || walk->page > 1 << 20 || walk->page & (walk->page - 1))
 		return -1;
 	return take_word(walk, "header_page") || skip_part(walk, sizeof(u64)) ||
@@ -184,7 +180,7 @@ static int check_version_6(struct walk *walk)
 
 static int check(struct walk *walk, const char *path, struct fault *fault)
 {
-	char magic[sizeof(TRACE_DAT_MAGIC) - 1], version[2];
+	char magic[sizeof(TRACE_DAT_MAGIC) - 1], version[2], form[2];
 
 	if (take(walk, magic, sizeof(magic)) || memcmp(magic, TRACE_DAT_MAGIC, sizeof(magic)))
 		return fault_say(fault,
@@ -196,7 +192,14 @@ static int check(struct walk *walk, const char *path, struct fault *fault)
 		return fault_say(fault,
 				 "%s has version %c of its format, not 6: trace-cmd convert --file-version 6 converts it",
 				 path, version[0] > ' ' && version[0] <= '~' ? version[0] : '?');
-	if (check_version_6(walk))
+	if (take(walk, form, sizeof(form)))
+		return fault_say(fault, "%s ends too early, or is damaged", path);
+	if ((form[0] == 1 && (form[1] == 4 || form[1] == 8)) || (!form[0] && form[1] == 4))
+		return fault_say(fault,
+				 "%s was recorded on a machine that is %s: only recordings of little-endian 64-bit machines are read",
+				 path, form[0] ? "big-endian" : "32-bit");
+	/* Little-endian, and 8 bytes in a word. */
+	if (form[0] || form[1] != 8 || check_version_6(walk))
 		return fault_say(fault, "%s ends too early, or is damaged: record it again", path);
 	return 0;
 }
