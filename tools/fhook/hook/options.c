@@ -155,6 +155,15 @@ bool options_only_exclude(const struct options *options)
 	return options->nr_functions && i == options->nr_functions;
 }
 
+/* One form of the output, which is not limited if it is no table. */
+static void check_forms(struct argp_state *state, const struct options *options)
+{
+	if (!!options->flame + options->json + options->folded > 1)
+		argp_error(state, "--flame, --json and --folded exclude each other: give one");
+	if (options->flame && options->lines)
+		argp_error(state, "--lines limits a table: leave it out with --flame");
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
@@ -171,6 +180,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 				   parsing->options->functions[0]);
 		if (parsing->word->least && options_only_exclude(parsing->options))
 			argp_error(state, "name at least one function that is not left out");
+		check_forms(state, parsing->options);
 		return 0;
 	default:
 		return parse_option(key, text, state);
