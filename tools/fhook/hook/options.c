@@ -219,6 +219,8 @@ void options_parse(struct options *options, const struct word *word, int argc, c
 	argp_parse(&argp, argc, argv, 0, NULL, &parsing);
 	if (options->command && !strchr(word->takes, 'd'))
 		options_wrong(word, "runs no command: leave out -- and what follows");
+	if (options->command && !*options->command[0])
+		options_wrong(word, "the name of the command after -- is empty: name a command");
 }
 
 void options_wrong(const struct word *word, const char *what)
