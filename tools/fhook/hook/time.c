@@ -83,7 +83,9 @@ static void print_json(const struct tally_row *row)
 		printf(",\"by\":");
 		json_string(stdout, row->by);
 	}
-	printf(",\"calls\":%llu,\"ns\":%llu,\"log2\":{", row->calls, row->ns);
+	printf(",\"calls\":%llu,\"ns\":", row->calls);
+	json_number(stdout, row->ns, false);
+	printf(",\"log2\":{");
 	for (i = 0; i < TALLY_BUCKETS; i++) {
 		if (!row->buckets[i])
 			continue;
