@@ -137,6 +137,8 @@ static int open_cpus(struct session *session, struct fault *fault)
 	const long count = kernel_cpus();
 	u32 number;
 
+	/* Of each CPU, its buffer and its stream. */
+	kernel_raise_files(2 * count);
 	session->page = malloc(session->events.page_size);
 	session->cpus = calloc(count, sizeof(*session->cpus));
 	if (!session->page || !session->cpus)
