@@ -63,15 +63,21 @@ static unsigned int depth_of(const struct flame *flame)
 	return deepest;
 }
 
-static void write_text(const char *text, size_t length, FILE *out)
+/* Readers refuse the whole graph for an invalid byte, or a control character. */
+static void write_text(const char *text, size_t letters, FILE *out)
 {
-	for (; *text && length; text++, length--) {
+	size_t size;
+
+	for (; *text && letters; text += size ?: 1, letters--) {
+		size = text_letter(text);
 		if (*text == '<')
 			fputs("&lt;", out);
 		else if (*text == '&')
 			fputs("&amp;", out);
+		else if (!size || (u8)*text < ' ')
+			fputc('?', out);
 		else
-			fputc(*text, out);
+			fwrite(text, 1, size, out);
 	}
 }
 

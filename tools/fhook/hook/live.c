@@ -157,14 +157,13 @@ unsigned int live_lines(const struct options *options)
 	return UINT_MAX;
 }
 
-/* The length of the part of a text that has this many letters, of which UTF-8 has up to 4 bytes. */
+/* The length of the part of a text that has this many letters. */
 static size_t length_of(const char *text, size_t letters)
 {
 	size_t i;
 
-	for (i = 0; text[i]; i++)
-		if ((text[i] & 0xc0) != 0x80 && !letters--)
-			break;
+	for (i = 0; text[i] && letters; letters--)
+		i += text_letter(text + i) ?: 1;
 	return i;
 }
 

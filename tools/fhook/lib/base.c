@@ -67,6 +67,36 @@ void text_clean(char *text)
 		memset(text, '?', control_length(text, size));
 }
 
+size_t text_letter(const char *text)
+{
+	const u8 *string = (const u8 *)text;
+	/* By the first byte; the range of the second excludes overlong forms and surrogates. */
+	static const struct {
+		u8 first, last, low, high;
+		size_t size;
+	} forms[] = {
+		{ 0x01, 0x7f, 0x00, 0x00, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+	size_t form, i;
+
+	for (form = 0; form < ARRAY_SIZE(forms); form++) {
+		if (*string < forms[form].first || *string > forms[form].last)
+			continue;
+		if (forms[form].size > 1 &&
+		    (string[1] < forms[form].low || string[1] > forms[form].high))
+			return 0;
+		for (i = 2; i < forms[form].size; i++)
+			if ((string[i] & 0xc0) != 0x80)
+				return 0;
+		return forms[form].size;
+	}
+	return 0;
+}
+
 void text_print_frame(const char *name, FILE *to)
 {
 	for (; *name; name++)

@@ -88,6 +88,9 @@ ssize_t line_read(char **line, size_t *room, FILE *file);
 /* Replace control characters, which would go to a terminal, by '?'. */
 void text_clean(char *text);
 
+/* The size of the UTF-8 character that a text begins with; 0 if it is invalid, or at the end. */
+size_t text_letter(const char *text);
+
 /*
  * Print the name of a function in a line of a flame graph, where ';' separates names: one in the
  * name becomes ':'.
