@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lib/command.h"
 #include "lib/demangle.h"
 #include "lib/list.h"
 #include "lib/own_task.h"
@@ -73,17 +74,9 @@ static char *path_of(const char *text, struct fault *fault)
 
 static char *find_in_path(const char *name)
 {
-	const char *path = getenv("PATH");
-	char *paths = strdup(path ? path : "/usr/bin:/bin"), *rest = paths, *directory;
-	char file[PATH_MAX], *found = NULL;
-	struct stat status;
+	char *path = program_in_path(name), *found = path ? realpath(path, NULL) : NULL;
 
-	while (!found && (directory = strsep(&rest, ":"))) {
-		snprintf(file, sizeof(file), "%s/%s", directory, name);
-		if (!access(file, X_OK) && !stat(file, &status) && S_ISREG(status.st_mode))
-			found = realpath(file, NULL);
-	}
-	free(paths);
+	free(path);
 	return found;
 }
 

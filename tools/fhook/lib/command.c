@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "command.h"
 #include "list.h"
@@ -84,6 +85,26 @@ int command_run(const struct command *commands, const char *does, int argc, char
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice);
 	return choice.chosen->run(argc - choice.first, argv + choice.first, fault);
+}
+
+char *program_in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	char *paths = strdup(path ?: "/usr/bin:/bin"), *rest = paths, *directory, *file;
+	struct stat status;
+
+	while ((directory = strsep(&rest, ":"))) {
+		/* An empty element of PATH is the current directory. */
+		if (asprintf(&file, "%s/%s", *directory ? directory : ".", name) < 0)
+			break;
+		if (!access(file, X_OK) && !stat(file, &status) && S_ISREG(status.st_mode)) {
+			free(paths);
+			return file;
+		}
+		free(file);
+	}
+	free(paths);
+	return NULL;
 }
 
 bool is_closed_pipe(void)

@@ -31,6 +31,9 @@ struct command {
 int command_run(const struct command *commands, const char *does, int argc, char **argv,
 		struct fault *fault);
 
+/* The path of a program in PATH, to be freed; or NULL if there is none. */
+char *program_in_path(const char *name);
+
 /* Is the standard output a pipe that nobody reads any more? */
 bool is_closed_pipe(void);
 

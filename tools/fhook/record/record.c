@@ -219,23 +219,9 @@ static void parse_arguments(int argc, char **argv, struct record *record)
 /* The path of a program as the shell would find it, to be freed; or NULL. */
 static char *find_program(const char *name)
 {
-	const char *search = getenv("PATH");
-	char *path;
+	char *path = strchr(name, '/') ? NULL : program_in_path(name);
 
-	if (strchr(name, '/'))
-		return strdup(name);
-	while (search && *search) {
-		const int length = strcspn(search, ":");
-
-		/* An empty element of PATH is the current directory. */
-		if (asprintf(&path, "%.*s/%s", length ?: 1, length ? search : ".", name) < 0)
-			return NULL;
-		if (!access(path, X_OK))
-			return path;
-		free(path);
-		search += length + (search[length] == ':');
-	}
-	return strdup(name);
+	return path ?: strdup(name);
 }
 
 static int make_map(struct record *record, struct fault *fault)
