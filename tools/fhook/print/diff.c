@@ -149,10 +149,12 @@ static void print_parting(struct diff *diff, const struct sequence *sequence,
 	const size_t depth = thread ? thread->nr_frames : 0;
 	const size_t first = depth > CALLERS_MOST ? depth - CALLERS_MOST : 0;
 	const struct side *side = &diff->sides.side[1];
+	/* A thread without events in the first recording has no label there. */
+	const char *label = thread && !*sequence->label ? thread->label : sequence->label;
 	size_t i;
 
 	diff->differs = true;
-	fprintf(diff->text, "@ %s, event %zu", sequence->label, at + 1);
+	fprintf(diff->text, "@ %s, event %zu", label, at + 1);
 	for (i = first; i < depth; i++)
 		fprintf(diff->text, "%s%s", i > first ? " > " : first ? ", in ... > " : ", in ",
 			diff->sides.names[side_name(side, thread->frames[i].function)]);
@@ -216,13 +218,15 @@ static void compare_ended(struct sink *sink, struct thread *thread)
 {
 	struct diff *diff = sink->data;
 	struct cursor *cursor = thread->sink;
+	/* A thread without events has none. */
+	const size_t at = cursor ? cursor->at : 0;
 	const struct sequence *sequence;
 
 	thread->sink = NULL;
-	if (cursor && !cursor->done && thread->number <= diff->nr_threads) {
+	if (!(cursor && cursor->done) && thread->number <= diff->nr_threads) {
 		sequence = diff->threads + thread->number - 1;
-		if (cursor->at < sequence->nr)
-			print_parting(diff, sequence, NULL, cursor->at, EVENT_END);
+		if (at < sequence->nr)
+			print_parting(diff, sequence, NULL, at, EVENT_END);
 	}
 	free(cursor);
 }
