@@ -17,6 +17,9 @@
 /* The most callers that are printed, the innermost ones. */
 #define CALLERS_MOST	8
 
+/* The status of a failure, as that of diff(1): 1 says that the recordings differ. */
+#define STATUS_FAILED	2
+
 /* After the last event of a thread. */
 #define EVENT_END	0xffffffffu
 
@@ -356,7 +359,8 @@ int calltrace_diff(int argc, char **argv, struct fault *fault)
 		.options = options,
 		.parser = parse,
 		.args_doc = "OLD NEW",
-		.doc = "Compare the calls of two recordings. The status is 1 if they differ.",
+		.doc = "Compare the calls of two recordings.\n"
+		       "The status is 1 if they differ, and 2 if they cannot be compared.",
 	};
 	struct arguments arguments = { };
 	struct diff diff = { };
@@ -365,7 +369,8 @@ int calltrace_diff(int argc, char **argv, struct fault *fault)
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	diff.counts = arguments.counts;
 	diff.mangled = arguments.mangled;
-	if (do_diff(&diff, arguments.directories, fault))
-		return -1;
-	return diff.differs;
+	if (!do_diff(&diff, arguments.directories, fault))
+		return diff.differs;
+	fault_print("fhook", fault);
+	return STATUS_FAILED;
 }

@@ -109,7 +109,7 @@ static void parse_arguments(int argc, char **argv, struct cases *cases)
 		.args_doc = "LIST",
 		.doc =
 		"Record test cases, and compare them with earlier recordings.\vA line of the list is: NAME COMMAND..., or NAME COMMAND... < FILE.\n"
-		"The status is 1 if a case differs from the baseline or has no recording.",
+		"The status is 1 if a case differs from the baseline, has no recording, or cannot be compared.",
 	};
 
 	argv[0] = "fhook calltrace cases";
@@ -210,7 +210,7 @@ static const char *do_case(const struct cases *cases, const struct test_case *te
 			compared = compared ?: 1;
 		}
 		*differs |= compared;
-		result = compared ? "differs" : "same";
+		result = compared > 1 ? "not compared" : compared ? "differs" : "same";
 	}
 	free(directory);
 	free(before);
