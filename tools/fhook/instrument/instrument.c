@@ -259,27 +259,69 @@ static int write_through(const char *path, const void *data, size_t size)
 	return close(fd) || ret ? -1 : 0;
 }
 
+/* Make a file beside PATH. Returns its descriptor, and its name, to be freed; or -1. */
+static int make_beside(const char *path, char **beside)
+{
+	int fd;
+
+	if (asprintf(beside, "%s.XXXXXX", path) < 0)
+		return -1;
+	fd = mkstemp(*beside);
+	if (fd < 0)
+		free(*beside);
+	return fd;
+}
+
 /* MODE before applying the umask, as for other programs. */
 static int write_beside(const char *path, const void *data, size_t size, unsigned int mode)
 {
 	const mode_t mask = umask(0);
-	int fd, ret = -1, error;
+	int fd, ret, error;
 	char *beside;
 
 	umask(mask);
-	if (asprintf(&beside, "%s.XXXXXX", path) < 0)
+	fd = make_beside(path, &beside);
+	if (fd < 0)
 		return -1;
-	fd = mkstemp(beside);
-	if (fd >= 0) {
-		ret = write_all(fd, data, size) || fchmod(fd, mode & 0777 & ~mask);
-		ret = close(fd) || ret || rename(beside, path);
-		error = errno;
-		if (ret)
-			unlink(beside);
-		errno = error;
-	}
+	ret = write_all(fd, data, size) || fchmod(fd, mode & 0777 & ~mask);
+	ret = close(fd) || ret || rename(beside, path);
+	error = errno;
+	if (ret)
+		unlink(beside);
+	errno = error;
 	free(beside);
 	return ret ? -1 : 0;
+}
+
+static int check_beside(const char *path)
+{
+	char *beside;
+	int fd = make_beside(path, &beside);
+
+	if (fd < 0)
+		return -1;
+	unlink(beside);
+	close(fd);
+	free(beside);
+	return 0;
+}
+
+int instrument_check(const char *path, struct fault *fault)
+{
+	struct stat status;
+	int ret = 0;
+
+	if (!path)
+		return 0;
+	if (stat(path, &status) || S_ISREG(status.st_mode)) {
+		ret = check_beside(path);
+	} else if (S_ISDIR(status.st_mode)) {
+		errno = EISDIR;
+		ret = -1;
+	} else {
+		ret = access(path, W_OK);
+	}
+	return ret ? fault_say(fault, "%s cannot be written: %s.", path, strerror(errno)) : 0;
 }
 
 int instrument_write(const char *path, const void *data, size_t size, unsigned int mode,

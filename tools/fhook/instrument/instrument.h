@@ -106,6 +106,9 @@ int instrument_unmatched(struct instrument *run,
 /* Check whether the result may be written; otherwise the fault has the reason. */
 int instrument_may_write(const struct instrument *run, struct fault *fault);
 
+/* Check, without changing anything, that instrument_write() can write a file, or NULL. */
+int instrument_check(const char *path, struct fault *fault);
+
 /**
  * instrument_write - write the result, all or nothing
  * @path: path of the file, or NULL for the standard output

@@ -238,36 +238,74 @@ static int write_map(const struct rewrite *rw, const char *path, struct fault *f
 	return ret;
 }
 
-/* Detaching one program would end all others, so only print that it stays attached. */
-static int stays_attached(const char *path, struct fault *fault)
+static bool is_listed(const char *path)
+{
+	const size_t length = strlen(path);
+	FILE *file = fopen(PROGRAMS, "re");
+	char *line = NULL;
+	bool listed = false;
+	size_t room = 0;
+
+	while (file && !listed && getline(&line, &room, file) > 0)
+		listed = !strncmp(line, path, length) && line[length] == ' ';
+	free(line);
+	if (file)
+		fclose(file);
+	return listed;
+}
+
+/* A removal ends all lines with the path: one that was there before keeps the new one, too. */
+static void take_back(const char *path, bool was_listed, struct fault *fault)
 {
 	const struct fault why = *fault;
+	bool removed = false;
+	char *line;
 
-	return fault_say(fault, "%s The kernel has taken %s all the same: see %s.", why.text, path,
-			 PROGRAMS);
+	if (!was_listed && asprintf(&line, "!%s\n", path) >= 0) {
+		removed = !write_line(line, fault);
+		free(line);
+	}
+	if (removed)
+		fault_say(fault, "%s %s was detached again.", why.text, path);
+	else
+		fault_say(fault, "%s The kernel has taken %s all the same: see %s.", why.text,
+			  path, PROGRAMS);
+}
+
+static int attach_program(const struct rewrite *rw, const char *path, const char *line,
+			  const char *offsets, struct fault *fault)
+{
+	const bool was_listed = is_listed(path);
+	int ret;
+
+	if (instrument_check(rw->run.output, fault) || write_line(line, fault))
+		return -1;
+	ret = find_address(path, offsets, fault) ?: write_map(rw, path, fault);
+	if (ret)
+		take_back(path, was_listed, fault);
+	return ret;
+}
+
+/* Standard output has the line: write the map only to a file. */
+static int print_program(const struct rewrite *rw, const char *path, const char *line,
+			 struct fault *fault)
+{
+	if (fputs(line, stdout) < 0 || fflush(stdout))
+		return fault_say(fault, "The standard output cannot be written.");
+	return rw->run.output ? write_map(rw, path, fault) : 0;
 }
 
 static int attach_all(const struct rewrite *rw, const char *path, struct fault *fault)
 {
 	char *offsets = offsets_of(rw), *line = offsets ? line_of(path, offsets) : NULL;
-	bool attached = false;
-	int ret = 0;
+	int ret;
 
 	if (!line)
 		ret = fault_say(fault, "There is no memory.");
 	else if (attach.print)
-		ret = fputs(line, stdout) < 0 || fflush(stdout) ?
-		      fault_say(fault, "The standard output cannot be written.") : 0;
+		ret = print_program(rw, path, line, fault);
 	else
-		ret = write_line(line, fault);
-	attached = line && !attach.print && !ret;
-	if (attached)
-		ret = find_address(path, offsets, fault);
-	/* With --print, standard output has the line: write the map only to a file. */
-	if (!ret && !(attach.print && !rw->run.output))
-		ret = write_map(rw, path, fault);
-	if (ret && attached)
-		stays_attached(path, fault);
+		ret = attach_program(rw, path, line, offsets, fault);
 	free(line);
 	free(offsets);
 	return ret;
