@@ -277,6 +277,16 @@ int task_events_read(struct task_events *events, struct fault *fault)
 	return 0;
 }
 
+void task_events_warn(const struct task_events *events)
+{
+	const u64 lost = events->lost + events->tasks->lost;
+
+	if (lost)
+		fprintf(stderr,
+			"fhook: %llu mappings are unknown: stacks that lead to them end there.\n",
+			lost);
+}
+
 void task_events_close(struct task_events *events)
 {
 	size_t i;

@@ -41,6 +41,9 @@ int task_events_open(struct task_events *events, struct tasks *tasks, struct fau
 
 /* Add what has happened. */
 int task_events_read(struct task_events *events, struct fault *fault);
+
+/* Warn of mappings that are not known. */
+void task_events_warn(const struct task_events *events);
 void task_events_close(struct task_events *events);
 
 #endif /* FHOOK_HOOK_TASK_EVENTS_H */

@@ -155,6 +155,8 @@ static int show(void *data, bool last, struct fault *fault)
 	do {
 		result = copy_some(data, fault);
 	} while (result > 0 && work_stopped() == signals);
+	if (tracing->lines.tasks)
+		task_events_warn(&tracing->maps);
 	return result < 0 ? -1 : check_file(tracing, fault);
 }
 

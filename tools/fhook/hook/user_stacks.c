@@ -144,10 +144,7 @@ int user_stacks_read(struct user_stacks *stacks, char *text, struct stack_list *
 			return -1;
 		text = end;
 	}
-	if (stacks->events.lost + stacks->tasks.lost)
-		fprintf(stderr,
-			"fhook: %llu mappings are unknown: stacks that lead to them end there.\n",
-			stacks->events.lost + stacks->tasks.lost);
+	task_events_warn(&stacks->events);
 	return 0;
 }
 
