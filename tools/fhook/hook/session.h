@@ -3,15 +3,13 @@
  * Events that belong to one run of fhook
  *
  * They are in a group of their own, and recorded in a tracefs instance of its own, so that
- * runs do not disturb each other or anybody else. Everything is removed at the end. A run
- * that was killed leaves its events behind; the next run finds them, because it gets the
- * lock of their instance, and removes them.
+ * runs do not disturb each other or anybody else. Everything is removed at the end.
  */
 #ifndef FHOOK_HOOK_SESSION_H
 #define FHOOK_HOOK_SESSION_H
 
 #include <sys/types.h>
-#include "lib/base.h"
+#include "lib/instance.h"
 
 /**
  * struct session - events of this run
@@ -23,15 +21,12 @@
  *	for comparison
  */
 struct session {
-	char name[32];
+	char name[INSTANCE_NAME];
 	int lock;
 	pid_t task;
 	bool mainline;
 	const char *missing;
 };
-
-/* Remove the events of killed runs. Returns their number. */
-unsigned int session_sweep(void);
 
 /*
  * Begin a run; session_end() may be called in any case, and twice. MAINLINE: do not use

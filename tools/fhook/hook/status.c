@@ -122,7 +122,7 @@ int hook_off(int argc, char **argv, struct fault *fault)
 		return -1;
 	if (kernel_file_write("fhook/enabled", "0", fault))
 		return -1;
-	swept = session_sweep();
+	swept = instance_sweep();
 	if (swept)
 		printf("Removed the events of %u killed runs.\n", swept);
 	puts("Hooks and redirects in the kernel are off; \"fhook on\" restores them.");

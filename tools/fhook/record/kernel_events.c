@@ -27,18 +27,15 @@ static int define(const struct kernel_events *events, const char *event, const c
 	return result;
 }
 
-static int define_all(struct kernel_events *events, const struct choice *choice,
+static int define_all(const struct kernel_events *events, const struct choice *choice,
 		      struct fault *fault)
 {
 	size_t i;
 
 	for (i = 0; i < choice->nr_patterns; i++) {
-		if (define(events, ENTER, choice->patterns[i], "", fault))
+		if (define(events, ENTER, choice->patterns[i], "", fault) ||
+		    define(events, LEAVE, choice->patterns[i], "%return", fault))
 			return -1;
-		events->enter = true;
-		if (define(events, LEAVE, choice->patterns[i], "%return", fault))
-			return -1;
-		events->leave = true;
 	}
 	return 0;
 }
@@ -58,11 +55,14 @@ static int make_instance(struct kernel_events *events, u64 buffer_kb, struct fau
 	pid_t task;
 
 	snprintf(size, sizeof(size), "%llu", buffer_kb);
+	instance_sweep();
+	events->lock = instance_make(INSTANCE_CALLTRACE, events->group, fault);
+	if (events->lock < 0)
+		return -1;
 	events->instance = tracefs_instance_create(events->group);
 	if (!events->instance)
-		return fault_say(fault, "%s/instances/%s cannot be made: %s",
+		return fault_say(fault, "%s/instances/%s cannot be used: %s",
 				 kernel_files_path(), events->group, strerror(errno));
-	kernel_instance_reset(events->group);
 	if (own_task_find(events->group, &task, fault))
 		return -1;
 	snprintf(own, sizeof(own), "%d", task);
@@ -116,8 +116,7 @@ static int read_format(struct kernel_events *events, struct fault *fault)
 int kernel_events_make(struct kernel_events *events, const struct choice *choice, u64 buffer_kb,
 		       struct fault *fault)
 {
-	snprintf(events->group, sizeof(events->group), "calltrace_%d", getpid());
-	return define_all(events, choice, fault) || make_instance(events, buffer_kb, fault) ||
+	return make_instance(events, buffer_kb, fault) || define_all(events, choice, fault) ||
 	       read_format(events, fault) ? -1 : 0;
 }
 
@@ -156,47 +155,12 @@ u64 kernel_events_missed(const struct kernel_events *events)
 	return sum;
 }
 
-static void undefine(const struct kernel_events *events, const char *event)
-{
-	struct fault fault;
-	char *removal;
-
-	if (asprintf(&removal, "-:%s/%s\n", events->group, event) < 0)
-		return;
-	if (kernel_file_append("fhook_events", removal, &fault))
-		fault_print("fhook", &fault);
-	free(removal);
-}
-
-/*
- * If someone else uses the instance, it stays, but no function is hooked any
- * more.
- */
-static void remove_instance(struct kernel_events *events)
-{
-	struct fault fault;
-
-	if (events->enter)
-		enable_event(events, ENTER, "0", &fault);
-	if (events->leave)
-		enable_event(events, LEAVE, "0", &fault);
-	if (tracefs_instance_destroy(events->instance)) {
-		fault_say(&fault, "%s/instances/%s cannot be removed: %s", kernel_files_path(),
-			  events->group, strerror(errno));
-		fault_print("fhook", &fault);
-	}
-	tracefs_instance_free(events->instance);
-	events->instance = NULL;
-}
-
 void kernel_events_remove(struct kernel_events *events)
 {
 	if (events->instance)
-		remove_instance(events);
-	if (events->enter)
-		undefine(events, ENTER);
-	if (events->leave)
-		undefine(events, LEAVE);
-	events->enter = false;
-	events->leave = false;
+		tracefs_instance_free(events->instance);
+	events->instance = NULL;
+	if (events->lock >= 0)
+		instance_remove(events->group, events->lock);
+	events->lock = -1;
 }

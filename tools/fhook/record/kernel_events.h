@@ -11,6 +11,7 @@
 #define FHOOK_KERNEL_EVENTS_H
 
 #include "instrument/choice.h"
+#include "lib/instance.h"
 #include "pages.h"
 
 struct tracefs_instance;
@@ -21,15 +22,13 @@ struct tracefs_instance;
  * @instance: the instance; NULL before it is made
  * @format: format of the events
  * @page_size: page size of the ring buffer
- * @enter: the event of entries exists and has to be removed
- * @leave: the event of exits exists and has to be removed
+ * @lock: descriptor of the instance's directory, locked while the run lives, or -1
  */
 struct kernel_events {
-	char group[32];
+	char group[INSTANCE_NAME];
 	struct tracefs_instance *instance;
 	struct page_format format;
-	int page_size;
-	bool enter, leave;
+	int page_size, lock;
 };
 
 /*

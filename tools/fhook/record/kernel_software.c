@@ -390,7 +390,8 @@ static int make(struct session *session, const struct choice *choice, struct fau
 int record_kernel_software(struct record *record, struct fault *fault)
 {
 	struct session session = {
-		.record = record, .until = { .events = &session.events, .record = record },
+		.record = record, .events.lock = -1,
+		.until = { .events = &session.events, .record = record },
 	};
 	struct choice choice = { 0 };
 	int result = -1;
