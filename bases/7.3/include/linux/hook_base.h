@@ -75,8 +75,11 @@ struct hook_base_fprobe_room {
 })
 #endif
 
-/* Whether fhook carries fprobes without an exit handler */
-#define HOOK_BASE_FPROBE_AT_ENTRY	true
+/*
+ * Whether fhook carries fprobes without an exit handler: a call takes fewer instructions with
+ * ftrace (172 instead of 174 on x86_64, 194 instead of 252 on arm64).
+ */
+#define HOOK_BASE_FPROBE_AT_ENTRY	false
 
 /* Does the fprobe limit the number of active calls? */
 #define hook_base_fprobe_limited(fp)	false
