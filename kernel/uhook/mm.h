@@ -85,6 +85,7 @@ struct uhook_who {
  * @payer: during fork, the parent's address space, whose memory cgroup is charged because
  *	the child's has no task yet; otherwise NULL
  * @tgid: PID of the process, or 0 if not known yet
+ * @left: PID of the process of the last task that left the address space, or 0
  * @who: cache of the threads that have written records
  * @reading: number of the current reading of a ring
  * @looks: number of threads examined in this reading
@@ -117,6 +118,7 @@ struct uhook_mm {
 	struct mm_struct	*mm;
 	struct mm_struct	*payer;
 	pid_t			tgid;
+	pid_t			left;
 	struct uhook_who	who[1 << UHOOK_WHO_BITS];
 	unsigned int		reading;
 	unsigned int		looks;

@@ -272,9 +272,6 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	ring = uhook_data_at(data, UHOOK_RING_AT);
 	if (!ring)
 		return;
-	/* An exiting process reads its own records, because it knows its PID. */
-	if (!last && !atomic_read(&um->mm->mm_users))
-		return;
 
 	for (ready = ready_of(data, ring); ready && *budget; ready--, data->tail++) {
 		cond_resched();

@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/uhook.h>
+#include <linux/uhook_hooks.h>
 
 #include "rings.h"
 
@@ -81,23 +82,27 @@ static bool is_process_of(struct uhook_mm *um)
 }
 
 /*
- * The process of a child is known only after the fork, that of an exiting task only to
- * itself; and after vfork() it may change.
+ * The process of a child is known only after the fork, and after vfork() it may change. A
+ * process that has left may be found by nobody: it has executed another program, or has
+ * exited, and others may use the address space for a while.
  */
 static void find_process(struct uhook_mm *um)
 {
+	pid_t tgid = 0;
+
 	if (um->looked)
 		return;
 
 	um->looked = true;
-	/* current was the last user, and has another address space by now, or none. */
-	if ((current->flags & PF_EXITING && !current->mm) ||
-	    (current->in_execve && !atomic_read(&um->mm->mm_users))) {
-		um->tgid = task_tgid_nr(current);
-		return;
+	if (atomic_read(&um->mm->mm_users)) {
+		if (um->tgid && is_process_of(um))
+			return;
+		tgid = any_process_of(um);
 	}
-	if (!um->tgid || !is_process_of(um))
-		um->tgid = any_process_of(um) ?: um->tgid;
+	/* Pairs with uhook_leave_mm(): who is not found any more has said so. */
+	smp_rmb();
+	tgid = tgid ?: READ_ONCE(um->left);
+	um->tgid = tgid ?: um->tgid;
 }
 
 /* The thread with this value in its register; 0 if there is none, or the limit was reached. */
@@ -121,6 +126,26 @@ static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
 	rcu_read_unlock();
 
 	return pid;
+}
+
+/**
+ * uhook_leave_mm - remember the process of a task that leaves its address space
+ * @task: current, which exits or executes a program
+ *
+ * Records of the address space that have not been read yet are those of this process.
+ *
+ * Context: task.
+ */
+void uhook_leave_mm(struct task_struct *task)
+{
+	struct uhook_mm *um = task->mm ? uhook_mm_of(task->mm) : NULL;
+
+	if (!um)
+		return;
+
+	WRITE_ONCE(um->left, task_tgid_nr(task));
+	/* Pairs with find_process(): afterwards, task->mm changes. */
+	smp_wmb();
 }
 
 /**

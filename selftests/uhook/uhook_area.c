@@ -11,6 +11,8 @@
  *	uhook_area scribble N	hit N times, try to unmap the data of the code that
  *				counts, and write anything to them; then hit again
  *	uhook_area advise N	hit N times, try to keep the data from children
+ *	uhook_area left N	hit N times, and again in a child that ends while its memory
+ *				is read: "child PID"
  *	uhook_area trap N	as hold, and then breakpoints of its own: "trap NUMBER"
  *
  * Without a probe there is no mapping, and "sealed" has nothing to try.
@@ -354,6 +356,40 @@ static void advise(long count)
 	hit(count);
 }
 
+/* Reading this much takes longer than what the child does then, and than until others look. */
+#define LONG_READ	(64 << 20)
+
+static void leave(long count)
+{
+	char *memory = mmap(NULL, LONG_READ, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	char *copy = mmap(NULL, LONG_READ, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
+	char path[64];
+	pid_t pid;
+	int fd;
+
+	check(memory != MAP_FAILED && copy != MAP_FAILED, "mmap: %s", strerror(errno));
+	*memory = 1;
+	hit(count);
+	pid = fork();
+	check(pid >= 0, "fork: %s", strerror(errno));
+	if (!pid) {
+		while (!*(volatile char *)copy)
+			;
+		hit(count);
+		_exit(0);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY);
+	check(fd >= 0, "%s: %s", path, strerror(errno));
+	check(pread(fd, copy, LONG_READ, (off_t)memory) == LONG_READ, "%s was not read: %s", path,
+	      strerror(errno));
+	check(waitpid(pid, NULL, WNOHANG) == pid, "the child ended too late");
+	close(fd);
+	printf("child %d\n", pid);
+}
+
 static void hold(long count)
 {
 	hit(count);
@@ -408,6 +444,8 @@ int main(int argc, char **argv)
 		hit(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "scribble")) {
 		scribble(atol(argv[2]));
+	} else if (argc == 3 && !strcmp(argv[1], "left")) {
+		leave(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "advise")) {
 		advise(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "hold")) {
@@ -417,7 +455,7 @@ int main(int argc, char **argv)
 		hold(atol(argv[2]));
 		own_breakpoint();
 	} else {
-		fail("usage: %s offsets | sealed | {hit | noclock | hold | trap | scribble ...} N",
+		fail("usage: %s offsets | sealed | {hit | noclock | hold | left | trap | ...} N",
 		     argv[0]);
 	}
 
