@@ -7,13 +7,17 @@
  *	fhook_bpf PROGRAM kretprobe FUNCTION COOKIE COMMAND...
  *	fhook_bpf PROGRAM kprobe.multi GLOB COOKIE COMMAND...
  *	fhook_bpf PROGRAM kretprobe.multi GLOB COOKIE COMMAND...
+ *	fhook_bpf PROGRAM kprobe.multi @FILE COOKIE COMMAND...
+ *	fhook_bpf PROGRAM kretprobe.multi @FILE COOKIE COMMAND...
  *	fhook_bpf PROGRAM kprobe.session FUNCTION COOKIE COMMAND...
  *	fhook_bpf PROGRAM fentry FUNCTION COOKIE COMMAND...
  *	fhook_bpf PROGRAM fexit FUNCTION COOKIE COMMAND...
  *
- * PROGRAM is one of fhook_events.bpf.o, which is beside this program.  Prints the event to
- * which the kernel says that the link belongs, and the hits while the command ran, with the
- * data of the last one.  Ends with 2 if attaching is refused.
+ * PROGRAM is one of fhook_events.bpf.o, which is beside this program; FILE has a name of a
+ * function on each line.  Prints the event to which the kernel says that the link belongs, and
+ * the hits while the command ran, with the data of the last one; and what attaching and
+ * detaching cost by the clock of fhook_bench.ko, if it is loaded.  Ends with 2 if attaching is
+ * refused.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -36,10 +40,27 @@
 #define KPROBE_SESSION	56
 #define SESSION		"kprobe.session"
 
+#define MAX_NAMES	10000
+
 static void fail(const char *what, int status)
 {
 	fprintf(stderr, "%s: %s\n", what, strerror(errno));
 	exit(status);
+}
+
+/* The clock of the benchmark, or 0 where that is not loaded */
+static unsigned long long now(void)
+{
+	FILE *clock = fopen("/sys/module/fhook_bench/parameters/clock", "r");
+	unsigned long long time = 0;
+
+	if (!clock)
+		return 0;
+	if (fscanf(clock, "%llu", &time) != 1)
+		fail("the clock of fhook_bench", 1);
+	fclose(clock);
+
+	return time;
 }
 
 static bool is_trampoline(const char *group)
@@ -102,14 +123,40 @@ static void attach_session(struct bpf_object *obj, char **argv)
 		fail("attaching", 2);
 }
 
+/* The lines of a file; returns how many there are. */
+static size_t read_names(const char *path, const char **names)
+{
+	FILE *file = fopen(path, "r");
+	char *line = NULL;
+	size_t size = 0, nr = 0;
+
+	if (!file)
+		fail(path, 1);
+	while (nr < MAX_NAMES && getline(&line, &size, file) > 0) {
+		names[nr] = strdup(strtok(line, "\n"));
+		if (!names[nr++])
+			fail(path, 1);
+	}
+	free(line);
+	fclose(file);
+
+	return nr;
+}
+
 static struct bpf_link *attach_multi(struct bpf_program *prog, char **argv, bool is_return)
 {
 	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts, .retprobe = is_return);
 	__u64 cookie = strtoull(argv[4], NULL, 0);
+	static const char *names[MAX_NAMES];
 	const char *name = argv[3];
 
 	if (strpbrk(name, "*?"))
 		return bpf_program__attach_kprobe_multi_opts(prog, name, &opts);
+	if (*name == '@') {
+		opts.syms = names;
+		opts.cnt = read_names(name + 1, names);
+		return bpf_program__attach_kprobe_multi_opts(prog, NULL, &opts);
+	}
 	opts.syms = &name;
 	opts.cookies = &cookie;
 	opts.cnt = 1;
@@ -182,6 +229,7 @@ int main(int argc, char **argv)
 	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 	struct fhook_bpf_hits hits;
 	struct bpf_object *obj;
+	unsigned long long begin, attached;
 	struct bpf_link *link = NULL;
 	__u32 key = 0;
 	int i;
@@ -193,10 +241,12 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	obj = load(argv[1], argv[2], argv[3]);
+	begin = now();
 	if (!strcmp(argv[2], SESSION))
 		attach_session(obj, argv);
 	else
 		link = attach(obj, argv);
+	attached = now();
 	print_event();
 	run(argv + 5);
 	if (bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(obj, "hits"), &key, &hits))
@@ -207,7 +257,10 @@ int main(int argc, char **argv)
 		printf("word%d %llx\n", i, hits.words[i]);
 	print_stack("kernel", hits.kernel, hits.kernel_size);
 	print_stack("user", hits.user, hits.user_size);
+	printf("attach %llu\n", attached - begin);
+	begin = now();
 	bpf_link__destroy(link);
+	printf("detach %llu\n", now() - begin);
 	bpf_object__close(obj);
 
 	return 0;
