@@ -222,7 +222,8 @@ static void dispatch(const struct hit *hit)
 static int record_args(struct hit *hit)
 {
 	struct trace_probe *tp = &hit->tuh->tp;
-	u8 space[STACK_ARGS_SIZE] __aligned(8);
+	/* The part that is used is zeroed below. */
+	u8 space[STACK_ARGS_SIZE] __aligned(8) __uninitialized;
 	int end = trace_hook_end_size(tp), max = MAX_HOOK_RECORD - hit->head_size;
 	void *memory = NULL;
 
