@@ -137,7 +137,7 @@ static inline void uhook_before_fault(struct task_struct *task) { }
 /* For uprobes, between rcu_read_lock_trace() and rcu_read_unlock_trace(). */
 bool uhook_enter_body(struct uhook_site *site, struct uprobe *uprobe,
 		      struct arch_uprobe *auprobe, struct pt_regs *regs);
-bool uhook_is_consumer(struct uprobe_consumer *uc);
+bool uhook_works_in_program(struct uprobe_consumer *uc);
 void uhook_return_lost(struct uprobe *uprobe);
 unsigned long uhook_breakpoint_site(unsigned long vaddr);
 int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
@@ -176,7 +176,7 @@ static inline bool uhook_enter_body(struct uhook_site *site, struct uprobe *upro
 	return false;
 }
 
-static inline bool uhook_is_consumer(struct uprobe_consumer *uc) { return false; }
+static inline bool uhook_works_in_program(struct uprobe_consumer *uc) { return false; }
 static inline void uhook_return_lost(struct uprobe *uprobe) { }
 static inline unsigned long uhook_breakpoint_site(unsigned long vaddr) { return vaddr; }
 

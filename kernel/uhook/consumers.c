@@ -87,15 +87,19 @@ struct uhook_ops *uhook_consumer_ops(struct uprobe_consumer *uc)
 }
 
 /**
- * uhook_is_consumer - check whether a consumer is uhook's
+ * uhook_works_in_program - check whether a consumer does work in the program
  * @uc: a consumer of a uprobe
  *
+ * Hits of other consumers are not passed to uhook_enter_body().
+ *
  * Context: any.
- * Return: whether the consumer is uhook's.
+ * Return: whether the consumer is a hook that needs a body.
  */
-bool uhook_is_consumer(struct uprobe_consumer *uc)
+bool uhook_works_in_program(struct uprobe_consumer *uc)
 {
-	return uhook_consumer_ops(uc);
+	const struct uhook_ops *ops = uhook_consumer_ops(uc);
+
+	return ops && uhook_needs_body(ops);
 }
 
 /*
@@ -109,8 +113,9 @@ struct uhook_counter *uhook_consumer_counter(struct uprobe_consumer *uc)
 
 static bool lose_return(struct uprobe_consumer *uc, void *unused)
 {
-	if (uhook_is_consumer(uc) && uc->ret_handler &&
-	    uhook_wanted_in(uhook_consumer_ops(uc), current->mm))
+	struct uhook_ops *ops = uhook_consumer_ops(uc);
+
+	if (ops && uc->ret_handler && uhook_wanted_in(ops, current->mm))
 		atomic64_inc(&attachment_of(uc)->unreturned);
 
 	return false;
@@ -136,7 +141,7 @@ static bool find_number(struct uprobe_consumer *uc, void *data)
 {
 	struct point_number *p = data;
 
-	if (!uhook_is_consumer(uc) || uhook_consumer_counter(uc) != p->counter)
+	if (!uhook_consumer_ops(uc) || uhook_consumer_counter(uc) != p->counter)
 		return false;
 
 	p->number = container_of(uc, struct uhook_consumer, uc) - attachment_of(uc)->consumers;
