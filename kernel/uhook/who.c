@@ -12,6 +12,7 @@
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/uhook.h>
 #include <linux/uhook_hooks.h>
@@ -59,7 +60,8 @@ static pid_t any_process_of(struct uhook_mm *um)
 		}
 		um->look_from = pid_nr(pid) + 1;
 		leader = pid_task(pid, PIDTYPE_TGID);
-		if (leader && uses_mm(um, leader))
+		/* Kernel threads use it for a while. */
+		if (leader && !(leader->flags & PF_KTHREAD) && uses_mm(um, leader))
 			tgid = pid_nr(pid);
 	}
 	rcu_read_unlock();
@@ -132,7 +134,8 @@ static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
  * uhook_leave_mm - remember the process of a task that leaves its address space
  * @task: current, which exits or executes a program
  *
- * Records of the address space that have not been read yet are those of this process.
+ * Records of the address space that have not been read yet are those of this process, but not
+ * those of the parent of a child of vfork(), who continues.
  *
  * Context: task.
  */
@@ -140,7 +143,7 @@ void uhook_leave_mm(struct task_struct *task)
 {
 	struct uhook_mm *um = task->mm ? uhook_mm_of(task->mm) : NULL;
 
-	if (!um)
+	if (!um || in_vfork(task))
 		return;
 
 	WRITE_ONCE(um->left, task_tgid_nr(task));
