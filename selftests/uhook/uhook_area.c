@@ -11,8 +11,8 @@
  *	uhook_area scribble N	hit N times, try to unmap the data of the code that
  *				counts, and write anything to them; then hit again
  *	uhook_area advise N	hit N times, try to keep the data from children
- *	uhook_area left N	hit N times, and again in a child that ends while its memory
- *				is read: "child PID"
+ *	uhook_area left N	hit N times, and again in children, until one has ended while
+ *				its memory was read: "children NUMBER last PID"
  *	uhook_area trap N	as hold, and then breakpoints of its own: "trap NUMBER"
  *
  * Without a probe there is no mapping, and "sealed" has nothing to try.
@@ -356,38 +356,55 @@ static void advise(long count)
 	hit(count);
 }
 
-/* Reading this much takes longer than what the child does then, and than until others look. */
+/* Reading this much takes longer than what the child does then, unless that has to wait. */
 #define LONG_READ	(64 << 20)
+#define LEAVE_TRIES	10
 
-static void leave(long count)
+/* A child ends while its memory is read, or later; returns which. */
+static bool leave(long count, pid_t *pid, char *memory, char *copy)
 {
-	char *memory = mmap(NULL, LONG_READ, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
-	char *copy = mmap(NULL, LONG_READ, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			  -1, 0);
 	char path[64];
-	pid_t pid;
+	bool left;
 	int fd;
 
-	check(memory != MAP_FAILED && copy != MAP_FAILED, "mmap: %s", strerror(errno));
-	*memory = 1;
-	hit(count);
-	pid = fork();
-	check(pid >= 0, "fork: %s", strerror(errno));
-	if (!pid) {
+	*copy = 0;
+	*pid = fork();
+	check(*pid >= 0, "fork: %s", strerror(errno));
+	if (!*pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		while (!*(volatile char *)copy)
 			;
 		hit(count);
 		_exit(0);
 	}
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", *pid);
 	fd = open(path, O_RDONLY);
 	check(fd >= 0, "%s: %s", path, strerror(errno));
 	check(pread(fd, copy, LONG_READ, (off_t)memory) == LONG_READ, "%s was not read: %s", path,
 	      strerror(errno));
-	check(waitpid(pid, NULL, WNOHANG) == pid, "the child ended too late");
+	left = waitpid(*pid, NULL, WNOHANG) == *pid;
+	if (!left)
+		waitpid(*pid, NULL, 0);
 	close(fd);
-	printf("child %d\n", pid);
+
+	return left;
+}
+
+static void leave_early(long count)
+{
+	char *memory = mmap(NULL, LONG_READ, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	char *copy = mmap(NULL, LONG_READ, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
+	int tries = 1;
+	pid_t pid;
+
+	check(memory != MAP_FAILED && copy != MAP_FAILED, "mmap: %s", strerror(errno));
+	*memory = 1;
+	hit(count);
+	while (!leave(count, &pid, memory, copy))
+		check(tries++ < LEAVE_TRIES, "the children ended too late");
+	printf("children %d last %d\n", tries, pid);
 }
 
 static void hold(long count)
@@ -445,7 +462,7 @@ int main(int argc, char **argv)
 	} else if (argc == 3 && !strcmp(argv[1], "scribble")) {
 		scribble(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "left")) {
-		leave(atol(argv[2]));
+		leave_early(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "advise")) {
 		advise(atol(argv[2]));
 	} else if (argc == 3 && !strcmp(argv[1], "hold")) {
