@@ -132,8 +132,13 @@ static size_t read_names(const char *path, const char **names)
 
 	if (!file)
 		fail(path, 1);
-	while (nr < MAX_NAMES && getline(&line, &size, file) > 0) {
-		names[nr] = strdup(strtok(line, "\n"));
+	while (getline(&line, &size, file) > 0) {
+		const char *name = strtok(line, "\n");
+
+		if (!name)
+			continue;
+		errno = E2BIG;
+		names[nr] = nr < MAX_NAMES - 1 ? strdup(name) : NULL;
 		if (!names[nr++])
 			fail(path, 1);
 	}
