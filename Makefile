@@ -43,7 +43,7 @@ help:
 	@echo "               (PREFIX=/usr/local, DESTDIR=); needs no kernel source"
 	@echo "make bench     measure the cost of hooks and call traces, beside alternatives (ARCH=)"
 	@echo "make bench-native  only the times on this machine, an x86_64: hooks in programs, and"
-	@echo "               hooked returns of the kernel"
+	@echo "               hooked calls and returns of the kernel"
 	@echo "make lint      run the static checks"
 	@echo "make check     prove the series: same tree by both routes, every commit builds, lint;"
 	@echo "               takes hours on two cores the first time"

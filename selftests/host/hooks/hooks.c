@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Hook a function with mainline's trampolines, or with fhook's
+ *
+ * Built for a kernel, and linked to its image in a program (native_x86.c), which has one task
+ * and one CPU. Calls the kernel's own functions, as far as they allocate no memory; what
+ * registration would allocate is static here.
+ *
+ * Static keys have their initial values, but that of the clock, which the graph tracer reads.
+ */
+#include <linux/bpf.h>
+#include <linux/fhook.h>
+#include <linux/fhook_arch.h>
+#include <linux/ftrace.h>
+#include <linux/jump_label.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/trace_recursion.h>
+#include <kernel/fhook/exits.h>
+#include <kernel/fhook/frame.h>
+#include <kernel/fhook/trampoline.h>
+#include <kernel/livepatch/patch.h>
+
+#include "base.h"
+#include "hooks.h"
+
+#define MANY	10
+#define CALL	0xe8
+#define JUMP	0xe9
+#define SLOT	5
+
+hooks_begin_t hooks_begin;
+hooks_select_t hooks_select;
+hooks_make_t hooks_mainline, hooks_fhook;
+
+/* Of the kernel, some of them static there */
+extern struct ftrace_ops __rcu *ftrace_ops_list;
+extern const struct ftrace_hash empty_hash;
+extern struct fgraph_ops *fgraph_direct_gops;
+extern const char ftrace_caller_op_ptr[], ftrace_caller_end[];
+extern const char ftrace_regs_caller_op_ptr[], ftrace_regs_caller_jmp[], ftrace_regs_caller_end[];
+extern u8 __SCT__fgraph_func[], __SCT__fgraph_retfunc[];
+void ftrace_ops_assist_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+			    struct ftrace_regs *fregs);
+void arch_ftrace_ops_list_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+			       struct ftrace_regs *fregs);
+void klp_ftrace_handler(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+			struct ftrace_regs *fregs);
+extern struct static_key_false __use_tsc;
+void return_to_handler(void);
+int __arch_prepare_bpf_trampoline(struct bpf_tramp_image *im, void *rw_image, void *rw_image_end,
+				  void *image, const struct btf_func_model *m, u32 flags,
+				  struct base_links *links, void *func_addr);
+
+static struct task_struct task;
+static unsigned long percpu_at;
+static unsigned long calls, returns;
+
+static void *percpu(size_t size)
+{
+	percpu_at += size;
+	return (void *)(percpu_at - size);
+}
+
+static u8 *put_branch(u8 *at, u8 opcode, const void *to)
+{
+	s32 distance = (const u8 *)to - (at + SLOT);
+
+	*at = opcode;
+	memcpy(at + 1, &distance, sizeof(distance));
+
+	return at + SLOT;
+}
+
+/* mainline */
+
+static void mainline_entry(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+			   struct ftrace_regs *fregs)
+{
+	calls++;
+}
+
+static struct ftrace_ops mainline_ops[MANY];
+
+static int graph_entry(BASE_GRAPH_ENTRY)
+{
+	calls++;
+	return 1;
+}
+
+static void graph_return(BASE_GRAPH_RETURN)
+{
+	returns++;
+}
+
+/* The only user of the graph tracer is called directly. */
+static struct fgraph_ops graph_ops = { .entryfunc = graph_entry, .retfunc = graph_return };
+
+/* ftrace_graph_func() takes the stack of a program for that of a CPU that is starting. */
+static void graph_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+		       struct ftrace_regs *fregs)
+{
+	unsigned long *parent = (unsigned long *)kernel_stack_pointer(
+		&arch_ftrace_regs(fregs)->regs);
+	int bit = ftrace_test_recursion_trylock(ip, *parent);
+
+	if (bit < 0)
+		return;
+	if (!base_graph_enter(ip, parent, fregs))
+		*parent = (unsigned long)return_to_handler;
+	ftrace_test_recursion_unlock(bit);
+}
+
+static struct klp_func replacement;
+static struct klp_ops replacements;
+
+/* The trampoline of an ops, as create_trampoline() makes it. */
+static void mainline_trampoline(void *room, struct ftrace_ops *ops, void *func, bool regs)
+{
+	const char *start = (const char *)(regs ? ftrace_regs_caller : ftrace_caller);
+	const char *end = regs ? ftrace_regs_caller_end : ftrace_caller_end;
+	const char *op_ptr = regs ? ftrace_regs_caller_op_ptr : ftrace_caller_op_ptr;
+	const char *call = (const char *)(regs ? ftrace_regs_call : ftrace_call);
+	struct ftrace_ops **pointer = room + ALIGN(end - start + 1, sizeof(void *));
+	u8 *at = room;
+	s32 distance;
+
+	memcpy(at, start, end - start);
+	at[end - start] = 0xc3;
+	*pointer = ops;
+	/* movq function_trace_op(%rip), %rdx */
+	distance = (u8 *)pointer - (at + (op_ptr - start) + 7);
+	memcpy(at + (op_ptr - start) + 3, &distance, sizeof(distance));
+	put_branch(at + (call - start), CALL, func);
+	if (regs) {
+		at[ftrace_regs_caller_jmp - start] = 0x66;
+		at[ftrace_regs_caller_jmp - start + 1] = 0x90;
+	}
+}
+
+/* Mainline has one list, which ftrace_caller itself walks: let it have the hooks of a case. */
+void hooks_select(enum hooks_case which)
+{
+	unsigned int i, num = which == HOOKS_TWO ? 2 : MANY;
+
+	for (i = 0; i < num; i++)
+		mainline_ops[i].next = i + 1 < num ? &mainline_ops[i + 1] : &ftrace_list_end;
+}
+
+static unsigned int bpf_entry(const void *ctx, const struct bpf_insn *insn)
+{
+	calls++;
+	return 0;
+}
+
+static unsigned int bpf_exit(const void *ctx, const struct bpf_insn *insn)
+{
+	returns++;
+	return 0;
+}
+
+/* As bpf_trampoline_update() has one program, which gets no arguments. */
+static int bpf_trampoline(struct hooks_place *place, bool exit)
+{
+	static struct bpf_prog_aux aux;
+	static struct bpf_prog progs[2] = {
+		{ .type = BPF_PROG_TYPE_TRACING, .jited = 1, .aux = &aux, .bpf_func = bpf_entry },
+		{ .type = BPF_PROG_TYPE_TRACING, .jited = 1, .aux = &aux, .bpf_func = bpf_exit },
+	};
+	static struct bpf_tramp_link link[2] = {
+		{ .link.prog = &progs[0] }, { .link.prog = &progs[1] },
+	};
+	static const struct btf_func_model model = { .ret_size = sizeof(long) };
+	static struct base_links links[2][BPF_TRAMP_MAX];
+	static struct bpf_tramp_image images[2];
+	u32 flags = exit ? BPF_TRAMP_F_CALL_ORIG | BPF_TRAMP_F_SKIP_FRAME :
+			   BPF_TRAMP_F_RESTORE_REGS;
+	int len;
+
+	progs[exit].active = percpu(sizeof(long));
+	base_set_link(&links[exit][exit ? BPF_TRAMP_FEXIT : BPF_TRAMP_FENTRY], &link[exit]);
+	images[exit].pcref.percpu_count_ptr = (unsigned long)percpu(sizeof(long));
+	len = __arch_prepare_bpf_trampoline(&images[exit], place->room, place->room + HOOKS_ROOM,
+					    place->room, &model, flags, links[exit],
+					    place->function);
+
+	return min(len, 0);
+}
+
+int hooks_mainline(enum hooks_case which, struct hooks_place *place)
+{
+	struct ftrace_ops *ops = mainline_ops;
+
+	place->dest = (unsigned long)place->room;
+	place->jumps = 0;
+	switch (which) {
+	case HOOKS_PLAIN:
+		mainline_trampoline(place->room, ops, mainline_entry, false);
+		return 0;
+	case HOOKS_GUARDED:
+		mainline_trampoline(place->room, ops, ftrace_ops_assist_func, false);
+		return 0;
+	case HOOKS_REGS:
+		mainline_trampoline(place->room, ops, ftrace_ops_assist_func, true);
+		return 0;
+	case HOOKS_TWO:
+	case HOOKS_TEN:
+		place->dest = (unsigned long)ftrace_caller;
+		return 0;
+	case HOOKS_EXIT:
+		mainline_trampoline(place->room, ops, graph_func, false);
+		return 0;
+	case HOOKS_REDIRECT:
+		replacement.new_func = (void *)place->replacement;
+		mainline_trampoline(place->room, &replacements.fops, klp_ftrace_handler, false);
+		return 0;
+	case HOOKS_BPF_ENTRY:
+	case HOOKS_BPF_EXIT:
+		return bpf_trampoline(place, which == HOOKS_BPF_EXIT);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* fhook */
+
+static int fhook_entry(struct fhook_ops *ops, unsigned long ip, unsigned long parent_ip,
+		       struct fhook_regs *fregs, void *data)
+{
+	calls++;
+	return 0;
+}
+
+static void fhook_exit(struct fhook_ops *ops, unsigned long ip, unsigned long ret_ip,
+		       struct fhook_regs *fregs, void *data)
+{
+	returns++;
+}
+
+/**
+ * struct one_set - a set, and what registration would allocate for it
+ * @ops: the ops
+ * @hooks: their state
+ * @exits: exits, for %HOOKS_EXIT
+ * @exit: the exit in it
+ * @set: the set
+ * @members: the hooks in it
+ */
+static struct one_set {
+	struct fhook_ops	ops[MANY];
+	struct fhook_hook	hooks[MANY];
+	union {
+		struct fhook_exits	exits;
+		u8			exits_room[sizeof(struct fhook_exits) +
+						   sizeof(struct fhook_exit)];
+	};
+	union {
+		struct fhook_set	set;
+		u8			set_room[sizeof(struct fhook_set) +
+						 MANY * sizeof(struct fhook_member)];
+	};
+} sets[HOOKS_CASES];
+
+static void fill_set(struct one_set *s, unsigned int num, unsigned int flags, bool entries,
+		     bool exits)
+{
+	unsigned int i;
+
+	s->set.num = num;
+	s->set.flags = flags;
+	s->set.func_offset = SLOT;
+	for (i = 0; i < num; i++) {
+		s->ops[i].entry = entries ? fhook_entry : NULL;
+		s->ops[i].exit = exits ? fhook_exit : NULL;
+		s->ops[i].flags = flags;
+		s->hooks[i].ops = &s->ops[i];
+		s->hooks[i].exit = s->ops[i].exit;
+		s->hooks[i].stat = percpu(sizeof(struct fhook_stat));
+		s->set.members[i].hook = &s->hooks[i];
+	}
+	if (!exits)
+		return;
+
+	s->exits.pending = percpu(sizeof(long));
+	s->exits.stub = fhook_return;
+	s->exits.size = sizeof(struct fhook_frame);
+	s->exits.all = 1;
+	s->exits.num = 1;
+	s->exits.exits[0].hook = &s->hooks[0];
+	s->exits.exits[0].ops = &s->ops[0];
+	s->exits.exits[0].call = &s->hooks[0].exit;
+	s->set.members[0].exit = &s->exits.exits[0];
+	s->set.exits = &s->exits;
+}
+
+int hooks_fhook(enum hooks_case which, struct hooks_place *place)
+{
+	static const unsigned int num[HOOKS_CASES] = {
+		[HOOKS_PLAIN] = 1, [HOOKS_GUARDED] = 1, [HOOKS_REGS] = 1, [HOOKS_TWO] = 2,
+		[HOOKS_TEN] = MANY, [HOOKS_EXIT] = 1, [HOOKS_BPF_ENTRY] = 1, [HOOKS_BPF_EXIT] = 1,
+	};
+	static const unsigned int flags[HOOKS_CASES] = {
+		[HOOKS_PLAIN] = FHOOK_FL_UNGUARDED, [HOOKS_REGS] = FHOOK_FL_REGS,
+	};
+	struct one_set *s = &sets[which];
+	struct fhook_asm as;
+
+	place->dest = place->replacement;
+	place->jumps = 1;
+	if (which == HOOKS_REDIRECT)
+		return 0;
+
+	fill_set(s, num[which], flags[which], which != HOOKS_BPF_EXIT,
+		 which == HOOKS_EXIT || which == HOOKS_BPF_EXIT);
+	place->dest = (unsigned long)place->room;
+	place->jumps = 0;
+	fhook_tramp_measure(&s->set, &as);
+	if (as.room + as.max_literals * sizeof(long) > HOOKS_ROOM)
+		return -ENOSPC;
+	s->set.text = place->room;
+
+	return fhook_tramp_write(&s->set, &as, place->room) ? 0 : -ENOSPC;
+}
+
+void hooks_begin(unsigned long area, unsigned long percpu)
+{
+	static u8 stack[FHOOK_STACK_SIZE] __aligned(16);
+	static unsigned long ret_stack[PAGE_SIZE / sizeof(long)];
+	struct fhook_frame *none;
+	unsigned int i;
+
+	percpu_at = percpu;
+	raw_cpu_write(this_cpu_off, area);
+	/* A kernel's clock is the processor's, as soon as it knows how fast that is. */
+	atomic_set(&__use_tsc.key.enabled, 1);
+	base_set_task(&task);
+
+	task.fhook_stack = (void *)stack;
+	none = fhook_stack_end(task.fhook_stack);
+	none->key = FHOOK_NO_KEY;
+	task.fhook_stack->top = none;
+	task.ret_stack = ret_stack;
+	task.curr_ret_depth = -1;
+	task.cpus_ptr = &task.cpus_mask;
+
+	for (i = 0; i < MANY; i++) {
+		mainline_ops[i].func = mainline_entry;
+		mainline_ops[i].func_hash = &mainline_ops[i].local_hash;
+		mainline_ops[i].local_hash.filter_hash = (void *)&empty_hash;
+		mainline_ops[i].local_hash.notrace_hash = (void *)&empty_hash;
+	}
+	ftrace_ops_list = mainline_ops;
+	put_branch((u8 *)ftrace_call, CALL, arch_ftrace_ops_list_func);
+	fgraph_direct_gops = &graph_ops;
+	put_branch(__SCT__fgraph_func, JUMP, graph_entry);
+	put_branch(__SCT__fgraph_retfunc, JUMP, graph_return);
+
+	INIT_LIST_HEAD(&replacements.func_stack);
+	list_add(&replacement.stack_node, &replacements.func_stack);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Measure the time of hooked calls: trampolines of a kernel, run in a program
+ *
+ * Usage: native-x86 VMLINUX HOOKS
+ *
+ * The image of the kernel is in the program, and HOOKS, which is hooks/hooks.c built for it,
+ * makes the trampolines that mainline and fhook have for a function with some hooks. A function
+ * with a slot leads to each of them in turn.
+ *
+ * It is called with a number of callers that return after it, and, as "busy", after calls that
+ * use the processor's predictors of indirect branches and of returns. Prints lines
+ * "NAME<tab>WHOSE<tab>CALLERS<tab>MEDIAN<tab>LOW<tab>HIGH": nanoseconds that a call takes longer
+ * than with a no-op in the slot, and the limits of the middle eight tenths of the runs.
+ */
+#define _GNU_SOURCE
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "hooks/hooks.h"
+#include "image_x86.h"
+
+#define CALLS	500
+#define RUNS	401
+#define TARGETS	32
+
+enum { MAINLINE, FHOOK, WAYS };
+
+static const char *const ways[WAYS] = { "mainline", "fhook" };
+
+static const char *const names[HOOKS_CASES] = {
+	[HOOKS_PLAIN]		= "1 ops, caller takes care of recursion",
+	[HOOKS_GUARDED]		= "1 ops, protected",
+	[HOOKS_REGS]		= "1 ops, full registers, protected",
+	[HOOKS_TWO]		= "2 ops, protected",
+	[HOOKS_TEN]		= "10 ops",
+	[HOOKS_EXIT]		= "entry + exit",
+	[HOOKS_REDIRECT]	= "redirect",
+	[HOOKS_BPF_ENTRY]	= "1 ops, protected, beside fentry",
+	[HOOKS_BPF_EXIT]	= "exit, beside fexit",
+};
+
+/* How a call is surrounded: by so many callers, and busy */
+static const struct {
+	const char *name;
+	unsigned int depth;
+	bool busy;
+} places[] = {
+	{ "1", 1, false }, { "4", 4, false }, { "16", 16, false }, { "busy", 1, true },
+};
+
+#define PLACES (sizeof(places) / sizeof(*places))
+
+typedef unsigned long function_t(void);
+
+/* Functions with a slot, the last one with a no-op in it */
+static function_t *functions[HOOKS_CASES][WAYS], *unhooked;
+static hooks_select_t *select_hooks;
+static double times[HOOKS_CASES][WAYS][PLACES][RUNS];
+
+static void die(const char *name, const char *what)
+{
+	fprintf(stderr, "native-x86: %s: %s\n", name, what);
+	exit(1);
+}
+
+/*
+ * The functions.
+ */
+
+/* A slot of 5 bytes with a no-op, mov $HOOKS_RESULT, %eax, and a return */
+static void *make_function(void)
+{
+	const uint32_t result = HOOKS_RESULT;
+	uint8_t *at = image_room(64);
+
+	memcpy(at, "\x0f\x1f\x44\x00\x00\xb8", 6);
+	memcpy(at + 6, &result, sizeof(result));
+	at[10] = 0xc3;
+	return at;
+}
+
+static void fill_slot(uint8_t *at, const struct hooks_place *place)
+{
+	const int32_t distance = place->dest - (unsigned long)(at + 5);
+
+	*at = place->jumps ? 0xe9 : 0xe8;
+	memcpy(at + 1, &distance, sizeof(distance));
+}
+
+static void set_up(const char *vmlinux, const char *hooks)
+{
+	hooks_make_t *make[WAYS];
+	hooks_begin_t *begin;
+	unsigned long area, room;
+	unsigned int i, way;
+
+	image_load(vmlinux);
+	image_link(hooks);
+	begin = image_symbol("hooks_begin");
+	select_hooks = image_symbol("hooks_select");
+	make[MAINLINE] = image_symbol("hooks_mainline");
+	make[FHOOK] = image_symbol("hooks_fhook");
+	area = image_percpu(&room);
+	begin(area, room);
+	unhooked = make_function();
+	for (i = 0; i < HOOKS_CASES; i++) {
+		for (way = 0; way < WAYS; way++) {
+			struct hooks_place place = {
+				.function = make_function(),
+				.room = image_room(HOOKS_ROOM),
+				.replacement = (unsigned long)make_function(),
+			};
+
+			if (make[way](i, &place))
+				die(names[i], "the trampoline cannot be made");
+			fill_slot(place.function, &place);
+			functions[i][way] = place.function;
+		}
+	}
+}
+
+/*
+ * The times.
+ */
+static unsigned long target(void)
+{
+	return 1;
+}
+
+/* Different functions, at distances that are not the same */
+#define TARGET(n) static unsigned long target##n(void) { return (n) + target(); }
+TARGET(1) TARGET(2) TARGET(3) TARGET(4) TARGET(5) TARGET(6) TARGET(7)
+
+static function_t *const targets[] = {
+	target, target1, target2, target3, target4, target5, target6, target7,
+};
+
+/* Each of them returns, and none of them by a jump to the next. */
+static __attribute__((noinline)) unsigned long nest(unsigned int depth, function_t *last)
+{
+	unsigned long result = depth > 1 ? nest(depth - 1, last) : last();
+
+	asm volatile("" : "+r" (result) : : "memory");
+	return result + 1;
+}
+
+static void keep_busy(unsigned int seed)
+{
+	static unsigned int state = 1;
+	unsigned int i;
+
+	for (i = 0; i < TARGETS; i++) {
+		state = state * 1664525 + 1013904223 + seed;
+		((function_t *volatile)targets[state >> 29])();
+	}
+	nest(TARGETS, target);
+}
+
+static double time_calls(unsigned int where, function_t *last)
+{
+	const unsigned int depth = places[where].depth;
+	struct timespec begin, end;
+	unsigned int i;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (i = 0; i < CALLS; i++) {
+		if (places[where].busy)
+			keep_busy(i);
+		nest(depth, last);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	return ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / CALLS;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const double left = *(const double *)a, right = *(const double *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static void measure(unsigned int run)
+{
+	unsigned int where, i, way;
+
+	for (i = 0; i < HOOKS_CASES; i++) {
+		select_hooks(i);
+		for (where = 0; where < PLACES; where++) {
+			const double plain = time_calls(where, unhooked);
+
+			for (way = 0; way < WAYS; way++)
+				times[i][way][where][run] =
+					time_calls(where, functions[i][way]) - plain;
+		}
+	}
+}
+
+/* Each hook must have been called once for each call of the function. */
+static void check(unsigned int i, unsigned int way)
+{
+	static const unsigned int hooks[HOOKS_CASES] = {
+		[HOOKS_PLAIN] = 1, [HOOKS_GUARDED] = 1, [HOOKS_REGS] = 1, [HOOKS_TWO] = 2,
+		[HOOKS_TEN] = 10, [HOOKS_EXIT] = 1, [HOOKS_BPF_ENTRY] = 1,
+	};
+	static const unsigned int exits[HOOKS_CASES][WAYS] = {
+		[HOOKS_EXIT] = { 1, 1 }, [HOOKS_BPF_EXIT] = { 1, 1 },
+	};
+	const unsigned long *calls = image_symbol("calls"), *returns = image_symbol("returns");
+	const unsigned long before = *calls, returned = *returns;
+
+	select_hooks(i);
+	if (functions[i][way]() != HOOKS_RESULT || functions[i][way]() != HOOKS_RESULT)
+		die(names[i], "the hooked function does not return what it should");
+	if (*calls - before != 2 * hooks[i] || *returns - returned != 2 * exits[i][way]) {
+		fprintf(stderr, "%s: %lu calls and %lu returns\n", ways[way], *calls - before,
+			*returns - returned);
+		die(names[i], "the hooks were not called");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i, way, where, run;
+
+	if (argc != 3) {
+		fprintf(stderr, "Usage: native-x86 VMLINUX HOOKS\n");
+		return 2;
+	}
+	set_up(argv[1], argv[2]);
+	for (i = 0; i < HOOKS_CASES; i++) {
+		for (way = 0; way < WAYS; way++)
+			check(i, way);
+	}
+	/* The first is not looked at. */
+	for (run = 0; run <= RUNS; run++)
+		measure(run ? run - 1 : 0);
+	for (i = 0; i < HOOKS_CASES; i++) {
+		for (way = 0; way < WAYS; way++) {
+			for (where = 0; where < PLACES; where++) {
+				double *ns = times[i][way][where];
+
+				qsort(ns, RUNS, sizeof(*ns), by_time);
+				printf("%s\t%s\t%s\t%.2f\t%.2f\t%.2f\n", names[i], ways[way],
+				       places[where].name, ns[RUNS / 2], ns[RUNS / 10],
+				       ns[RUNS - 1 - RUNS / 10]);
+			}
+		}
+	}
+	return 0;
+}
