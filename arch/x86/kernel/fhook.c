@@ -99,9 +99,9 @@ static void put_accounting(struct fhook_asm *as)
 /* Increment a counter of this CPU. */
 static void put_count(struct fhook_asm *as, const void __percpu *counter)
 {
-	unsigned long offset = (__force unsigned long)counter;
+	long offset = (__force long)counter;
 
-	if (offset <= S32_MAX)
+	if (offset == (s32)offset)
 		put_number(as, PIECE_COUNT_NEAR, offset);
 	else
 		put_address(as, PIECE_COUNT_FAR, MOVABS_OPCODE_SIZE, offset);
