@@ -140,7 +140,7 @@ bench:
 bench-native:
 	@scripts/build/deps tests
 	@scripts/series/tree
-	@scripts/build/build x86-bench
+	@scripts/build/build x86-native
 	@scripts/bench/bench-native
 
 lint:

@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include <capstone/capstone.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,10 +35,11 @@
 #define IMAGE		0x41000000UL
 #define KERNEL		0xffffffff80000000UL
 /* Memory after the image, for objects and for trampolines */
-#define EXTRA		0x100000UL
+#define EXTRA		0x200000UL
 /* Memory after the per-CPU variables */
 #define PERCPU_EXTRA	0x10000UL
 #define PAGE		4096UL
+#define TRAP		0xcc
 
 /**
  * struct file - an ELF file
@@ -100,13 +102,16 @@ static void open_file(struct file *file, const char *name, unsigned int type)
 
 static const Elf64_Sym *find(const struct file *file, const char *name)
 {
-	const Elf64_Sym *symbol;
+	const Elf64_Sym *symbol, *found = NULL;
 
 	for (symbol = file->symbols; symbol < file->symbols + file->nr_symbols; symbol++) {
-		if (symbol->st_shndx != SHN_UNDEF && !strcmp(file->names + symbol->st_name, name))
-			return symbol;
+		if (symbol->st_shndx == SHN_UNDEF || strcmp(file->names + symbol->st_name, name))
+			continue;
+		if (found && found->st_value != symbol->st_value)
+			die(name, "is the name of several symbols");
+		found = symbol;
 	}
-	return NULL;
+	return found;
 }
 
 static bool is_kernel(uint64_t addr)
@@ -125,7 +130,7 @@ static uint64_t kernel_symbol(const char *name)
 	const Elf64_Sym *symbol = find(&kernel, name);
 
 	if (!symbol)
-		die(kernel.name, name);
+		die(name, "is not in the kernel: it may be configured without this");
 	return here(symbol->st_value);
 }
 
@@ -191,6 +196,9 @@ static void shift_function(csh capstone, const Elf64_Sym *symbol, cs_insn *insn)
 
 	while (left && cs_disasm_iter(capstone, &next, &left, &address, insn))
 		shift_instruction(insn, code + (insn->address - symbol->st_value));
+	/* The disassembler does not know all instructions: let nobody run the rest. */
+	if (left)
+		*(code + (address - symbol->st_value)) = TRAP;
 }
 
 static int by_address(const void *a, const void *b)
@@ -253,16 +261,16 @@ static void *map(uint64_t addr, size_t size)
 			MAP_PRIVATE | MAP_ANONYMOUS | (addr ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 
 	if (at == MAP_FAILED)
-		die("mmap", "there is no memory where the image has to be");
+		die("there is no memory where the image has to be", strerror(errno));
 	return at;
 }
 
-/* Memory that the image reaches, and that reaches the image */
+/* Pages that the image reaches, and that reach the image: code has none with data. */
 void *image_room(unsigned long size)
 {
 	unsigned long at = room;
 
-	room += (size + 15) & ~15UL;
+	room += (size + PAGE - 1) & -PAGE;
 	if (room > room_end)
 		die("image_room", "there is not so much memory after the image");
 	return (void *)at;
@@ -388,8 +396,7 @@ void image_link(const char *path)
 		s = object.sections + i;
 		if (!(s->sh_flags & SHF_ALLOC))
 			continue;
-		object_sections[i] = (uint64_t)image_room(s->sh_size + s->sh_addralign);
-		object_sections[i] = (object_sections[i] + s->sh_addralign - 1) & -s->sh_addralign;
+		object_sections[i] = (uint64_t)image_room(s->sh_size);
 		if (s->sh_type != SHT_NOBITS)
 			memcpy((void *)object_sections[i],
 			       (const void *)object.head + s->sh_offset, s->sh_size);

@@ -38,10 +38,10 @@ static const char *const names[HOOKS_CASES] = {
 	[HOOKS_REGS]		= "1 ops, full registers, protected",
 	[HOOKS_TWO]		= "2 ops, protected",
 	[HOOKS_TEN]		= "10 ops",
-	[HOOKS_EXIT]		= "entry + exit",
-	[HOOKS_REDIRECT]	= "redirect",
-	[HOOKS_BPF_ENTRY]	= "1 ops, protected, beside fentry",
-	[HOOKS_BPF_EXIT]	= "exit, beside fexit",
+	[HOOKS_EXIT]		= "entry + exit [graph tracer]",
+	[HOOKS_REDIRECT]	= "redirect [live patch]",
+	[HOOKS_BPF_ENTRY]	= "1 ops, protected [fentry]",
+	[HOOKS_BPF_EXIT]	= "exit [fexit]",
 };
 
 /* How a call is surrounded: by so many callers, and busy */
@@ -72,11 +72,10 @@ static void die(const char *name, const char *what)
  * The functions.
  */
 
-/* A slot of 5 bytes with a no-op, mov $HOOKS_RESULT, %eax, and a return */
-static void *make_function(void)
+/* A slot of 5 bytes with a no-op, a move of the result to eax, and a return */
+static void *make_function(uint32_t result)
 {
-	const uint32_t result = HOOKS_RESULT;
-	uint8_t *at = image_room(64);
+	uint8_t *at = image_room(HOOKS_ROOM);
 
 	memcpy(at, "\x0f\x1f\x44\x00\x00\xb8", 6);
 	memcpy(at + 6, &result, sizeof(result));
@@ -107,13 +106,13 @@ static void set_up(const char *vmlinux, const char *hooks)
 	make[FHOOK] = image_symbol("hooks_fhook");
 	area = image_percpu(&room);
 	begin(area, room);
-	unhooked = make_function();
+	unhooked = make_function(HOOKS_RESULT);
 	for (i = 0; i < HOOKS_CASES; i++) {
 		for (way = 0; way < WAYS; way++) {
 			struct hooks_place place = {
-				.function = make_function(),
+				.function = make_function(HOOKS_RESULT),
 				.room = image_room(HOOKS_ROOM),
-				.replacement = (unsigned long)make_function(),
+				.replacement = (unsigned long)make_function(HOOKS_REPLACED),
 			};
 
 			if (make[way](i, &place))
@@ -149,28 +148,29 @@ static __attribute__((noinline)) unsigned long nest(unsigned int depth, function
 	return result + 1;
 }
 
-static void keep_busy(unsigned int seed)
+/* The same sequence of calls whenever it begins with the same state */
+static unsigned int keep_busy(unsigned int state)
 {
-	static unsigned int state = 1;
 	unsigned int i;
 
+	nest(TARGETS, target);
 	for (i = 0; i < TARGETS; i++) {
-		state = state * 1664525 + 1013904223 + seed;
+		state = state * 1664525 + 1013904223;
 		((function_t *volatile)targets[state >> 29])();
 	}
-	nest(TARGETS, target);
+	return state;
 }
 
-static double time_calls(unsigned int where, function_t *last)
+static double time_calls(unsigned int where, unsigned int run, function_t *last)
 {
 	const unsigned int depth = places[where].depth;
 	struct timespec begin, end;
-	unsigned int i;
+	unsigned int i, state = run;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (i = 0; i < CALLS; i++) {
 		if (places[where].busy)
-			keep_busy(i);
+			state = keep_busy(state);
 		nest(depth, last);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &end);
@@ -186,41 +186,48 @@ static int by_time(const void *a, const void *b)
 
 static void measure(unsigned int run)
 {
-	unsigned int where, i, way;
+	unsigned int where, i, way, n;
 
 	for (i = 0; i < HOOKS_CASES; i++) {
 		select_hooks(i);
 		for (where = 0; where < PLACES; where++) {
-			const double plain = time_calls(where, unhooked);
+			const double plain = time_calls(where, run, unhooked);
 
-			for (way = 0; way < WAYS; way++)
+			for (n = 0; n < WAYS; n++) {
+				way = (n + run) % WAYS;
 				times[i][way][where][run] =
-					time_calls(where, functions[i][way]) - plain;
+					time_calls(where, run, functions[i][way]) - plain;
+			}
 		}
 	}
 }
 
-/* Each hook must have been called once for each call of the function. */
+/* Each hook must be called once for each call of the function. */
 static void check(unsigned int i, unsigned int way)
 {
-	static const unsigned int hooks[HOOKS_CASES] = {
+	static const unsigned int entries[HOOKS_CASES] = {
 		[HOOKS_PLAIN] = 1, [HOOKS_GUARDED] = 1, [HOOKS_REGS] = 1, [HOOKS_TWO] = 2,
-		[HOOKS_TEN] = 10, [HOOKS_EXIT] = 1, [HOOKS_BPF_ENTRY] = 1,
+		[HOOKS_TEN] = HOOKS_MANY, [HOOKS_EXIT] = 1, [HOOKS_BPF_ENTRY] = 1,
 	};
-	static const unsigned int exits[HOOKS_CASES][WAYS] = {
-		[HOOKS_EXIT] = { 1, 1 }, [HOOKS_BPF_EXIT] = { 1, 1 },
+	static const bool exits[HOOKS_CASES] = {
+		[HOOKS_EXIT] = true, [HOOKS_BPF_EXIT] = true,
 	};
-	const unsigned long *calls = image_symbol("calls"), *returns = image_symbol("returns");
-	const unsigned long before = *calls, returned = *returns;
+	const unsigned long result = i == HOOKS_REDIRECT ? HOOKS_REPLACED : HOOKS_RESULT;
+	unsigned long *const calls = image_symbol("calls");
+	unsigned long *const returns = image_symbol("returns");
+	unsigned int n;
 
+	memset(calls, 0, HOOKS_MANY * sizeof(*calls));
+	*returns = 0;
 	select_hooks(i);
-	if (functions[i][way]() != HOOKS_RESULT || functions[i][way]() != HOOKS_RESULT)
+	if (functions[i][way]() != result || functions[i][way]() != result)
 		die(names[i], "the hooked function does not return what it should");
-	if (*calls - before != 2 * hooks[i] || *returns - returned != 2 * exits[i][way]) {
-		fprintf(stderr, "%s: %lu calls and %lu returns\n", ways[way], *calls - before,
-			*returns - returned);
-		die(names[i], "the hooks were not called");
+	for (n = 0; n < HOOKS_MANY; n++) {
+		if (calls[n] != (n < entries[i] ? 2 : 0))
+			die(names[i], "the hooks were not called as they should be");
 	}
+	if (*returns != (exits[i] ? 2 : 0))
+		die(names[i], "the exits were not called as they should be");
 }
 
 int main(int argc, char **argv)

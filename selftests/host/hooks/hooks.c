@@ -15,16 +15,15 @@
 #include <linux/jump_label.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
-#include <linux/trace_recursion.h>
 #include <kernel/fhook/exits.h>
 #include <kernel/fhook/frame.h>
 #include <kernel/fhook/trampoline.h>
 #include <kernel/livepatch/patch.h>
+#include <kernel/trace/trace.h>
 
 #include "base.h"
 #include "hooks.h"
 
-#define MANY	10
 #define CALL	0xe8
 #define JUMP	0xe9
 #define SLOT	5
@@ -47,14 +46,15 @@ void arch_ftrace_ops_list_func(unsigned long ip, unsigned long parent_ip, struct
 void klp_ftrace_handler(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
 			struct ftrace_regs *fregs);
 extern struct static_key_false __use_tsc;
-void return_to_handler(void);
+int return_bits_init(void);
 int __arch_prepare_bpf_trampoline(struct bpf_tramp_image *im, void *rw_image, void *rw_image_end,
 				  void *image, const struct btf_func_model *m, u32 flags,
 				  struct base_links *links, void *func_addr);
 
 static struct task_struct task;
 static unsigned long percpu_at;
-static unsigned long calls, returns;
+/* Of each ops, and of what has none */
+unsigned long calls[HOOKS_MANY], returns;
 
 static void *percpu(size_t size)
 {
@@ -77,14 +77,18 @@ static u8 *put_branch(u8 *at, u8 opcode, const void *to)
 static void mainline_entry(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
 			   struct ftrace_regs *fregs)
 {
-	calls++;
+	(*(unsigned long *)op->private)++;
 }
 
-static struct ftrace_ops mainline_ops[MANY];
+static struct ftrace_ops mainline_ops[HOOKS_MANY];
+
+/* The functions of the cases with the list, as the filter of each ops */
+static struct hlist_head buckets[2];
+static struct ftrace_hash filter = { .size_bits = 1, .buckets = buckets };
 
 static int graph_entry(BASE_GRAPH_ENTRY)
 {
-	calls++;
+	calls[0]++;
 	return 1;
 }
 
@@ -96,19 +100,12 @@ static void graph_return(BASE_GRAPH_RETURN)
 /* The only user of the graph tracer is called directly. */
 static struct fgraph_ops graph_ops = { .entryfunc = graph_entry, .retfunc = graph_return };
 
-/* ftrace_graph_func() takes the stack of a program for that of a CPU that is starting. */
 static void graph_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
 		       struct ftrace_regs *fregs)
 {
-	unsigned long *parent = (unsigned long *)kernel_stack_pointer(
-		&arch_ftrace_regs(fregs)->regs);
-	int bit = ftrace_test_recursion_trylock(ip, *parent);
+	const struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
 
-	if (bit < 0)
-		return;
-	if (!base_graph_enter(ip, parent, fregs))
-		*parent = (unsigned long)return_to_handler;
-	ftrace_test_recursion_unlock(bit);
+	base_graph_enter(ip, (unsigned long *)regs->sp, fregs);
 }
 
 static struct klp_func replacement;
@@ -141,7 +138,7 @@ static void mainline_trampoline(void *room, struct ftrace_ops *ops, void *func, 
 /* Mainline has one list, which ftrace_caller itself walks: let it have the hooks of a case. */
 void hooks_select(enum hooks_case which)
 {
-	unsigned int i, num = which == HOOKS_TWO ? 2 : MANY;
+	unsigned int i, num = which == HOOKS_TWO ? 2 : HOOKS_MANY;
 
 	for (i = 0; i < num; i++)
 		mainline_ops[i].next = i + 1 < num ? &mainline_ops[i + 1] : &ftrace_list_end;
@@ -149,7 +146,7 @@ void hooks_select(enum hooks_case which)
 
 static unsigned int bpf_entry(const void *ctx, const struct bpf_insn *insn)
 {
-	calls++;
+	calls[0]++;
 	return 0;
 }
 
@@ -173,8 +170,7 @@ static int bpf_trampoline(struct hooks_place *place, bool exit)
 	static const struct btf_func_model model = { .ret_size = sizeof(long) };
 	static struct base_links links[2][BPF_TRAMP_MAX];
 	static struct bpf_tramp_image images[2];
-	u32 flags = exit ? BPF_TRAMP_F_CALL_ORIG | BPF_TRAMP_F_SKIP_FRAME :
-			   BPF_TRAMP_F_RESTORE_REGS;
+	u32 flags = exit ? BASE_BPF_EXIT : BPF_TRAMP_F_RESTORE_REGS;
 	int len;
 
 	progs[exit].active = percpu(sizeof(long));
@@ -184,7 +180,19 @@ static int bpf_trampoline(struct hooks_place *place, bool exit)
 					    place->room, &model, flags, links[exit],
 					    place->function);
 
+	/* As bpf_trampoline_use_jmp() decides */
+	place->jumps = exit && !(flags & BPF_TRAMP_F_SKIP_FRAME);
+
 	return min(len, 0);
+}
+
+static void filter_function(unsigned int nr, unsigned long ip)
+{
+	static struct ftrace_func_entry entries[2];
+
+	entries[nr].ip = ip;
+	hlist_add_head(&entries[nr].hlist, &buckets[hash_long(ip, filter.size_bits)]);
+	filter.count++;
 }
 
 int hooks_mainline(enum hooks_case which, struct hooks_place *place)
@@ -206,6 +214,7 @@ int hooks_mainline(enum hooks_case which, struct hooks_place *place)
 	case HOOKS_TWO:
 	case HOOKS_TEN:
 		place->dest = (unsigned long)ftrace_caller;
+		filter_function(which == HOOKS_TWO, (unsigned long)place->function);
 		return 0;
 	case HOOKS_EXIT:
 		mainline_trampoline(place->room, ops, graph_func, false);
@@ -227,7 +236,7 @@ int hooks_mainline(enum hooks_case which, struct hooks_place *place)
 static int fhook_entry(struct fhook_ops *ops, unsigned long ip, unsigned long parent_ip,
 		       struct fhook_regs *fregs, void *data)
 {
-	calls++;
+	(*(unsigned long *)ops->private)++;
 	return 0;
 }
 
@@ -247,8 +256,8 @@ static void fhook_exit(struct fhook_ops *ops, unsigned long ip, unsigned long re
  * @members: the hooks in it
  */
 static struct one_set {
-	struct fhook_ops	ops[MANY];
-	struct fhook_hook	hooks[MANY];
+	struct fhook_ops	ops[HOOKS_MANY];
+	struct fhook_hook	hooks[HOOKS_MANY];
 	union {
 		struct fhook_exits	exits;
 		u8			exits_room[sizeof(struct fhook_exits) +
@@ -257,7 +266,7 @@ static struct one_set {
 	union {
 		struct fhook_set	set;
 		u8			set_room[sizeof(struct fhook_set) +
-						 MANY * sizeof(struct fhook_member)];
+						 HOOKS_MANY * sizeof(struct fhook_member)];
 	};
 } sets[HOOKS_CASES];
 
@@ -273,6 +282,7 @@ static void fill_set(struct one_set *s, unsigned int num, unsigned int flags, bo
 		s->ops[i].entry = entries ? fhook_entry : NULL;
 		s->ops[i].exit = exits ? fhook_exit : NULL;
 		s->ops[i].flags = flags;
+		s->ops[i].private = &calls[i];
 		s->hooks[i].ops = &s->ops[i];
 		s->hooks[i].exit = s->ops[i].exit;
 		s->hooks[i].stat = percpu(sizeof(struct fhook_stat));
@@ -297,7 +307,8 @@ int hooks_fhook(enum hooks_case which, struct hooks_place *place)
 {
 	static const unsigned int num[HOOKS_CASES] = {
 		[HOOKS_PLAIN] = 1, [HOOKS_GUARDED] = 1, [HOOKS_REGS] = 1, [HOOKS_TWO] = 2,
-		[HOOKS_TEN] = MANY, [HOOKS_EXIT] = 1, [HOOKS_BPF_ENTRY] = 1, [HOOKS_BPF_EXIT] = 1,
+		[HOOKS_TEN] = HOOKS_MANY, [HOOKS_EXIT] = 1, [HOOKS_BPF_ENTRY] = 1,
+		[HOOKS_BPF_EXIT] = 1,
 	};
 	static const unsigned int flags[HOOKS_CASES] = {
 		[HOOKS_PLAIN] = FHOOK_FL_UNGUARDED, [HOOKS_REGS] = FHOOK_FL_REGS,
@@ -330,6 +341,7 @@ void hooks_begin(unsigned long area, unsigned long percpu)
 	unsigned int i;
 
 	percpu_at = percpu;
+	return_bits_init();
 	raw_cpu_write(this_cpu_off, area);
 	/* A kernel's clock is the processor's, as soon as it knows how fast that is. */
 	atomic_set(&__use_tsc.key.enabled, 1);
@@ -343,10 +355,11 @@ void hooks_begin(unsigned long area, unsigned long percpu)
 	task.curr_ret_depth = -1;
 	task.cpus_ptr = &task.cpus_mask;
 
-	for (i = 0; i < MANY; i++) {
+	for (i = 0; i < HOOKS_MANY; i++) {
 		mainline_ops[i].func = mainline_entry;
 		mainline_ops[i].func_hash = &mainline_ops[i].local_hash;
-		mainline_ops[i].local_hash.filter_hash = (void *)&empty_hash;
+		mainline_ops[i].private = &calls[i];
+		mainline_ops[i].local_hash.filter_hash = &filter;
 		mainline_ops[i].local_hash.notrace_hash = (void *)&empty_hash;
 	}
 	ftrace_ops_list = mainline_ops;

@@ -5,8 +5,12 @@
 #ifndef SELFTESTS_HOST_HOOKS_H
 #define SELFTESTS_HOST_HOOKS_H
 
-/* The function that is hooked returns this, and so does its replacement. */
+/* The function that is hooked returns the first, and its replacement the second. */
 #define HOOKS_RESULT	0x1234
+#define HOOKS_REPLACED	0x5678
+
+/* Hooks of HOOKS_TEN; their counters are calls[] in hooks.c, and that of exits is returns. */
+#define HOOKS_MANY	10
 
 /* Bytes of memory for one trampoline */
 #define HOOKS_ROOM	0x1000
@@ -41,7 +45,7 @@ enum hooks_case {
  * struct hooks_place - where a function is hooked, and with what
  * @function: the function, which begins with the slot
  * @room: memory for the trampoline, of HOOKS_ROOM bytes
- * @replacement: function that returns HOOKS_RESULT, too
+ * @replacement: function that runs instead, for HOOKS_REDIRECT
  * @dest: receives the address to which the slot leads
  * @jumps: receives whether the slot jumps there, instead of calling
  */

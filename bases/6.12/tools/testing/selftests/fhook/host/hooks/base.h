@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 #include <linux/ftrace.h>
 #include <linux/percpu.h>
+#include <linux/trace_recursion.h>
 
 /* Parameters of the handlers of the graph tracer */
 #define BASE_GRAPH_ENTRY	struct ftrace_graph_ent *trace, struct fgraph_ops *gops
@@ -15,14 +16,25 @@
 
 #define base_links		bpf_tramp_links
 
+void return_to_handler(void);
 int function_graph_enter(unsigned long ret, unsigned long func, unsigned long frame_pointer,
 			 unsigned long *retp);
 
-static inline int base_graph_enter(unsigned long ip, unsigned long *parent,
-				   struct ftrace_regs *fregs)
+/* As prepare_ftrace_return(), which takes the stack of a program for that of a starting CPU */
+static inline void base_graph_enter(unsigned long ip, unsigned long *parent,
+				    struct ftrace_regs *fregs)
 {
-	return function_graph_enter(*parent, ip, 0, parent);
+	int bit = ftrace_test_recursion_trylock(ip, *parent);
+
+	if (bit < 0)
+		return;
+	if (!function_graph_enter(*parent, ip, 0, parent))
+		*parent = (unsigned long)return_to_handler;
+	ftrace_test_recursion_unlock(bit);
 }
+
+/* How bpf_trampoline_update() makes a trampoline that calls the function */
+#define BASE_BPF_EXIT		(BPF_TRAMP_F_CALL_ORIG | BPF_TRAMP_F_SKIP_FRAME)
 
 static inline void base_set_link(struct base_links *links, struct bpf_tramp_link *link)
 {

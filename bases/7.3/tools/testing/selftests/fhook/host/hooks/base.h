@@ -17,11 +17,22 @@
 
 #define base_links		bpf_tramp_nodes
 
-static inline int base_graph_enter(unsigned long ip, unsigned long *parent,
-				   struct ftrace_regs *fregs)
+void return_to_handler(void);
+
+/* As ftrace_graph_func(), which takes the stack of a program for that of a starting CPU */
+static inline void base_graph_enter(unsigned long ip, unsigned long *parent,
+				    struct ftrace_regs *fregs)
 {
-	return function_graph_enter_regs(*parent, ip, 0, parent, fregs);
+	if (!function_graph_enter_regs(*parent, ip, 0, parent, fregs))
+		*parent = (unsigned long)return_to_handler;
 }
+
+/* How bpf_trampoline_update() makes a trampoline that calls the function */
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
+#define BASE_BPF_EXIT		BPF_TRAMP_F_CALL_ORIG
+#else
+#define BASE_BPF_EXIT		(BPF_TRAMP_F_CALL_ORIG | BPF_TRAMP_F_SKIP_FRAME)
+#endif
 
 static inline void base_set_link(struct base_links *links, struct bpf_tramp_link *link)
 {
