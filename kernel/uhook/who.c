@@ -85,8 +85,8 @@ static bool is_process_of(struct uhook_mm *um)
 
 /*
  * The process of a child is known only after the fork, and after vfork() it may change. A
- * process that has left may be found by nobody: it has executed another program, or has
- * exited, and others may use the address space for a while.
+ * process that has exited, or has executed another program, is not found by its address space,
+ * which others may use for a while.
  */
 static void find_process(struct uhook_mm *um)
 {
@@ -101,7 +101,7 @@ static void find_process(struct uhook_mm *um)
 			return;
 		tgid = any_process_of(um);
 	}
-	/* Pairs with uhook_leave_mm(): who is not found any more has said so. */
+	/* Pairs with uhook_leave_mm(): a process that is not found any more is remembered. */
 	smp_rmb();
 	tgid = tgid ?: READ_ONCE(um->left);
 	um->tgid = tgid ?: um->tgid;
@@ -134,8 +134,8 @@ static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
  * uhook_leave_mm - remember the process of a task that leaves its address space
  * @task: current, which exits or executes a program
  *
- * Records of the address space that have not been read yet are those of this process, but not
- * those of the parent of a child of vfork(), who continues.
+ * Records that have not been read yet are those of this process. A child of vfork() is not
+ * remembered, because its parent continues in the address space.
  *
  * Context: task.
  */
