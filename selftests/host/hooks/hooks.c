@@ -62,14 +62,12 @@ static void *percpu(size_t size)
 	return (void *)(percpu_at - size);
 }
 
-static u8 *put_branch(u8 *at, u8 opcode, const void *to)
+static void put_branch(u8 *at, u8 opcode, const void *to)
 {
 	s32 distance = (const u8 *)to - (at + SLOT);
 
 	*at = opcode;
 	memcpy(at + 1, &distance, sizeof(distance));
-
-	return at + SLOT;
 }
 
 /* mainline */
@@ -250,10 +248,10 @@ static void fhook_exit(struct fhook_ops *ops, unsigned long ip, unsigned long re
  * struct one_set - a set, and what registration would allocate for it
  * @ops: the ops
  * @hooks: their state
- * @exits: exits, for %HOOKS_EXIT
- * @exit: the exit in it
+ * @exits: exits, if there are any
+ * @exits_room: memory of @exits
  * @set: the set
- * @members: the hooks in it
+ * @set_room: memory of @set
  */
 static struct one_set {
 	struct fhook_ops	ops[HOOKS_MANY];
