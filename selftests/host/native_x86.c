@@ -19,10 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "hooks/hooks.h"
 #include "image_x86.h"
+#include "nest.h"
 
 #define CALLS	500
 #define RUNS	401
@@ -55,10 +55,8 @@ static const struct {
 
 #define PLACES (sizeof(places) / sizeof(*places))
 
-typedef unsigned long function_t(void);
-
 /* Functions with a slot, the last one with a no-op in it */
-static function_t *functions[HOOKS_CASES][WAYS], *unhooked;
+static nest_last_t *functions[HOOKS_CASES][WAYS], *unhooked;
 static hooks_select_t *select_hooks;
 static double times[HOOKS_CASES][WAYS][PLACES][RUNS];
 
@@ -135,18 +133,9 @@ static unsigned long target(void)
 #define TARGET(n) static unsigned long target##n(void) { return (n) + target(); }
 TARGET(1) TARGET(2) TARGET(3) TARGET(4) TARGET(5) TARGET(6) TARGET(7)
 
-static function_t *const targets[] = {
+static nest_last_t *const targets[] = {
 	target, target1, target2, target3, target4, target5, target6, target7,
 };
-
-/* Each of them returns, and none of them by a jump to the next. */
-static __attribute__((noinline)) unsigned long nest(unsigned int depth, function_t *last)
-{
-	unsigned long result = depth > 1 ? nest(depth - 1, last) : last();
-
-	asm volatile("" : "+r" (result) : : "memory");
-	return result + 1;
-}
 
 /* The same sequence of calls whenever it begins with the same state */
 static unsigned int keep_busy(unsigned int state)
@@ -156,32 +145,17 @@ static unsigned int keep_busy(unsigned int state)
 	nest(TARGETS, target);
 	for (i = 0; i < TARGETS; i++) {
 		state = state * 1664525 + 1013904223;
-		((function_t *volatile)targets[state >> 29])();
+		((nest_last_t *volatile)targets[state >> 29])();
 	}
 	return state;
 }
 
-static double time_calls(unsigned int where, unsigned int run, function_t *last)
+static double time_calls(unsigned int where, unsigned int run, nest_last_t *last)
 {
-	const unsigned int depth = places[where].depth;
-	struct timespec begin, end;
-	unsigned int i, state = run;
-
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (i = 0; i < CALLS; i++) {
-		if (places[where].busy)
-			state = keep_busy(state);
-		nest(depth, last);
-	}
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	return ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / CALLS;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const double left = *(const double *)a, right = *(const double *)b;
-
-	return left < right ? -1 : left > right;
+	return nest_time(&(struct nest_calls){
+		.last = last, .depth = places[where].depth, .count = CALLS,
+		.before = places[where].busy ? keep_busy : NULL, .state = run,
+	});
 }
 
 static void measure(unsigned int run)
@@ -249,12 +223,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < HOOKS_CASES; i++) {
 		for (way = 0; way < WAYS; way++) {
 			for (where = 0; where < PLACES; where++) {
-				double *ns = times[i][way][where];
-
-				qsort(ns, RUNS, sizeof(*ns), by_time);
-				printf("%s\t%s\t%s\t%.2f\t%.2f\t%.2f\n", names[i], ways[way],
-				       places[where].name, ns[RUNS / 2], ns[RUNS / 10],
-				       ns[RUNS - 1 - RUNS / 10]);
+				printf("%s\t%s\t%s\t", names[i], ways[way], places[where].name);
+				nest_print(times[i][way][where], RUNS);
 			}
 		}
 	}

@@ -22,9 +22,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <linux/elf.h>
+#include "nest.h"
 #include "relocate.h"
 
 #define STUB_MAX	1024
@@ -46,8 +46,7 @@ const void *return_stub;
  * of the kernel's: the graph tracer's returns the address, the others store it in its
  * place on the stack, and those of rethooks move the flags below it.
  */
-u64 return_plain(void);
-u64 return_hooked(void);
+nest_last_t return_plain, return_hooked;
 u64 handle_fhook(void);
 u64 handle_graph(void);
 u64 handle_rethook(void);
@@ -213,20 +212,11 @@ static struct landmarks rewrite(struct stub *stub, unsigned long address, size_t
 	return marks;
 }
 
-/* Each of them returns, and none of them by a jump to the next. */
-static noinline u64 nest(unsigned int depth, u64 (*last)(void))
-{
-	u64 result = depth > 1 ? nest(depth - 1, last) : last();
-
-	asm volatile("" : "+r" (result) : : "memory");
-	return result + 1;
-}
-
 /* Calls reach this program from there. */
 static u8 *room(void)
 {
 	static u8 *next;
-	const unsigned long here = (unsigned long)nest & ~0xffffUL;
+	const unsigned long here = (unsigned long)room & ~0xffffUL;
 	unsigned long distance;
 
 	for (distance = 0x1000000; !next && distance < 0x40000000; distance += 0x1000000) {
@@ -268,23 +258,9 @@ static void copy_stub(const struct elf64_hdr *file, struct stub *stub)
  * The times.
  */
 
-static double time_calls(unsigned int depth, u64 (*last)(void))
+static double time_calls(unsigned int depth, nest_last_t *last)
 {
-	struct timespec begin, end;
-	unsigned int i;
-
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (i = 0; i < CALLS; i++)
-		nest(depth, last);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	return ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / CALLS;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const double left = *(const double *)a, right = *(const double *)b;
-
-	return left < right ? -1 : left > right;
+	return nest_time(&(struct nest_calls){ .last = last, .depth = depth, .count = CALLS });
 }
 
 static void measure(unsigned int run)
@@ -325,11 +301,8 @@ int main(int argc, char **argv)
 		measure(run ? run - 1 : 0);
 	for (i = 0; i < STUBS; i++) {
 		for (depth = 0; depth < DEPTHS && stubs[i].code; depth++) {
-			double *ns = times[i][depth];
-
-			qsort(ns, RUNS, sizeof(*ns), by_time);
-			printf("%s\t%u\t%.2f\t%.2f\t%.2f\n", stubs[i].name, depths[depth],
-			       ns[RUNS / 2], ns[RUNS / 10], ns[RUNS - 1 - RUNS / 10]);
+			printf("%s\t%u\t", stubs[i].name, depths[depth]);
+			nest_print(times[i][depth], RUNS);
 		}
 	}
 	return 0;
