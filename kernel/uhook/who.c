@@ -60,7 +60,7 @@ static pid_t any_process_of(struct uhook_mm *um)
 		}
 		um->look_from = pid_nr(pid) + 1;
 		leader = pid_task(pid, PIDTYPE_TGID);
-		/* Kernel threads use it for a while. */
+		/* A kernel thread may use the address space temporarily. */
 		if (leader && !(leader->flags & PF_KTHREAD) && uses_mm(um, leader))
 			tgid = pid_nr(pid);
 	}

@@ -196,7 +196,7 @@ static void shift_function(csh capstone, const Elf64_Sym *symbol, cs_insn *insn)
 
 	while (left && cs_disasm_iter(capstone, &next, &left, &address, insn))
 		shift_instruction(insn, code + (insn->address - symbol->st_value));
-	/* The disassembler does not know all instructions: let nobody run the rest. */
+	/* The disassembler does not know all instructions: trap if the rest is executed. */
 	if (left)
 		*(code + (address - symbol->st_value)) = TRAP;
 }

@@ -11,7 +11,7 @@
  *	uhook_area scribble N	hit N times, try to unmap the data of the code that
  *				counts, and write anything to them; then hit again
  *	uhook_area advise N	hit N times, try to keep the data from children
- *	uhook_area left N	hit N times, and again in children, until one has ended while
+ *	uhook_area left N	hit N times, and again in children, until one has exited while
  *				its memory was read: "children NUMBER last PID"
  *	uhook_area trap N	as hold, and then breakpoints of its own: "trap NUMBER"
  *
@@ -356,11 +356,11 @@ static void advise(long count)
 	hit(count);
 }
 
-/* Reading this much takes longer than what the child does then, unless that has to wait. */
+/* Number of bytes that take longer to read than the child needs to hit and exit */
 #define LONG_READ	(64 << 20)
 #define LEAVE_TRIES	10
 
-/* A child ends while its memory is read, or later; returns which. */
+/* Fork a child that exits while its memory is read; returns false if it exits later. */
 static bool leave(long count, pid_t *pid, char *memory, char *copy)
 {
 	char path[64];
@@ -403,7 +403,7 @@ static void leave_early(long count)
 	*memory = 1;
 	hit(count);
 	while (!leave(count, &pid, memory, copy))
-		check(tries++ < LEAVE_TRIES, "the children ended too late");
+		check(tries++ < LEAVE_TRIES, "the children exited too late");
 	printf("children %d last %d\n", tries, pid);
 }
 

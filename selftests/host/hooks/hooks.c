@@ -3,10 +3,10 @@
  * Hook a function with mainline's trampolines, or with fhook's
  *
  * Built for a kernel, and linked to its image in a program (native_x86.c), which has one task
- * and one CPU. Calls the kernel's own functions, as far as they allocate no memory; what
+ * and one CPU. Calls the kernel's own functions, except those that allocate memory: memory that
  * registration would allocate is static here.
  *
- * Static keys have their initial values, but that of the clock, which the graph tracer reads.
+ * Static keys have their initial values, except that of the clock, which the graph tracer reads.
  */
 #include <linux/bpf.h>
 #include <linux/fhook.h>
@@ -53,7 +53,7 @@ int __arch_prepare_bpf_trampoline(struct bpf_tramp_image *im, void *rw_image, vo
 
 static struct task_struct task;
 static unsigned long percpu_at;
-/* Of each ops, and of what has none */
+/* Calls of each ops; the graph tracer and BPF programs count in the first */
 unsigned long calls[HOOKS_MANY], returns;
 
 static void *percpu(size_t size)
@@ -245,7 +245,7 @@ static void fhook_exit(struct fhook_ops *ops, unsigned long ip, unsigned long re
 }
 
 /**
- * struct one_set - a set, and what registration would allocate for it
+ * struct one_set - a set of fhook, with the memory that registration would allocate
  * @ops: the ops
  * @hooks: their state
  * @exits: exits, if there are any
@@ -331,14 +331,14 @@ int hooks_fhook(enum hooks_case which, struct hooks_place *place)
 	return fhook_tramp_write(&s->set, &as, place->room) ? 0 : -ENOSPC;
 }
 
-void hooks_begin(unsigned long area, unsigned long percpu)
+void hooks_begin(unsigned long area, unsigned long offset)
 {
 	static u8 stack[FHOOK_STACK_SIZE] __aligned(16);
 	static unsigned long ret_stack[PAGE_SIZE / sizeof(long)];
 	struct fhook_frame *none;
 	unsigned int i;
 
-	percpu_at = percpu;
+	percpu_at = offset;
 	return_bits_init();
 	raw_cpu_write(this_cpu_off, area);
 	/* A kernel's clock is the processor's, as soon as it knows how fast that is. */

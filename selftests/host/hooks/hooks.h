@@ -62,7 +62,7 @@ struct hooks_place {
  * area and the offset of some memory in it; to make a trampoline, which returns 0 or an
  * error; and to let mainline's list have the hooks of a case, before it is called.
  */
-typedef void hooks_begin_t(unsigned long area, unsigned long percpu);
+typedef void hooks_begin_t(unsigned long area, unsigned long offset);
 typedef int hooks_make_t(enum hooks_case which, struct hooks_place *place);
 typedef void hooks_select_t(enum hooks_case which);
 
