@@ -23,7 +23,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -164,6 +163,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 		      (getenv("UHOOK_HANDLERS") && in_handler("/proc/self/maps", ip)),
 		      "signal %d came at 0x%lx", sig, ip);
 	__atomic_add_fetch(&nr_signals, 1, __ATOMIC_RELAXED);
+	if (sig == SIGALRM)
+		next_alarm();
 }
 
 /* This must never be reached. Print the instruction before it, too. */
@@ -210,7 +211,6 @@ static void catch_faults(void)
 
 static void catch_signals(void)
 {
-	struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
 	struct sigaction term = { .sa_handler = on_sigterm, .sa_flags = SA_RESTART };
 
@@ -218,7 +218,7 @@ static void catch_signals(void)
 	sigaction(SIGUSR1, &sa, NULL);
 	sigaction(SIGALRM, &sa, NULL);
 	sigaction(SIGTERM, &term, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
+	set_alarms(1000);
 }
 
 /* Signals for the threads in turn. Returns whether one is still there. */

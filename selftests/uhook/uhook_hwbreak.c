@@ -20,7 +20,6 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 
 #include "uhook_loop.h"
 
@@ -70,6 +69,7 @@ static void on_alarm(int sig, siginfo_t *info, void *context)
 	check(in_program_of(getpid(), ip), "a handler sees the program at 0x%lx, which is no code",
 	      ip);
 	nr_signals++;
+	next_alarm();
 }
 
 static sigjmp_buf faulted;
@@ -95,18 +95,10 @@ static void fault_once(void)
 
 static void start_signals(void)
 {
-	struct itimerval timer = { { 0, 700 }, { 0, 700 } };
 	struct sigaction sa = { .sa_sigaction = on_alarm, .sa_flags = SA_SIGINFO };
 
 	check(!sigaction(SIGALRM, &sa, NULL), "sigaction: %s", strerror(errno));
-	check(!setitimer(ITIMER_REAL, &timer, NULL), "setitimer: %s", strerror(errno));
-}
-
-static void stop_signals(void)
-{
-	struct itimerval timer = { };
-
-	check(!setitimer(ITIMER_REAL, &timer, NULL), "setitimer: %s", strerror(errno));
+	set_alarms(700);
 }
 
 int main(int argc, char **argv)
@@ -139,7 +131,7 @@ int main(int argc, char **argv)
 		      sum);
 	} while (signals && nr_signals < ENOUGH);
 	if (signals)
-		stop_signals();
+		set_alarms(0);
 	check_breakpoint(execute, "breakpoint", rounds + fault, nr_signals);
 	check_breakpoint(write, "watchpoint", rounds, nr_signals);
 	if (fault)

@@ -23,7 +23,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
@@ -217,6 +216,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	      "a handler sees the program at 0x%lx", ip);
 	nr_signals++;
 	call_site(&handler_thread, i);
+	next_alarm();
 }
 
 /* There may be none of that name: nothing of arm64 repeats itself. */
@@ -235,19 +235,17 @@ static void run_site(struct thread *t, const char *name, unsigned long rounds)
 
 static void run_signals(const char *name, unsigned long rounds)
 {
-	const long us = name ? 200 : 1500;
-	struct itimerval often = { { 0, us }, { 0, us } }, never = { };
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	stack_t ss = { .ss_size = ALT_STACK, .ss_sp = malloc(ALT_STACK) };
 
 	check(ss.ss_sp && !sigaltstack(&ss, NULL), "sigaltstack: %s", strerror(errno));
 	check(!sigaction(SIGALRM, &sa, NULL), "sigaction: %s", strerror(errno));
-	check(!setitimer(ITIMER_REAL, &often, NULL), "setitimer: %s", strerror(errno));
+	set_alarms(name ? 200 : 1500);
 	if (name)
 		run_site(&main_thread, name, rounds);
 	else
 		run_rounds(&main_thread, rounds);
-	setitimer(ITIMER_REAL, &never, NULL);
+	set_alarms(0);
 	check(name || nr_signals > 5, "it was too short for signals");
 	fprintf(stderr, "%lu signals\n", nr_signals);
 }

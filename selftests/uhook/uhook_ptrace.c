@@ -30,6 +30,7 @@
 
 #define MAX_STEPS	4096
 #define ENOUGH		20
+#define MAX_PAUSE_US	10000
 
 /*
  * STEPS are made after each interruption, and those that lead out of code that counts.
@@ -44,7 +45,7 @@
 #define REGS_IP(regs)	((regs)->pc)
 #endif
 
-static unsigned long looks, looks_in_loop;
+static unsigned long looks, looks_in_loop, ip_of_look;
 
 /* Shared with the tracee: its progress, and whether the loop was seen ENOUGH. */
 static struct {
@@ -82,6 +83,7 @@ static void look(pid_t pid)
 
 	check(in_program_of(pid, ip), "the tracer sees the program at 0x%lx, which is no code",
 	      ip);
+	ip_of_look = ip;
 	looks++;
 	looks_in_loop += in_loop(ip);
 	if (looks_in_loop >= ENOUGH)
@@ -99,6 +101,19 @@ static bool wait_stopped(pid_t pid)
 	check(WIFEXITED(status) && !WEXITSTATUS(status), "the tracee ended with 0x%x", status);
 
 	return false;
+}
+
+/* Longer while the tracee does not go on: between two stops there may be no time for it. */
+static void pause_tracing(void)
+{
+	static unsigned long last_ip, us;
+
+	if (ip_of_look != last_ip)
+		us = 0;
+	else if (us < MAX_PAUSE_US)
+		us = 2 * us + 1;
+	last_ip = ip_of_look;
+	pause_us(us + looks % 97);
 }
 
 static pid_t fork_tracee(void)
@@ -168,7 +183,7 @@ static void run_interrupt(unsigned long rounds)
 	unsigned int i;
 
 	trace(PTRACE_SEIZE, pid, 0);
-	for (;; pause_us(looks % 97)) {
+	for (;; pause_tracing()) {
 		/* It may have ended meanwhile. */
 		if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL))
 			check(errno == ESRCH, "PTRACE_INTERRUPT: %s", strerror(errno));
@@ -190,7 +205,7 @@ static void run_attach(unsigned long rounds)
 {
 	pid_t pid = start_busy_tracee(rounds);
 
-	for (;; pause_us(looks % 97)) {
+	for (;; pause_tracing()) {
 		/* Nothing of it can be seen once it has ended. */
 		if (ptrace(PTRACE_ATTACH, pid, NULL, NULL)) {
 			check(errno == EPERM || errno == ESRCH, "PTRACE_ATTACH: %s",

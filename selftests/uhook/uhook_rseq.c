@@ -21,7 +21,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,9 +30,10 @@
 #define MAX_CPUS	64
 #define BUSY_THREADS	4
 #define PREEMPTERS	2
+#define MAX_PAUSE_US	100000
 
 static unsigned long counters[MAX_CPUS][COUNTER_SIZE / sizeof(long)];
-static atomic_ulong counted, aborted, preempted, signals;
+static atomic_ulong counted, done, aborted, preempted, signals;
 static atomic_uint busy;
 static unsigned long rounds;
 static bool with_signals, is_late;
@@ -63,6 +63,20 @@ static void pause_us(unsigned int us)
 	nanosleep(&ts, NULL);
 }
 
+/*
+ * Who disturbs waits until a round is done, however slow the machine: a sequence that takes
+ * longer than the time between two is aborted for ever.
+ */
+static void pause_for_a_round(unsigned int us)
+{
+	unsigned long before = done;
+
+	do {
+		pause_us(us);
+		us = us < MAX_PAUSE_US / 2 ? 2 * us + 1 : MAX_PAUSE_US;
+	} while (busy && done == before);
+}
+
 static void on_signal(int sig)
 {
 	count();
@@ -75,6 +89,7 @@ static void *run_busy(void *unused)
 
 	for (i = 0; i < rounds; i++) {
 		count();
+		done++;
 		if (i % 256 == 0)
 			sched_yield();
 	}
@@ -90,7 +105,7 @@ static void *run_preempter(void *unused)
 
 	pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
 	while (busy) {
-		pause_us(preempted % 211);
+		pause_for_a_round(preempted % 211);
 		count();
 		preempted++;
 	}
@@ -105,7 +120,7 @@ static void *send_signals(void *threads)
 	while (busy) {
 		for (i = 0; i < BUSY_THREADS; i++)
 			pthread_kill(((pthread_t *)threads)[i], SIGUSR1);
-		pause_us(signals % 97);
+		pause_for_a_round(signals % 97);
 	}
 
 	return NULL;
@@ -114,19 +129,23 @@ static void *send_signals(void *threads)
 /* Until it has registered, no other thread counts, and there are no critical sections. */
 static void run_late(void)
 {
-	const struct itimerval often = { { .tv_usec = 300 }, { .tv_usec = 300 } };
 	struct sigaction sa = { .sa_handler = on_signal };
-	unsigned long i;
+	unsigned long i, seen = 0;
 
 	for (i = 0; i < rounds; i++)
 		count();
 	check(!syscall(__NR_rseq, &late, sizeof(late), 0, RSEQ_SIG),
 	      "it cannot register for restartable sequences");
 	sigaction(SIGALRM, &sa, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
-	for (i = 0; i < rounds || signals < 100; i++)
+	set_alarms(300);
+	for (i = 0; i < rounds || signals < 100; i++) {
 		count();
-	setitimer(ITIMER_REAL, &(struct itimerval){}, NULL);
+		if (seen != signals) {
+			seen = signals;
+			next_alarm();
+		}
+	}
+	set_alarms(0);
 }
 
 static unsigned long sum_of_counters(void)

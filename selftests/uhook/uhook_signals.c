@@ -23,7 +23,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -124,14 +123,6 @@ static void check_address(const void *context)
 	      ip);
 }
 
-/* The next signal of the timer, in so many microseconds, or none. */
-static void set_timer(unsigned int us)
-{
-	struct itimerval timer = { .it_value = { 0, us } };
-
-	check(!setitimer(ITIMER_REAL, &timer, NULL), "setitimer: %s", strerror(errno));
-}
-
 static void on_alarm(void)
 {
 	static unsigned int us = FIRST_ALARM;
@@ -142,7 +133,7 @@ static void on_alarm(void)
 		return;
 	if (!has_gone_on(&last) && us < MAX_ALARM)
 		us *= 2;
-	set_timer(us);
+	set_alarms(us);
 }
 
 static void on_signal(int sig, siginfo_t *info, void *context)
@@ -218,7 +209,7 @@ static void run_storm(unsigned long rounds)
 {
 	pid_t parent = getpid(), child;
 
-	set_timer(FIRST_ALARM);
+	set_alarms(FIRST_ALARM);
 	child = fork();
 	check(child >= 0, "fork: %s", strerror(errno));
 	if (!child)
@@ -226,7 +217,7 @@ static void run_storm(unsigned long rounds)
 
 	rounds = loop_until(had_storm, rounds);
 	shared->done = true;
-	set_timer(0);
+	set_alarms(0);
 	while (waitpid(child, NULL, 0) < 0)
 		check(errno == EINTR, "waitpid: %s", strerror(errno));
 
@@ -243,10 +234,10 @@ static bool had_signals(void)
 /* Returns its rounds, without those of handlers. */
 static unsigned long run_nested(unsigned long rounds)
 {
-	set_timer(FIRST_ALARM);
+	set_alarms(FIRST_ALARM);
 	rounds = loop_until(had_signals, rounds);
 	shared->done = true;
-	set_timer(0);
+	set_alarms(0);
 
 	return rounds;
 }

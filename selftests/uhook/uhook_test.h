@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define fail(fmt, ...)							\
@@ -46,6 +47,27 @@ UHOOK_LABEL(__executable_start);
 static inline void say_offset(const char *name, const void *addr)
 {
 	printf("%s 0x%lx\n", name, (long)((const char *)addr - __executable_start));
+}
+
+/*
+ * Signals of a timer that the program disturbs itself with. Each next one is asked for when
+ * one has been handled, or when the program has gone on: of a timer that repeats itself they
+ * leave no time for the program where handling one takes longer than the time between two.
+ */
+static volatile unsigned int uhook_alarm_us;
+
+static inline void next_alarm(void)
+{
+	const struct itimerval timer = { .it_value.tv_usec = uhook_alarm_us };
+
+	check(!setitimer(ITIMER_REAL, &timer, NULL), "no timer");
+}
+
+/* From now on that many microseconds apart, or none */
+static inline void set_alarms(unsigned int us)
+{
+	uhook_alarm_us = us;
+	next_alarm();
 }
 
 #endif /* _UHOOK_TEST_H */
