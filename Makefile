@@ -42,8 +42,8 @@ help:
 	@echo "make install   build and install the command fhook, its manual pages and completions"
 	@echo "               (PREFIX=/usr/local, DESTDIR=); needs no kernel source"
 	@echo "make bench     measure the cost of hooks and call traces, beside alternatives (ARCH=)"
-	@echo "make bench-native  only the times on this machine, an x86_64: hooks in programs, and"
-	@echo "               hooked calls and returns of the kernel"
+	@echo "make bench-native  only the times on this machine: hooked calls of the kernel, and on an"
+	@echo "               x86_64 also its hooked returns, and hooks in programs (ARCH=)"
 	@echo "make lint      run the static checks"
 	@echo "make check     prove the series: same tree by both routes, every commit builds, lint;"
 	@echo "               takes hours on two cores the first time"
@@ -140,7 +140,7 @@ bench:
 bench-native:
 	@scripts/build/deps tests
 	@scripts/series/tree
-	@scripts/build/build x86-native
+	@scripts/build/build $(if $(filter arm64,$(ARCH)),arm64,x86)-native
 	@scripts/bench/bench-native
 
 lint:

@@ -2,17 +2,14 @@
 /*
  * Hook a function with mainline's trampolines, or with fhook's
  *
- * Built for a kernel, and linked to its image in a program (native_x86.c), which has one task
- * and one CPU. Calls the kernel's own functions, except those that allocate memory: memory that
+ * Built for a kernel, and linked to its image in a program (native.c), which has one task and
+ * one CPU. Calls the kernel's own functions, except those that allocate memory: memory that
  * registration would allocate is static here.
- *
- * Static keys have their initial values, except that of the clock, which the graph tracer reads.
  */
 #include <linux/bpf.h>
 #include <linux/fhook.h>
 #include <linux/fhook_arch.h>
 #include <linux/ftrace.h>
-#include <linux/jump_label.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <kernel/fhook/exits.h>
@@ -23,35 +20,22 @@
 
 #include "base.h"
 #include "hooks.h"
-
-#define CALL	0xe8
-#define JUMP	0xe9
-#define SLOT	5
+#include "hooks_arch.h"
 
 hooks_begin_t hooks_begin;
 hooks_select_t hooks_select;
+hooks_function_t hooks_function;
 hooks_make_t hooks_mainline, hooks_fhook;
 
 /* Of the kernel, some of them static there */
 extern struct ftrace_ops __rcu *ftrace_ops_list;
 extern const struct ftrace_hash empty_hash;
-extern struct fgraph_ops *fgraph_direct_gops;
-extern const char ftrace_caller_op_ptr[], ftrace_caller_end[];
-extern const char ftrace_regs_caller_op_ptr[], ftrace_regs_caller_jmp[], ftrace_regs_caller_end[];
-extern u8 __SCT__fgraph_func[], __SCT__fgraph_retfunc[];
 void ftrace_ops_assist_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
 			    struct ftrace_regs *fregs);
-void arch_ftrace_ops_list_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
-			       struct ftrace_regs *fregs);
 void klp_ftrace_handler(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
 			struct ftrace_regs *fregs);
-extern struct static_key_false __use_tsc;
 int return_bits_init(void);
-int __arch_prepare_bpf_trampoline(struct bpf_tramp_image *im, void *rw_image, void *rw_image_end,
-				  void *image, const struct btf_func_model *m, u32 flags,
-				  struct base_links *links, void *func_addr);
 
-static struct task_struct task;
 static unsigned long percpu_at;
 /* Calls of each ops; the graph tracer and BPF programs count in the first */
 unsigned long calls[HOOKS_MANY], returns;
@@ -60,14 +44,6 @@ static void *percpu(size_t size)
 {
 	percpu_at += size;
 	return (void *)(percpu_at - size);
-}
-
-static void put_branch(u8 *at, u8 opcode, const void *to)
-{
-	s32 distance = (const u8 *)to - (at + SLOT);
-
-	*at = opcode;
-	memcpy(at + 1, &distance, sizeof(distance));
 }
 
 /* mainline */
@@ -95,48 +71,19 @@ static void graph_return(BASE_GRAPH_RETURN)
 	returns++;
 }
 
-/* The only user of the graph tracer is called directly. */
 static struct fgraph_ops graph_ops = { .entryfunc = graph_entry, .retfunc = graph_return };
 
-static void graph_func(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
-		       struct ftrace_regs *fregs)
-{
-	const struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
+static struct ftrace_ops graph_entries;
 
-	base_graph_enter(ip, (unsigned long *)regs->sp, fregs);
-}
-
+#ifdef CONFIG_LIVEPATCH
 static struct klp_func replacement;
 static struct klp_ops replacements;
-
-/* The trampoline of an ops, as create_trampoline() makes it. */
-static void mainline_trampoline(void *room, struct ftrace_ops *ops, void *func, bool regs)
-{
-	const char *start = (const char *)(regs ? ftrace_regs_caller : ftrace_caller);
-	const char *end = regs ? ftrace_regs_caller_end : ftrace_caller_end;
-	const char *op_ptr = regs ? ftrace_regs_caller_op_ptr : ftrace_caller_op_ptr;
-	const char *call = (const char *)(regs ? ftrace_regs_call : ftrace_call);
-	struct ftrace_ops **pointer = room + ALIGN(end - start + 1, sizeof(void *));
-	u8 *at = room;
-	s32 distance;
-
-	memcpy(at, start, end - start);
-	at[end - start] = 0xc3;
-	*pointer = ops;
-	/* movq function_trace_op(%rip), %rdx */
-	distance = (u8 *)pointer - (at + (op_ptr - start) + 7);
-	memcpy(at + (op_ptr - start) + 3, &distance, sizeof(distance));
-	put_branch(at + (call - start), CALL, func);
-	if (regs) {
-		at[ftrace_regs_caller_jmp - start] = 0x66;
-		at[ftrace_regs_caller_jmp - start + 1] = 0x90;
-	}
-}
+#endif
 
 /* Mainline has one list, which ftrace_caller itself walks: let it have the hooks of a case. */
 void hooks_select(enum hooks_case which)
 {
-	unsigned int i, num = which == HOOKS_TWO ? 2 : HOOKS_MANY;
+	unsigned int i, num = which == HOOKS_GUARDED ? 1 : which == HOOKS_TWO ? 2 : HOOKS_MANY;
 
 	for (i = 0; i < num; i++)
 		mainline_ops[i].next = i + 1 < num ? &mainline_ops[i + 1] : &ftrace_list_end;
@@ -174,53 +121,57 @@ static int bpf_trampoline(struct hooks_place *place, bool exit)
 	progs[exit].active = percpu(sizeof(long));
 	base_set_link(&links[exit][exit ? BPF_TRAMP_FEXIT : BPF_TRAMP_FENTRY], &link[exit]);
 	images[exit].pcref.percpu_count_ptr = (unsigned long)percpu(sizeof(long));
-	len = __arch_prepare_bpf_trampoline(&images[exit], place->room, place->room + HOOKS_ROOM,
-					    place->room, &model, flags, links[exit],
-					    place->function);
-
-	/* As bpf_trampoline_use_jmp() decides */
-	place->jumps = exit && !(flags & BPF_TRAMP_F_SKIP_FRAME);
+	len = arch_bpf_trampoline(&images[exit], place->room, &model, flags, links[exit],
+				  place->function);
+	/* As bpf_trampoline_use_jmp() decides whether it jumps */
+	arch_fill_slot(place->function, (unsigned long)place->room,
+		       exit && !(flags & BPF_TRAMP_F_SKIP_FRAME));
 
 	return min(len, 0);
 }
 
-static void filter_function(unsigned int nr, unsigned long ip)
+void hooks_use_list(struct hooks_place *place)
 {
-	static struct ftrace_func_entry entries[2];
+	static struct ftrace_func_entry entries[HOOKS_CASES];
+	struct ftrace_func_entry *entry = &entries[filter.count++];
 
-	entries[nr].ip = ip;
-	hlist_add_head(&entries[nr].hlist, &buckets[hash_long(ip, filter.size_bits)]);
-	filter.count++;
+	entry->ip = arch_slot_ip((unsigned long)place->function);
+	hlist_add_head(&entry->hlist, &buckets[hash_long(entry->ip, filter.size_bits)]);
+	arch_use_list(place);
+}
+
+static int replace_by_mainline(struct hooks_place *place)
+{
+#ifdef CONFIG_LIVEPATCH
+	replacement.new_func = (void *)place->replacement;
+	replacements.fops.func = klp_ftrace_handler;
+
+	return arch_use_ops(place, &replacements.fops, klp_ftrace_handler, false);
+#else
+	return -EOPNOTSUPP;
+#endif
 }
 
 int hooks_mainline(enum hooks_case which, struct hooks_place *place)
 {
 	struct ftrace_ops *ops = mainline_ops;
 
-	place->dest = (unsigned long)place->room;
-	place->jumps = 0;
 	switch (which) {
 	case HOOKS_PLAIN:
-		mainline_trampoline(place->room, ops, mainline_entry, false);
-		return 0;
+		return arch_use_ops(place, ops, mainline_entry, false);
 	case HOOKS_GUARDED:
-		mainline_trampoline(place->room, ops, ftrace_ops_assist_func, false);
-		return 0;
+		return arch_use_ops(place, ops, ftrace_ops_assist_func, false);
 	case HOOKS_REGS:
-		mainline_trampoline(place->room, ops, ftrace_ops_assist_func, true);
-		return 0;
+		return arch_use_ops(place, ops, ftrace_ops_assist_func, true);
 	case HOOKS_TWO:
 	case HOOKS_TEN:
-		place->dest = (unsigned long)ftrace_caller;
-		filter_function(which == HOOKS_TWO, (unsigned long)place->function);
+		hooks_use_list(place);
 		return 0;
 	case HOOKS_EXIT:
-		mainline_trampoline(place->room, ops, graph_func, false);
-		return 0;
+		graph_entries.func = arch_graph_func;
+		return arch_use_ops(place, &graph_entries, arch_graph_func, false);
 	case HOOKS_REDIRECT:
-		replacement.new_func = (void *)place->replacement;
-		mainline_trampoline(place->room, &replacements.fops, klp_ftrace_handler, false);
-		return 0;
+		return replace_by_mainline(place);
 	case HOOKS_BPF_ENTRY:
 	case HOOKS_BPF_EXIT:
 		return bpf_trampoline(place, which == HOOKS_BPF_EXIT);
@@ -275,7 +226,7 @@ static void fill_set(struct one_set *s, unsigned int num, unsigned int flags, bo
 
 	s->set.num = num;
 	s->set.flags = flags;
-	s->set.func_offset = SLOT;
+	s->set.func_offset = FHOOK_SLOT_SIZE;
 	for (i = 0; i < num; i++) {
 		s->ops[i].entry = entries ? fhook_entry : NULL;
 		s->ops[i].exit = exits ? fhook_exit : NULL;
@@ -314,44 +265,51 @@ int hooks_fhook(enum hooks_case which, struct hooks_place *place)
 	struct one_set *s = &sets[which];
 	struct fhook_asm as;
 
-	place->dest = place->replacement;
-	place->jumps = 1;
-	if (which == HOOKS_REDIRECT)
+	if (which == HOOKS_REDIRECT) {
+		arch_fill_slot(place->function, place->replacement, true);
 		return 0;
+	}
 
 	fill_set(s, num[which], flags[which], which != HOOKS_BPF_EXIT,
 		 which == HOOKS_EXIT || which == HOOKS_BPF_EXIT);
-	place->dest = (unsigned long)place->room;
-	place->jumps = 0;
 	fhook_tramp_measure(&s->set, &as);
 	if (as.room + as.max_literals * sizeof(long) > HOOKS_ROOM)
 		return -ENOSPC;
 	s->set.text = place->room;
+	if (!fhook_tramp_write(&s->set, &as, place->room))
+		return -ENOSPC;
+	arch_fill_slot(place->function, (unsigned long)place->room, false);
 
-	return fhook_tramp_write(&s->set, &as, place->room) ? 0 : -ENOSPC;
+	return 0;
 }
 
-void hooks_begin(unsigned long area, unsigned long offset)
+unsigned long hooks_function(void *room, unsigned int result)
+{
+	return (unsigned long)arch_function(room, result);
+}
+
+static void begin_task(struct task_struct *task)
 {
 	static u8 stack[FHOOK_STACK_SIZE] __aligned(16);
 	static unsigned long ret_stack[PAGE_SIZE / sizeof(long)];
 	struct fhook_frame *none;
+
+	task->fhook_stack = (void *)stack;
+	none = fhook_stack_end(task->fhook_stack);
+	none->key = FHOOK_NO_KEY;
+	task->fhook_stack->top = none;
+	task->ret_stack = ret_stack;
+	task->curr_ret_depth = -1;
+	task->cpus_ptr = &task->cpus_mask;
+}
+
+void hooks_begin(unsigned long area, unsigned long offset)
+{
 	unsigned int i;
 
 	percpu_at = offset;
 	return_bits_init();
-	raw_cpu_write(this_cpu_off, area);
-	/* A kernel's clock is the processor's, as soon as it knows how fast that is. */
-	atomic_set(&__use_tsc.key.enabled, 1);
-	base_set_task(&task);
-
-	task.fhook_stack = (void *)stack;
-	none = fhook_stack_end(task.fhook_stack);
-	none->key = FHOOK_NO_KEY;
-	task.fhook_stack->top = none;
-	task.ret_stack = ret_stack;
-	task.curr_ret_depth = -1;
-	task.cpus_ptr = &task.cpus_mask;
+	begin_task(arch_begin(area, &graph_ops));
 
 	for (i = 0; i < HOOKS_MANY; i++) {
 		mainline_ops[i].func = mainline_entry;
@@ -361,11 +319,9 @@ void hooks_begin(unsigned long area, unsigned long offset)
 		mainline_ops[i].local_hash.notrace_hash = (void *)&empty_hash;
 	}
 	ftrace_ops_list = mainline_ops;
-	put_branch((u8 *)ftrace_call, CALL, arch_ftrace_ops_list_func);
-	fgraph_direct_gops = &graph_ops;
-	put_branch(__SCT__fgraph_func, JUMP, graph_entry);
-	put_branch(__SCT__fgraph_retfunc, JUMP, graph_return);
 
+#ifdef CONFIG_LIVEPATCH
 	INIT_LIST_HEAD(&replacements.func_stack);
 	list_add(&replacement.stack_node, &replacements.func_stack);
+#endif
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Hooks of a kernel whose image is in a program: what native_x86.c and hooks.c share
+ * Hooks of a kernel whose image is in a program: what native.c and hooks.c share
  */
 #ifndef SELFTESTS_HOST_HOOKS_H
 #define SELFTESTS_HOST_HOOKS_H
@@ -46,23 +46,22 @@ enum hooks_case {
  * @function: the function, which begins with the slot
  * @room: memory for the trampoline, of HOOKS_ROOM bytes
  * @replacement: function that runs instead, for HOOKS_REDIRECT
- * @dest: receives the address to which the slot leads
- * @jumps: receives whether the slot jumps there, instead of calling
  */
 struct hooks_place {
 	void		*function;
 	void		*room;
 	unsigned long	replacement;
-	unsigned long	dest;
-	int		jumps;
 };
 
 /*
- * Functions of hooks.c that native_x86.c calls: to begin, with the address of the per-CPU
- * area and the offset of some memory in it; to make a trampoline, which returns 0 or an
- * error; and to let mainline's list have the hooks of a case, before it is called.
+ * Functions of hooks.c that native.c calls: to begin, with the address of the per-CPU area and
+ * the offset of some memory in it; to make a function with a slot, which returns a result; to
+ * make a trampoline to which the slot leads, which returns 0, or -EOPNOTSUPP if there is none
+ * of this kind, or another error; and to let mainline's list have the hooks of a case, before
+ * it is called.
  */
 typedef void hooks_begin_t(unsigned long area, unsigned long offset);
+typedef unsigned long hooks_function_t(void *room, unsigned int result);
 typedef int hooks_make_t(enum hooks_case which, struct hooks_place *place);
 typedef void hooks_select_t(enum hooks_case which);
 

@@ -16,6 +16,7 @@
 
 #define base_links		bpf_tramp_links
 
+#ifdef CONFIG_X86_64
 void return_to_handler(void);
 int function_graph_enter(unsigned long ret, unsigned long func, unsigned long frame_pointer,
 			 unsigned long *retp);
@@ -33,6 +34,13 @@ static inline void base_graph_enter(unsigned long ip, unsigned long *parent,
 	ftrace_test_recursion_unlock(bit);
 }
 
+static inline void base_set_task(struct task_struct *task)
+{
+	raw_cpu_write(pcpu_hot.current_task, task);
+	raw_cpu_write(pcpu_hot.preempt_count, PREEMPT_ENABLED);
+}
+#endif
+
 /* How bpf_trampoline_update() makes a trampoline that calls the function */
 #define BASE_BPF_EXIT		(BPF_TRAMP_F_CALL_ORIG | BPF_TRAMP_F_SKIP_FRAME)
 
@@ -40,12 +48,6 @@ static inline void base_set_link(struct base_links *links, struct bpf_tramp_link
 {
 	links->links[0] = link;
 	links->nr_links = 1;
-}
-
-static inline void base_set_task(struct task_struct *task)
-{
-	raw_cpu_write(pcpu_hot.current_task, task);
-	raw_cpu_write(pcpu_hot.preempt_count, PREEMPT_ENABLED);
 }
 
 #endif /* SELFTESTS_HOST_HOOKS_BASE_H */

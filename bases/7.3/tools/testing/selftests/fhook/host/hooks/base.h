@@ -17,6 +17,7 @@
 
 #define base_links		bpf_tramp_nodes
 
+#ifdef CONFIG_X86_64
 void return_to_handler(void);
 
 /* As ftrace_graph_func(), which takes the stack of a program for that of a starting CPU */
@@ -26,6 +27,13 @@ static inline void base_graph_enter(unsigned long ip, unsigned long *parent,
 	if (!function_graph_enter_regs(*parent, ip, 0, parent, fregs))
 		*parent = (unsigned long)return_to_handler;
 }
+
+static inline void base_set_task(struct task_struct *task)
+{
+	raw_cpu_write(current_task, task);
+	raw_cpu_write(__preempt_count, PREEMPT_ENABLED);
+}
+#endif
 
 /* How bpf_trampoline_update() makes a trampoline that calls the function */
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
@@ -39,12 +47,6 @@ static inline void base_set_link(struct base_links *links, struct bpf_tramp_link
 	link->node.link = &link->link;
 	links->nodes[0] = &link->node;
 	links->nr_nodes = 1;
-}
-
-static inline void base_set_task(struct task_struct *task)
-{
-	raw_cpu_write(current_task, task);
-	raw_cpu_write(__preempt_count, PREEMPT_ENABLED);
 }
 
 #endif /* SELFTESTS_HOST_HOOKS_BASE_H */

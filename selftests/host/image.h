@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The image of a kernel of x86_64 in a program
+ * The image of a kernel in a program
  */
-#ifndef SELFTESTS_HOST_IMAGE_X86_H
-#define SELFTESTS_HOST_IMAGE_X86_H
+#ifndef SELFTESTS_HOST_IMAGE_H
+#define SELFTESTS_HOST_IMAGE_H
 
 void image_load(const char *vmlinux);
 void image_link(const char *object);
 void *image_symbol(const char *name);
 unsigned long image_percpu(unsigned long *room);
 void *image_room(unsigned long size);
+void image_sync(void);
+void __attribute__((noreturn)) image_die(const char *name, const char *what);
 
-#endif /* SELFTESTS_HOST_IMAGE_X86_H */
+#endif /* SELFTESTS_HOST_IMAGE_H */

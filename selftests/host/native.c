@@ -2,26 +2,27 @@
 /*
  * Measure the time of hooked calls: trampolines of a kernel, run in a program
  *
- * Usage: native-x86 VMLINUX HOOKS
+ * Usage: native-ARCH [-c] VMLINUX HOOKS
  *
- * The image of the kernel is in the program, and HOOKS, which is hooks/hooks.c built for it,
+ * The image of the kernel is in the program, and HOOKS, which is hooks/ built for it,
  * makes the trampolines that mainline and fhook have for a function with some hooks. A function
  * with a slot leads to each of them in turn.
  *
  * It is called with a number of callers that return after it, and, as "busy", after calls that
- * use the processor's predictors of indirect branches and of returns. Prints lines
+ * use the processor's predictors of indirect branches and of returns. With -c, it is only
+ * checked that each hook is called. Prints lines
  * "NAME<tab>WHOSE<tab>CALLERS<tab>MEDIAN<tab>LOW<tab>HIGH": nanoseconds that a call takes longer
  * than with a no-op in the slot, and the limits of the middle eight tenths of the runs.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hooks/hooks.h"
-#include "image_x86.h"
+#include "image.h"
 #include "nest.h"
 
 #define CALLS	500
@@ -55,38 +56,35 @@ static const struct {
 
 #define PLACES (sizeof(places) / sizeof(*places))
 
-/* Functions with a slot, the last one with a no-op in it */
+/* Functions with a slot, the last one with a no-op in it; NULL if a kernel has no such hook */
 static nest_last_t *functions[HOOKS_CASES][WAYS], *unhooked;
 static hooks_select_t *select_hooks;
 static double times[HOOKS_CASES][WAYS][PLACES][RUNS];
 
-static void die(const char *name, const char *what)
-{
-	fprintf(stderr, "native-x86: %s: %s\n", name, what);
-	exit(1);
-}
+static hooks_function_t *make_function;
 
 /*
  * The functions.
  */
 
-/* A slot of 5 bytes with a no-op, a move of the result to eax, and a return */
-static void *make_function(uint32_t result)
+static void *function_of(unsigned int result)
 {
-	uint8_t *at = image_room(HOOKS_ROOM);
-
-	memcpy(at, "\x0f\x1f\x44\x00\x00\xb8", 6);
-	memcpy(at + 6, &result, sizeof(result));
-	at[10] = 0xc3;
-	return at;
+	return (void *)make_function(image_room(HOOKS_ROOM), result);
 }
 
-static void fill_slot(uint8_t *at, const struct hooks_place *place)
+/* A function that is hooked in this way, if the kernel has one */
+static nest_last_t *hook(unsigned int i, hooks_make_t *make)
 {
-	const int32_t distance = place->dest - (unsigned long)(at + 5);
+	struct hooks_place place = {
+		.function = function_of(HOOKS_RESULT),
+		.room = image_room(HOOKS_ROOM),
+		.replacement = (unsigned long)function_of(HOOKS_REPLACED),
+	};
+	const int error = make(i, &place);
 
-	*at = place->jumps ? 0xe9 : 0xe8;
-	memcpy(at + 1, &distance, sizeof(distance));
+	if (error && error != -EOPNOTSUPP)
+		image_die(names[i], "the trampoline cannot be made");
+	return error ? NULL : place.function;
 }
 
 static void set_up(const char *vmlinux, const char *hooks)
@@ -102,23 +100,16 @@ static void set_up(const char *vmlinux, const char *hooks)
 	select_hooks = image_symbol("hooks_select");
 	make[MAINLINE] = image_symbol("hooks_mainline");
 	make[FHOOK] = image_symbol("hooks_fhook");
+	make_function = image_symbol("hooks_function");
 	area = image_percpu(&room);
 	begin(area, room);
-	unhooked = make_function(HOOKS_RESULT);
+	image_sync();
+	unhooked = function_of(HOOKS_RESULT);
 	for (i = 0; i < HOOKS_CASES; i++) {
-		for (way = 0; way < WAYS; way++) {
-			struct hooks_place place = {
-				.function = make_function(HOOKS_RESULT),
-				.room = image_room(HOOKS_ROOM),
-				.replacement = (unsigned long)make_function(HOOKS_REPLACED),
-			};
-
-			if (make[way](i, &place))
-				die(names[i], "the trampoline cannot be made");
-			fill_slot(place.function, &place);
-			functions[i][way] = place.function;
-		}
+		for (way = 0; way < WAYS; way++)
+			functions[i][way] = hook(i, make[way]);
 	}
+	image_sync();
 }
 
 /*
@@ -169,6 +160,8 @@ static void measure(unsigned int run)
 
 			for (n = 0; n < WAYS; n++) {
 				way = (n + run) % WAYS;
+				if (!functions[i][way])
+					continue;
 				times[i][way][where][run] =
 					time_calls(where, run, functions[i][way]) - plain;
 			}
@@ -195,38 +188,52 @@ static void check(unsigned int i, unsigned int way)
 	*returns = 0;
 	select_hooks(i);
 	if (functions[i][way]() != result || functions[i][way]() != result)
-		die(names[i], "the hooked function does not return what it should");
+		image_die(names[i], "the hooked function does not return what it should");
 	for (n = 0; n < HOOKS_MANY; n++) {
 		if (calls[n] != (n < entries[i] ? 2 : 0))
-			die(names[i], "the hooks were not called as they should be");
+			image_die(names[i], "the hooks were not called as they should be");
 	}
 	if (*returns != (exits[i] ? 2 : 0))
-		die(names[i], "the exits were not called as they should be");
+		image_die(names[i], "the exits were not called as they should be");
 }
 
-int main(int argc, char **argv)
+static void print_times(void)
 {
-	unsigned int i, way, where, run;
+	unsigned int i, way, where;
 
-	if (argc != 3) {
-		fprintf(stderr, "Usage: native-x86 VMLINUX HOOKS\n");
-		return 2;
-	}
-	set_up(argv[1], argv[2]);
-	for (i = 0; i < HOOKS_CASES; i++) {
-		for (way = 0; way < WAYS; way++)
-			check(i, way);
-	}
-	/* The first is not looked at. */
-	for (run = 0; run <= RUNS; run++)
-		measure(run ? run - 1 : 0);
 	for (i = 0; i < HOOKS_CASES; i++) {
 		for (way = 0; way < WAYS; way++) {
-			for (where = 0; where < PLACES; where++) {
+			for (where = 0; functions[i][way] && where < PLACES; where++) {
 				printf("%s\t%s\t%s\t", names[i], ways[way], places[where].name);
 				nest_print(times[i][way][where], RUNS);
 			}
 		}
 	}
+}
+
+int main(int argc, char **argv)
+{
+	const bool checks = argc > 1 && !strcmp(argv[1], "-c");
+	unsigned int i, way, run;
+
+	if (argc != 3 + checks) {
+		fprintf(stderr, "Usage: %s [-c] VMLINUX HOOKS\n", argv[0]);
+		return 2;
+	}
+	set_up(argv[1 + checks], argv[2 + checks]);
+	for (i = 0; i < HOOKS_CASES; i++) {
+		for (way = 0; way < WAYS; way++) {
+			if (functions[i][way])
+				check(i, way);
+			if (functions[i][way] && checks)
+				printf("%s\t%s\n", names[i], ways[way]);
+		}
+	}
+	if (checks)
+		return 0;
+	/* The first is not looked at. */
+	for (run = 0; run <= RUNS; run++)
+		measure(run ? run - 1 : 0);
+	print_times();
 	return 0;
 }
