@@ -158,6 +158,7 @@ int uhook_write_text(struct mm_struct *mm, struct mm_struct *payer, unsigned lon
 int uhook_file_munmap(struct vm_area_struct *vma);
 int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm);
 int uhook_dup_mmap_end(struct mm_struct *mm);
+void uhook_begin_process(struct task_struct *task);
 void uhook_leave_mm(struct task_struct *task);
 int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end);
 int uhook_demote_all(struct task_struct *task);
@@ -199,6 +200,7 @@ static inline int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 }
 
 static inline int uhook_dup_mmap_end(struct mm_struct *mm) { return 0; }
+static inline void uhook_begin_process(struct task_struct *task) { }
 static inline void uhook_leave_mm(struct task_struct *task) { }
 
 static inline int uhook_demote(struct mm_struct *mm, unsigned long start, unsigned long end)

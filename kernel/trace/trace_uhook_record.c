@@ -365,7 +365,10 @@ static int on_span_exit(struct uhook_ops *ops, struct pt_regs *regs)
 	return record_hit(&hit);
 }
 
-/* Save the task's name for the output, while the task exists. */
+/*
+ * Save the task's name for the output, while the task exists. Names are saved only where
+ * something was recorded since the last ones were, and this is done before the record.
+ */
 static void remember_name(pid_t pid)
 {
 	struct task_struct *task;
@@ -373,8 +376,11 @@ static void remember_name(pid_t pid)
 	guard(rcu)();
 	guard(preempt_notrace)();
 	task = find_task_by_pid_ns(pid, &init_pid_ns);
-	if (task)
-		tracing_record_taskinfo(task, TRACE_RECORD_CMDLINE);
+	if (!task)
+		return;
+
+	__this_cpu_write(trace_taskinfo_save, true);
+	tracing_record_taskinfo(task, TRACE_RECORD_CMDLINE | TRACE_RECORD_TGID);
 }
 
 static void on_record(struct uhook_ops *ops, const struct uhook_record *record)

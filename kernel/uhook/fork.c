@@ -112,8 +112,6 @@ int uhook_dup_mmap(struct mm_struct *oldmm, struct mm_struct *mm)
 		return -ENOMEM;
 	}
 	um->payer = oldmm;
-	/* The PID of the child will soon follow current's. */
-	um->look_from = task_tgid_nr(current);
 	mm->uprobes_state.uhook = um;
 
 	return 0;

@@ -45,18 +45,14 @@ struct uhook_counting {
 	u64			born;
 };
 
-#define UHOOK_WHO_BITS	8
-
 /**
- * struct uhook_who - a thread that has written records
- * @thread: value of its register for thread-local storage
- * @pid: PID of the thread, or 0
- * @reading: number of the reading that looked @pid up
+ * struct uhook_thread - a thread of a process whose records are read
+ * @reg: value of its register for thread-local storage
+ * @pid: its PID
  */
-struct uhook_who {
-	unsigned long		thread;
+struct uhook_thread {
+	unsigned long		reg;
 	pid_t			pid;
-	unsigned int		reading;
 };
 
 /**
@@ -85,12 +81,15 @@ struct uhook_who {
  * @payer: during fork, the parent's address space, whose memory cgroup is charged because
  *	the child's has no task yet; otherwise NULL
  * @tgid: PID of the process, or 0 if not known yet
- * @left: PID of the process of the last task that left the address space, or 0
- * @who: cache of the threads that have written records
- * @reading: number of the current reading of a ring
+ * @last: PID of the process for which the address space was created by a fork, or of the last
+ *	task that left it, or 0
+ * @threads: threads of the process, sorted by @uhook_thread.reg, or NULL
+ * @nr_threads: number of threads in @threads
+ * @max_threads: number of threads for which @threads has room
+ * @reading: number of the current reading of the rings
  * @looks: number of threads examined in this reading
  * @look_from: PID from which the search for the process continues
- * @looked: true if this reading has searched for the process
+ * @looked: true if this reading has searched for the process and listed its threads
  *
  * Created at the first hit and kept until the address space has no users, so that a task
  * running in it can access it without a lock, also in NMI context.
@@ -118,8 +117,10 @@ struct uhook_mm {
 	struct mm_struct	*mm;
 	struct mm_struct	*payer;
 	pid_t			tgid;
-	pid_t			left;
-	struct uhook_who	who[1 << UHOOK_WHO_BITS];
+	pid_t			last;
+	struct uhook_thread	*threads;
+	unsigned int		nr_threads;
+	unsigned int		max_threads;
 	unsigned int		reading;
 	unsigned int		looks;
 	pid_t			look_from;

@@ -3,17 +3,19 @@
  * uhook: finding the thread of a record.
  *
  * A record identifies its thread by the value of the register for thread-local storage.
- * The thread is looked for among the threads of the process, and the process among all
- * processes if it is not known yet. Each reading does this once, and limits the number of
- * threads examined, so that a program with forged values does not delay others.
+ * The thread is looked for in a list of the threads of the process, and the process among all
+ * processes if it is not the one that is known. Each reading does this anew, and limits the
+ * number of threads examined, so that a program with forged values does not delay others.
  */
-#include <linux/hash.h>
+#include <linux/bsearch.h>
 #include <linux/mm_types.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/uhook.h>
 #include <linux/uhook_hooks.h>
 
@@ -25,17 +27,17 @@
  */
 #define MAX_LOOKS	8192
 
-/* Whether a thread of a process uses the address space. Under RCU. */
+/* Whether a process uses the address space: all its threads that use any use the same. Under RCU. */
 static bool uses_mm(struct uhook_mm *um, struct task_struct *leader)
 {
 	struct task_struct *task;
+	struct mm_struct *mm;
 
 	lockdep_assert_in_rcu_read_lock();
 	for_each_thread(leader, task) {
-		if (READ_ONCE(task->mm) == um->mm)
-			return true;
-		if (um->looks++ >= MAX_LOOKS)
-			break;
+		mm = READ_ONCE(task->mm);
+		if (mm || um->looks++ >= MAX_LOOKS)
+			return mm == um->mm;
 	}
 
 	return false;
@@ -48,18 +50,18 @@ static bool uses_mm(struct uhook_mm *um, struct task_struct *leader)
 static pid_t any_process_of(struct uhook_mm *um)
 {
 	struct task_struct *leader;
+	bool again = false;
 	pid_t tgid = 0;
 	struct pid *pid;
 
 	rcu_read_lock();
 	while (!tgid && um->looks++ < MAX_LOOKS) {
 		pid = find_ge_pid(um->look_from, &init_pid_ns);
-		if (!pid) {
-			um->look_from = 1;
+		if (!pid && again)
 			break;
-		}
-		um->look_from = pid_nr(pid) + 1;
-		leader = pid_task(pid, PIDTYPE_TGID);
+		um->look_from = pid ? pid_nr(pid) + 1 : 1;
+		again |= !pid;
+		leader = pid ? pid_task(pid, PIDTYPE_TGID) : NULL;
 		/* A kernel thread may use the address space temporarily. */
 		if (leader && !(leader->flags & PF_KTHREAD) && uses_mm(um, leader))
 			tgid = pid_nr(pid);
@@ -69,14 +71,14 @@ static pid_t any_process_of(struct uhook_mm *um)
 	return tgid;
 }
 
-/* Whether the process that was found earlier still uses the address space. */
-static bool is_process_of(struct uhook_mm *um)
+/* Whether this process uses the address space. */
+static bool is_process_of(struct uhook_mm *um, pid_t tgid)
 {
 	struct task_struct *leader;
 	bool is;
 
 	rcu_read_lock();
-	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
+	leader = find_task_by_pid_ns(tgid, &init_pid_ns);
 	is = leader && uses_mm(um, leader);
 	rcu_read_unlock();
 
@@ -92,42 +94,96 @@ static void find_process(struct uhook_mm *um)
 {
 	pid_t tgid = 0;
 
-	if (um->looked)
-		return;
-
-	um->looked = true;
 	if (atomic_read(&um->mm->mm_users)) {
-		if (um->tgid && is_process_of(um))
+		if (is_process_of(um, um->tgid))
 			return;
-		tgid = any_process_of(um);
+		tgid = READ_ONCE(um->last);
+		if (!is_process_of(um, tgid))
+			tgid = any_process_of(um);
 	}
 	/* Pairs with uhook_leave_mm(): a process that is not found any more is remembered. */
 	smp_rmb();
-	tgid = tgid ?: READ_ONCE(um->left);
+	tgid = tgid ?: READ_ONCE(um->last);
 	um->tgid = tgid ?: um->tgid;
 }
 
-/* The thread with this value in its register; 0 if there is none, or the limit was reached. */
-static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
+static int by_reg(const void *left, const void *right)
+{
+	const struct uhook_thread *a = left, *b = right;
+
+	return a->reg < b->reg ? -1 : a->reg > b->reg;
+}
+
+/* Make room for the threads that the process has now, if there is memory. */
+static void make_room(struct uhook_mm *um)
+{
+	struct task_struct *leader;
+	struct uhook_thread *threads;
+	unsigned int nr;
+
+	rcu_read_lock();
+	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
+	nr = leader ? min_t(unsigned int, get_nr_threads(leader), MAX_LOOKS) : 0;
+	rcu_read_unlock();
+	if (nr <= um->max_threads)
+		return;
+
+	threads = kvmalloc_array(nr, sizeof(*threads), GFP_UHOOK);
+	if (!threads)
+		return;
+	kvfree(um->threads);
+	um->threads = threads;
+	um->max_threads = nr;
+}
+
+/* List the threads of the process, as far as there is room and they may be examined. */
+static void list_threads(struct uhook_mm *um)
 {
 	struct task_struct *leader, *task;
-	pid_t pid = 0;
+	unsigned int nr = 0;
 
+	make_room(um);
 	rcu_read_lock();
 	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
 	if (leader) {
 		for_each_thread(leader, task) {
-			if (um->looks++ >= MAX_LOOKS)
+			if (nr == um->max_threads || um->looks++ >= MAX_LOOKS)
 				break;
-			if (uhook_thread_of(task) == thread) {
-				pid = task_pid_nr(task);
-				break;
-			}
+			um->threads[nr].reg = uhook_thread_of(task);
+			um->threads[nr++].pid = task_pid_nr(task);
 		}
 	}
 	rcu_read_unlock();
+	sort(um->threads, nr, sizeof(*um->threads), by_reg, NULL);
+	um->nr_threads = nr;
+}
 
-	return pid;
+/* The PID of the listed thread with this value in its register, or 0 */
+static pid_t find_thread(struct uhook_mm *um, unsigned long thread)
+{
+	const struct uhook_thread key = { .reg = thread }, *found;
+
+	found = bsearch(&key, um->threads, um->nr_threads, sizeof(key), by_reg);
+
+	return found ? found->pid : 0;
+}
+
+/**
+ * uhook_begin_process - remember the process for which a fork has created its address space
+ * @task: the child, which does not run yet
+ *
+ * Its PID was not known when the address space was copied.
+ *
+ * Context: task.
+ */
+void uhook_begin_process(struct task_struct *task)
+{
+	struct uhook_mm *um = NULL;
+
+	if (task->mm && task->mm != current->mm)
+		um = uhook_mm_of(task->mm);
+	if (um)
+		WRITE_ONCE(um->last, task_tgid_nr(task));
 }
 
 /**
@@ -146,13 +202,13 @@ void uhook_leave_mm(struct task_struct *task)
 	if (!um || in_vfork(task))
 		return;
 
-	WRITE_ONCE(um->left, task_tgid_nr(task));
+	WRITE_ONCE(um->last, task_tgid_nr(task));
 	/* Pairs with find_process(): afterwards, task->mm changes. */
 	smp_wmb();
 }
 
 /**
- * uhook_begin_reading - start a reading, which invalidates the cache of threads
+ * uhook_begin_reading - start a reading, which looks for the process and its threads anew
  * @um: state of the address space
  *
  * Context: task, with &uhook_mm.counts held.
@@ -171,23 +227,23 @@ void uhook_begin_reading(struct uhook_mm *um)
  * @thread: thread-local storage register of the thread, according to the program
  * @record: receives their PIDs, or 0
  *
- * Results are cached for one reading, in which a program with forged values gets few
- * guesses.
+ * Threads that have been created since the last list of this reading are listed, too, as long
+ * as enough of them may be examined. A program with forged values soon uses that up.
  *
- * Context: task, with &uhook_mm.counts held.
+ * Context: task, with &uhook_mm.counts held; sleeps.
  */
 void uhook_say_who(struct uhook_mm *um, unsigned long thread, struct uhook_record *record)
 {
-	struct uhook_who *who = &um->who[hash_long(thread, UHOOK_WHO_BITS)];
-
 	lockdep_assert_held(&um->counts);
-	find_process(um);
-	if (who->reading != um->reading || who->thread != thread) {
-		who->pid = find_thread(um, thread);
-		who->reading = um->reading;
-		who->thread = thread;
+	if (!um->looked) {
+		um->looked = true;
+		find_process(um);
+		list_threads(um);
 	}
-
-	record->pid = who->pid;
 	record->tgid = um->tgid;
+	record->pid = find_thread(um, thread);
+	if (!record->pid && um->looks + um->nr_threads < MAX_LOOKS) {
+		list_threads(um);
+		record->pid = find_thread(um, thread);
+	}
 }
