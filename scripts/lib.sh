@@ -298,6 +298,8 @@ set_flavour()
 # same source differ is pinned.
 compiler_cache()
 {
+	# Of this name the kernel has a directory.
+	unset KVM
 	cc=${CC:-${cross}gcc}
 	if [ -z "${NO_CCACHE:-}" ] && [ -x "/usr/lib/ccache/$cc" ]; then
 		mkdir -p "$obj/ccache"
