@@ -465,6 +465,13 @@ static void test_waiting(struct kunit *test)
 
 	expect_applied(first);
 	expect_refused(second, -EBUSY, FHOOK_ERR_TAKEN, "by waits");
+	/* The same function, and another one of that name */
+	second->table[0].func = "whatever,01";
+	expect_refused(second, -EBUSY, FHOOK_ERR_TAKEN, "by waits");
+	second->table[0].func = "whatever,2";
+	expect_applied(second);
+	expect_restored(second);
+	second->table[0].func = "whatever";
 	expect_restored(first);
 	expect_applied(second);
 	expect_restored(second);

@@ -84,6 +84,30 @@ static int parse_name(const char *func, struct finder *finder,
 	return 0;
 }
 
+/* The number of the function among those of its name; a name without one is the first's. */
+static unsigned int position_in(const char *func)
+{
+	const char *comma = strchr(func, ',');
+	unsigned int pos;
+
+	return comma && !kstrtouint(comma + 1, 10, &pos) ? pos : 1;
+}
+
+/**
+ * fhook_same_function() - do two names of redirects name the same function?
+ * @a: a name, which was parsed already
+ * @b: another one, of the same module
+ *
+ * Return: whether they do, also if one of them has no position, or it is written in another way.
+ */
+bool fhook_same_function(const char *a, const char *b)
+{
+	size_t len = strchrnul(a, ',') - a;
+
+	return len == strchrnul(b, ',') - b && !memcmp(a, b, len) &&
+	       position_in(a) == position_in(b);
+}
+
 static int check_found(const struct finder *finder, const char *module,
 		       struct fhook_report *report)
 {

@@ -46,6 +46,7 @@ static inline bool fhook_in_ranges(const struct fhook_ranges *ranges,
 	return false;
 }
 
+bool fhook_same_function(const char *a, const char *b);
 int fhook_redirect_find(struct fhook_redirect *redirect,
 			const struct module *coming,
 			struct fhook_report *report);

@@ -112,7 +112,7 @@ static bool wait_alike(const struct fhook_redirect *a,
 		       const struct fhook_redirect *b)
 {
 	return a != b && !a->table && !b->table && a->module && b->module &&
-	       !strcmp(a->module, b->module) && !strcmp(a->func, b->func);
+	       !strcmp(a->module, b->module) && fhook_same_function(a->func, b->func);
 }
 
 static int check_waiting(const struct fhook_patch *patch,
