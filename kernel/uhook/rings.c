@@ -21,9 +21,11 @@
  * uhook_counter::lock.
  */
 #include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/cputime.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/uhook.h>
@@ -393,17 +395,21 @@ static DECLARE_DELAYED_WORK(drainer, drain_work);
 static unsigned int recording;
 static DEFINE_MUTEX(recording_lock);
 
-/* The recording programs do not pay for the reading: limit it to a quarter of one CPU. */
+/*
+ * The recording programs do not pay for the reading: limit it to a quarter of one CPU. Time in
+ * which others run instead does not count, or records would be late where a machine is busy.
+ */
 static void drain_work(struct work_struct *work)
 {
-	unsigned long began = jiffies;
+	u64 began = task_sched_runtime(current), used;
 
 	uhook_visit_data(drain_visit);
+	used = task_sched_runtime(current) - began;
 
 	mutex_lock(&recording_lock);
 	if (recording)
 		queue_delayed_work(system_dfl_wq, &drainer,
-				   max(DRAIN_INTERVAL, 3 * (jiffies - began)));
+				   max(DRAIN_INTERVAL, nsecs_to_jiffies(3 * used)));
 	mutex_unlock(&recording_lock);
 }
 

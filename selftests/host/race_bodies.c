@@ -134,6 +134,11 @@ void uhook_begin_reading(struct uhook_mm *um)
 	um->reading++;
 }
 
+void uhook_end_reading(struct uhook_mm *um)
+{
+	(void)um;
+}
+
 void uhook_say_who(struct uhook_mm *um, unsigned long thread, struct uhook_record *record)
 {
 	record->pid = thread;

@@ -195,6 +195,8 @@ struct workqueue_struct;
 #define jiffies				0UL
 #define time_before(a, b)		((long)((a) - (b)) < 0)
 #define msecs_to_jiffies(n)		((unsigned long)(n))
+#define nsecs_to_jiffies(n)		((unsigned long)(n) / 1000000)
+#define task_sched_runtime(task)	((void)(task), 0UL)
 #define cond_resched()			((void)0)
 
 void queue_rcu_work(struct workqueue_struct *queue, struct rcu_work *work);
@@ -301,10 +303,12 @@ struct mm_struct {
 
 struct task_struct {
 	struct mm_struct *mm;
+	struct task_struct *real_parent;
 	pid_t pid;
 };
 
 extern __thread struct task_struct *current;
+#define in_vfork(task)			((void)(task), false)
 #define task_tgid_nr(task)		((task)->pid)
 #define task_pid_nr(task)		((task)->pid)
 #define get_task_mm(task)		((task)->mm)
