@@ -11,8 +11,10 @@
 #include <linux/mm_types.h>
 #include <linux/mmap_lock.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uhook_hooks.h>
 #include <linux/xarray.h>
@@ -62,6 +64,18 @@ void uhook_discard_mm(struct uhook_mm *um)
 	uhook_put_mm(um);
 }
 
+/* The process of current's address space: a child of vfork() has that of its parent. */
+static pid_t own_process(void)
+{
+	pid_t tgid;
+
+	rcu_read_lock();
+	tgid = task_tgid_nr(in_vfork(current) ? rcu_dereference(current->real_parent) : current);
+	rcu_read_unlock();
+
+	return tgid;
+}
+
 /**
  * uhook_get_mm - get the state of current's address space, created if needed
  *
@@ -81,7 +95,7 @@ struct uhook_mm *uhook_get_mm(void)
 		return NULL;
 
 	/* Publish the complete state: uhook_mm_of(). */
-	um->tgid = task_tgid_nr(current);
+	um->tgid = own_process();
 	other = cmpxchg(&mm->uprobes_state.uhook, NULL, um);
 	if (other) {
 		uhook_discard_mm(um);

@@ -40,7 +40,6 @@ void uhook_put_mm(struct uhook_mm *um)
 
 	mutex_destroy(&um->counts);
 	mutex_destroy(&um->lock);
-	kvfree(um->threads);
 	kfree(um);
 }
 

@@ -83,7 +83,7 @@ struct uhook_thread {
  * @tgid: PID of the process, or 0 if not known yet
  * @last: PID of the process for which the address space was created by a fork, or of the last
  *	task that left it, or 0
- * @threads: threads of the process, sorted by @uhook_thread.reg, or NULL
+ * @threads: threads of the process during a reading, sorted by @uhook_thread.reg, or NULL
  * @nr_threads: number of threads in @threads
  * @max_threads: number of threads for which @threads has room
  * @reading: number of the current reading of the rings

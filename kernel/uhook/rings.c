@@ -322,6 +322,8 @@ static void drain_rings(struct uhook_mm *um, unsigned int budget, bool last)
 		for (i = 0; i < nr && budget; i++)
 			drain_some(um, (first + i) % nr, &budget, last);
 	} while (budget && budget != before);
+	scoped_guard(mutex, &um->counts)
+		uhook_end_reading(um);
 }
 
 static void drain_visit(struct uhook_mm *um)

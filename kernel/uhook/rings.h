@@ -15,6 +15,7 @@ struct uhook_ops;
 struct uhook_record;
 
 void uhook_begin_reading(struct uhook_mm *um);
+void uhook_end_reading(struct uhook_mm *um);
 void uhook_say_who(struct uhook_mm *um, unsigned long thread, struct uhook_record *record);
 
 void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data,

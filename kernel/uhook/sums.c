@@ -136,6 +136,7 @@ void uhook_fold_body(struct uhook_mm *um, struct uhook_area *area, unsigned int 
 		i++;
 	uhook_begin_reading(um);
 	uhook_drain_ring(um, area, um->data[i], &budget, false);
+	uhook_end_reading(um);
 	add_body(um, um->data[i], uhook_body_nr(area, nr), nr);
 }
 

@@ -27,7 +27,7 @@
  */
 #define MAX_LOOKS	8192
 
-/* Whether a process uses the address space: all its threads that use any use the same. Under RCU. */
+/* Whether a process uses the address space: threads that use any use the same. Under RCU. */
 static bool uses_mm(struct uhook_mm *um, struct task_struct *leader)
 {
 	struct task_struct *task;
@@ -114,7 +114,10 @@ static int by_reg(const void *left, const void *right)
 	return a->reg < b->reg ? -1 : a->reg > b->reg;
 }
 
-/* Make room for the threads that the process has now, if there is memory. */
+/*
+ * Make room for the threads that the process has now, if there is memory at once: others wait
+ * for the lock.
+ */
 static void make_room(struct uhook_mm *um)
 {
 	struct task_struct *leader;
@@ -128,15 +131,19 @@ static void make_room(struct uhook_mm *um)
 	if (nr <= um->max_threads)
 		return;
 
-	threads = kvmalloc_array(nr, sizeof(*threads), GFP_UHOOK);
+	threads = kmalloc_array(nr, sizeof(*threads), GFP_NOWAIT | __GFP_NOWARN);
 	if (!threads)
 		return;
-	kvfree(um->threads);
+	kfree(um->threads);
 	um->threads = threads;
 	um->max_threads = nr;
 }
 
-/* List the threads of the process, as far as there is room and they may be examined. */
+/*
+ * List the threads of the process, as far as there is room and they may be examined. Workers of
+ * the kernel have the register of the thread that has made them, and a dead thread may have that
+ * of one that uses its memory again.
+ */
 static void list_threads(struct uhook_mm *um)
 {
 	struct task_struct *leader, *task;
@@ -149,6 +156,8 @@ static void list_threads(struct uhook_mm *um)
 		for_each_thread(leader, task) {
 			if (nr == um->max_threads || um->looks++ >= MAX_LOOKS)
 				break;
+			if (task->flags & PF_USER_WORKER || task->exit_state)
+				continue;
 			um->threads[nr].reg = uhook_thread_of(task);
 			um->threads[nr++].pid = task_pid_nr(task);
 		}
@@ -222,6 +231,23 @@ void uhook_begin_reading(struct uhook_mm *um)
 }
 
 /**
+ * uhook_end_reading - free what a reading has allocated
+ * @um: state of the address space
+ *
+ * Another reading that has begun meanwhile lists the threads again.
+ *
+ * Context: task, with &uhook_mm.counts held.
+ */
+void uhook_end_reading(struct uhook_mm *um)
+{
+	lockdep_assert_held(&um->counts);
+	kfree(um->threads);
+	um->threads = NULL;
+	um->nr_threads = 0;
+	um->max_threads = 0;
+}
+
+/**
  * uhook_say_who - find the thread and the process of a record
  * @um: state of the address space
  * @thread: thread-local storage register of the thread, according to the program
@@ -230,7 +256,7 @@ void uhook_begin_reading(struct uhook_mm *um)
  * Threads that have been created since the last list of this reading are listed, too, as long
  * as enough of them may be examined. A program with forged values soon uses that up.
  *
- * Context: task, with &uhook_mm.counts held; sleeps.
+ * Context: task, with &uhook_mm.counts held.
  */
 void uhook_say_who(struct uhook_mm *um, unsigned long thread, struct uhook_record *record)
 {

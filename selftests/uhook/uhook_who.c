@@ -9,8 +9,10 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -18,6 +20,7 @@
 
 #define HITS		4	/* of a thread */
 #define MAX_THREADS	1000
+#define WITH_WORKER	4	/* of the threads */
 
 UHOOK_FUNCTION(who_one);
 
@@ -53,9 +56,20 @@ static void wait_for_line(void)
 	} while (c != EOF && c != '\n');
 }
 
-static void *run_thread(void *unused)
+/* A kernel thread with the registers of the thread that makes it, if the kernel has any */
+static void make_worker(void)
+{
+	struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 1 };
+
+	syscall(SYS_io_uring_setup, 1, &params);
+}
+
+static void *run_thread(void *nr)
 {
 	int i;
+
+	if ((unsigned long)nr < WITH_WORKER)
+		make_worker();
 
 	for (i = 0; i < HITS; i++) {
 		pthread_barrier_wait(&barrier);
@@ -79,7 +93,8 @@ static void run_threads(unsigned int nr)
 	pthread_attr_setstacksize(&attr, 65536);
 	pthread_barrier_init(&barrier, NULL, nr + 1);
 	for (i = 0; i < nr; i++)
-		check(!pthread_create(&threads[i], &attr, run_thread, NULL), "no thread");
+		check(!pthread_create(&threads[i], &attr, run_thread, (void *)(long)i),
+		      "no thread");
 	for (i = 0; i <= HITS; i++)
 		pthread_barrier_wait(&barrier);
 	puts("held");
@@ -103,6 +118,7 @@ static void run_child(unsigned int nr)
 	pid = fork();
 	check(pid >= 0, "fork: %s", strerror(errno));
 	if (!pid) {
+		prctl(PR_SET_NAME, "who_child");
 		hit();
 		wait_for_line();
 		_exit(0);
