@@ -5,7 +5,8 @@
 #
 # A library that a program loads again, at any address, is recorded each time. A library at
 # the address of an earlier one cannot be told from that: it is not recorded, which is
-# reported, and the calls of the earlier one are shown as before.
+# reported, and the calls of the earlier one are shown as before. The path of a library does
+# not matter, and if its file is gone, that is reported.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"
@@ -32,6 +33,8 @@ cat > main.c <<-'END'
 			exit(1);
 		segment = calloc(header->e_phnum, sizeof(*segment));
 		pread(table, segment, header->e_phnum * sizeof(*segment), header->e_phoff);
+		if (getenv("REMOVE"))
+			unlink(path);
 		for (i = 0; i < header->e_phnum; i++, segment++) {
 			long less = segment->p_offset % 4096;
 
@@ -70,12 +73,17 @@ entries()
 		'$2 == "entry" && $3 == name { n++ } END { print n + 0 }'
 }
 
+# address PATH: of the function that the library has its name from
+address()
+{
+	address_of=${1##*/}
+	nm "$1" | awk -v n="${address_of%.so}" '$3 == n { print $1 }'
+}
+
 # record PATH PLACE...
 record()
 {
-	set -- "$1" "$2" "$(nm "$1" | awk -v n="${1%.so}" '$3 == n { print $1 }')" \
-		"$3" "$4" "$(nm "$3" | awk -v n="${3%.so}" '$3 == n { print $1 }')" \
-		"$5" "$6" "$(nm "$5" | awk -v n="${5%.so}" '$3 == n { print $1 }')"
+	set -- "$1" "$2" "$(address "$1")" "$3" "$4" "$(address "$3")" "$5" "$6" "$(address "$5")"
 	rm -rf recording
 	$fhook record -o recording -m both.map --plugin ./main "$@" 2> said > values
 	cat said values recording/info
@@ -94,4 +102,28 @@ grep -q 'one.so was loaded where something else had been' said
 $fhook print --summary recording 2>&1 | grep -q '1 times something was loaded'
 record one.so 0 one.so 0 one.so 0
 [ "$(entries one)" -eq 3 ]
-! grep -q unplaced recording/info
+if grep -q unplaced recording/info; then exit 1; fi
+
+# Blanks, and newlines, which the kernel writes as \012; and the longest path that can be opened.
+odd='a  b
+c '
+long=.
+while [ $((${#PWD} + ${#long})) -lt 4040 ]; do
+	long=$long/a.b.c.d.e.f.g.h.i.j
+done
+mkdir -p "$odd" 'd\012' "$long"
+cp one.so "$odd"
+cp two.so 'd\012'
+cp one.so "$long"
+record "$odd/one.so" 0 'd\012/two.so' 1 "$long/one.so" 0
+[ "$(entries one)" -eq 2 ]
+[ "$(entries two)" -eq 1 ]
+
+cp one.so gone.so
+status=0
+REMOVE=y $fhook record -o gone -m both.map --plugin ./main one.so 0 "$(address one.so)" \
+	2> said || status=$?
+cat said
+mv gone.so one.so
+[ "$status" -eq 0 ]
+grep -q '/one.so (deleted) was loaded and cannot be read: No such file' said

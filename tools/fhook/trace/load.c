@@ -7,15 +7,20 @@
  * file. The list is read before the first instruction runs, and after new mappings:
  * an unloaded object may be loaded again, at the same location or another one.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/elf_image.h"
 #include "plugin.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool found, looked;
+/* The path of a mapped file that cannot be read and may be an object, or NULL. */
+static char *unread;
+static int unread_error;
 
 static const char *base_name(const char *path)
 {
@@ -48,6 +53,35 @@ static int linked_at(const struct elf_image *image, u64 *address)
 	return -1;
 }
 
+/* A file that was removed has another name in the list. */
+static bool has_name_of_object(const char *path)
+{
+	const char *name = base_name(path);
+	size_t i;
+
+	for (i = 0; i < plugin.map.nr_objects; i++) {
+		const char *object = base_name(plugin.map.objects[i].name);
+		const size_t length = strlen(object);
+
+		if (!strncmp(name, object, length) &&
+		    (!name[length] || !strcmp(name + length, " (deleted)")))
+			return true;
+	}
+	return false;
+}
+
+static void remember_unread(const char *path)
+{
+	if (!access(path, R_OK))
+		return;
+	unread_error = errno;
+	/* Shared memory, too, is in the list with the name of a file that does not exist. */
+	if (!has_name_of_object(path) && (unread || unread_error == ENOENT))
+		return;
+	free(unread);
+	unread = strdup(path);
+}
+
 /* The beginning of a file was mapped at START. */
 static void look_at_file(const char *path, u64 start)
 {
@@ -57,8 +91,10 @@ static void look_at_file(const char *path, u64 start)
 	u64 address;
 	size_t i;
 
-	if (elf_open(&image, path, &fault))
+	if (elf_open(&image, path, &fault)) {
+		remember_unread(path);
 		return;
+	}
 	build_id_text(&image, build_id);
 	for (i = 0; i < plugin.map.nr_objects && !linked_at(&image, &address); i++)
 		if (is_object(&plugin.map.objects[i], build_id, path)) {
@@ -68,20 +104,52 @@ static void look_at_file(const char *path, u64 start)
 	elf_close(&image);
 }
 
+/*
+ * The kernel writes a newline in a path as \012, and does not mark these characters themselves:
+ * they stay if a file has this name.
+ */
+static void unescape_newlines(char *path)
+{
+	char *at;
+
+	if (!strstr(path, "\\012") || !access(path, F_OK))
+		return;
+	for (at = path; (at = strstr(at, "\\012")); at++) {
+		*at = '\n';
+		memmove(at + 1, at + 4, strlen(at + 4) + 1);
+	}
+}
+
+/* Look at a line of the list of mappings if ADDRESS is 0, or the mapping begins there. */
+static void look_at_line(char *line, u64 address)
+{
+	unsigned long start, offset;
+	char *path;
+	int at = 0;
+
+	if (sscanf(line, "%lx-%*x %*s %lx %*s %*s %n", &start, &offset, &at) != 2 || !at)
+		return;
+	path = line + at;
+	path[strcspn(path, "\n")] = '\0';
+	if (*path != '/' || offset || start < guest_base ||
+	    (address && start - guest_base != address))
+		return;
+	unescape_newlines(path);
+	look_at_file(path, start - guest_base);
+}
+
 /* Look at all mappings, or at the one that begins at ADDRESS. */
 static void look_at_mappings(u64 address)
 {
 	FILE *file = fopen("/proc/self/maps", "r");
-	char line[4096], path[4096];
-	unsigned long start, offset;
+	char *line = NULL;
+	size_t room = 0;
 
 	if (!file)
 		return;
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "%lx-%*x %*s %lx %*s %*s %4095s", &start, &offset, path) == 3 &&
-		    *path == '/' && !offset && start >= guest_base &&
-		    (!address || start - guest_base == address))
-			look_at_file(path, start - guest_base);
+	while (getline(&line, &room, file) > 0)
+		look_at_line(line, address);
+	free(line);
 	fclose(file);
 }
 
@@ -103,7 +171,14 @@ void trace_check_loads(void)
 
 	if (!looked || found)
 		return;
-	fault_say(&fault, "no object of the map %s was loaded: nothing of it was recorded",
-		  plugin.map_path);
+	/* The map may have no name that a user knows. */
+	if (unread)
+		fault_say(&fault,
+			  "%s was loaded and cannot be read: %s; no other file was an object of the map of %s, so nothing of it was recorded",
+			  unread, strerror(unread_error), plugin.map.objects[0].name);
+	else
+		fault_say(&fault,
+			  "no object of the map of %s was loaded: nothing of it was recorded",
+			  plugin.map.objects[0].name);
 	fault_print("fhook-trace", &fault);
 }
