@@ -6,7 +6,8 @@
 # A library that a program loads again, at any address, is recorded each time. A library at
 # the address of an earlier one cannot be told from that: it is not recorded, which is
 # reported, and the calls of the earlier one are shown as before. The path of a library does
-# not matter, and if its file is gone, that is reported.
+# not matter, and if its file is gone, that is reported. Copies of a library, and further names
+of it, are recorded as it is.
 set -eu
 
 . "$(dirname "$0")/test_lib.sh"
@@ -73,11 +74,10 @@ entries()
 		'$2 == "entry" && $3 == name { n++ } END { print n + 0 }'
 }
 
-# address PATH: of the function that the library has its name from
+# address PATH: of the function that the program calls
 address()
 {
-	address_of=${1##*/}
-	nm "$1" | awk -v n="${address_of%.so}" '$3 == n { print $1 }'
+	nm "$1" | awk '$3 == "one" || $3 == "two" { print $1 }'
 }
 
 # record PATH PLACE...
@@ -127,3 +127,16 @@ cat said
 mv gone.so one.so
 [ "$status" -eq 0 ]
 grep -q '/one.so (deleted) was loaded and cannot be read: No such file' said
+
+cp one.so copy.so
+ln -s one.so link.so
+$fhook map one.so link.so ./one.so copy.so two.so > both.map
+[ "$(awk '$1 == "object" { print $2, $4 }' both.map | paste -s -d ,)" = \
+	'0 one.so,1 copy.so,2 two.so' ]
+record one.so 0 copy.so 1 link.so 0
+[ "$(entries one)" -eq 3 ]
+[ "$(sed -n 's/^load //p' recording/info | paste -s -d ,)" = '0 0x10000000000,1 0x10010000000' ]
+# A map that has a library twice, and none of its names.
+sed -e 's/ copy.so$/ three.so/' -e 's/ one.so$/ four.so/' -i both.map
+record one.so 0 copy.so 1 link.so 0
+[ "$(entries one)" -eq 3 ]

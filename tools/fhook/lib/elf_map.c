@@ -251,24 +251,53 @@ static int write_object(const struct elf_image *image, size_t id, FILE *to, stru
 	return ret;
 }
 
-int elf_map_write(char *const *paths, size_t count, FILE *to, struct fault *fault)
+/* Of a file with several names, such as symbolic links, one object is written. */
+static bool is_written(char *const *real, size_t i)
+{
+	size_t before;
+
+	for (before = 0; real[i] && before < i; before++)
+		if (real[before] && !strcmp(real[before], real[i]))
+			return true;
+	return false;
+}
+
+static int write_objects(char *const *paths, char **real, size_t count, FILE *to,
+			 struct fault *fault)
 {
 	struct elf_image image;
-	char *text = NULL;
-	size_t size, i;
-	FILE *file = open_memstream(&text, &size);
+	size_t i, id = 0;
 	int ret = 0;
 
-	if (!file)
-		return fault_say(fault, "There is no memory.");
-	fprintf(file, "# calltrace map 1\n");
+	fprintf(to, "# calltrace map 1\n");
 	for (i = 0; i < count && !ret; i++) {
+		real[i] = realpath(paths[i], NULL);
+		if (is_written(real, i))
+			continue;
 		ret = elf_open(&image, paths[i], fault);
 		if (ret)
 			break;
-		ret = write_object(&image, i, file, fault);
+		ret = write_object(&image, id++, to, fault);
 		elf_close(&image);
 	}
+	return ret;
+}
+
+int elf_map_write(char *const *paths, size_t count, FILE *to, struct fault *fault)
+{
+	char *text = NULL, **real = calloc(count + 1, sizeof(*real));
+	size_t size, i;
+	FILE *file = real ? open_memstream(&text, &size) : NULL;
+	int ret;
+
+	if (!file) {
+		free(real);
+		return fault_say(fault, "There is no memory.");
+	}
+	ret = write_objects(paths, real, count, file, fault);
+	for (i = 0; i < count; i++)
+		free(real[i]);
+	free(real);
 	if (fclose(file) && !ret)
 		ret = fault_say(fault, "There is no memory.");
 	if (!ret && (fwrite(text, 1, size, to) != size || fflush(to)))

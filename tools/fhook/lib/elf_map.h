@@ -27,7 +27,7 @@ struct elf_record {
 
 /**
  * elf_map_write - write the map of files as text
- * @paths: the files; the first is object 0 of the map, and so on
+ * @paths: the files in the order of the objects; a file that was named before is left out
  * @count: number of files
  * @to: receives the map, only on success
  * @fault: receives a sentence

@@ -36,6 +36,25 @@ static bool is_object(const struct map_object *object, const char *build_id, con
 	return !strcmp(base_name(object->name), base_name(path));
 }
 
+/*
+ * The index of the object that is in a file, or nr_objects. Copies of a file have one build id,
+ * and if the map has several, the name tells them apart.
+ */
+static size_t find_object(const char *build_id, const char *path)
+{
+	const struct map *map = &plugin.map;
+	size_t i, found = map->nr_objects;
+
+	for (i = map->nr_objects; i--;) {
+		if (!is_object(&map->objects[i], build_id, path))
+			continue;
+		if (!strcmp(base_name(map->objects[i].name), base_name(path)))
+			return i;
+		found = i;
+	}
+	return found;
+}
+
 /* Find the linked address of a file's first page. */
 static int linked_at(const struct elf_image *image, u64 *address)
 {
@@ -88,19 +107,19 @@ static void look_at_file(const char *path, u64 start)
 	char build_id[BUILD_ID_TEXT];
 	struct elf_image image;
 	struct fault fault;
+	size_t object;
 	u64 address;
-	size_t i;
 
 	if (elf_open(&image, path, &fault)) {
 		remember_unread(path);
 		return;
 	}
 	build_id_text(&image, build_id);
-	for (i = 0; i < plugin.map.nr_objects && !linked_at(&image, &address); i++)
-		if (is_object(&plugin.map.objects[i], build_id, path)) {
-			found = true;
-			trace_add_load(i, start - address);
-		}
+	object = find_object(build_id, path);
+	if (object < plugin.map.nr_objects && !linked_at(&image, &address)) {
+		found = true;
+		trace_add_load(object, start - address);
+	}
 	elf_close(&image);
 }
 
