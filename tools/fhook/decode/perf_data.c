@@ -294,10 +294,10 @@ static int place_object(struct import *import, const struct perf_mmap2 *mmap)
 	return result ? no_memory(import) : 0;
 }
 
-static int cannot_write(const struct import *import)
+static int cannot_write(const struct import *import, const char *reason)
 {
-	return fault_say(import->fault, "the trace of %s cannot be written to %s", import->path,
-			 import->recording.directory);
+	return fault_say(import->fault, "the trace of %s cannot be written to %s: %s",
+			 import->path, import->recording.directory, reason);
 }
 
 /* Add the stream to the recording. */
@@ -305,12 +305,22 @@ static int add_stream(struct import *import, bool thread, u32 key)
 {
 	struct recording *recording = &import->recording;
 	const u32 number = recording->nr_streams;
-	char *path = number < MAX_STREAMS ? recording_stream_path(recording, number) : NULL;
-	struct trace_file *stream = path ? trace_file_open(path) : NULL;
+	struct trace_file *stream;
+	char *path;
 
+	if (number == MAX_STREAMS)
+		return fault_say(import->fault,
+				 "%s has traces of more than %u %s: record fewer of them",
+				 import->path, MAX_STREAMS, thread ? "threads" : "processors");
+	path = recording_stream_path(recording, number);
+	if (!path)
+		return no_memory(import);
+	/* All streams stay open. */
+	files_raise_limit(number + 1);
+	stream = trace_file_open(path);
 	free(path);
 	if (!stream)
-		return cannot_write(import);
+		return cannot_write(import, strerror(errno));
 	import->streams[number] = stream;
 	import->keys[number] = key;
 	recording->threads = thread;
@@ -479,7 +489,7 @@ static int finish(struct import *import, int result)
 	u32 i;
 
 	if (close_streams(import) && !result)
-		result = cannot_write(import);
+		result = cannot_write(import, "is the disk full?");
 	/* Missing records may have reported losses of the trace of any stream */
 	for (i = 0; !result && lost && i < recording->nr_streams; i++)
 		recording_add_lost(recording, i, 0);

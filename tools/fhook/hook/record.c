@@ -90,7 +90,7 @@ static int open_cpus(struct recording *recording, struct fault *fault)
 	const unsigned int count = kernel_cpus();
 	unsigned int i;
 
-	kernel_raise_files(2 * count);
+	files_raise_limit(2 * count);
 	recording->buffers = calloc(count, sizeof(*recording->buffers));
 	recording->pages = calloc(count, sizeof(*recording->pages));
 	recording->ready = epoll_create1(EPOLL_CLOEXEC);

@@ -170,7 +170,7 @@ int task_events_open(struct task_events *events, struct tasks *tasks, struct fau
 	unsigned int cpu;
 
 	*events = (struct task_events){ .tasks = tasks, .fd = epoll_create1(EPOLL_CLOEXEC) };
-	kernel_raise_files(cpus);
+	files_raise_limit(cpus);
 	events->rings = calloc(cpus, sizeof(*events->rings));
 	if (events->fd < 0 || !events->rings)
 		return no_memory(fault);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Common code of the host tools: error sentences, arrays, and lines of words and numbers, as
- * in a map and in a recording's info
+ * Common code of the host tools: error sentences, arrays, lines of words and numbers, as in a map
+ * and in a recording's info, and the limit of open files
  */
 #include <ctype.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include "base.h"
 
 int fault_say(struct fault *fault, const char *format, ...)
@@ -136,6 +137,17 @@ ssize_t line_read(char **line, size_t *room, FILE *file)
 	} while (letter != EOF && letter != '\n');
 	(*line)[length] = '\0';
 	return letter != EOF || (length && feof(file)) ? (ssize_t)length : -1;
+}
+
+void files_raise_limit(unsigned int files)
+{
+	const rlim_t wanted = files + 64;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int words_split(char *line, char **words, int max)

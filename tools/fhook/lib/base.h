@@ -85,6 +85,9 @@ int grow(void *array, size_t *allocated, size_t used, size_t size);
  */
 ssize_t line_read(char **line, size_t *room, FILE *file);
 
+/* Let this process open so many files more, as far as that is allowed. */
+void files_raise_limit(unsigned int files);
+
 /* Replace control characters, which would go to a terminal, by '?'. */
 void text_clean(char *text);
 

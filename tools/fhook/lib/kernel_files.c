@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <tracefs.h>
 #include <unistd.h>
 #include "kernel_files.h"
@@ -60,17 +59,6 @@ unsigned int kernel_cpus(void)
 	if (file)
 		fclose(file);
 	return last ? last + 1 : sysconf(_SC_NPROCESSORS_CONF);
-}
-
-void kernel_raise_files(unsigned int files)
-{
-	const rlim_t wanted = files + 64;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
-		return;
-	limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 const char *kernel_lockdown(void)

@@ -21,9 +21,6 @@ bool kernel_file_exists(const char *path);
 /* The number of CPUs that may exist, all of whose numbers are below it; some may be missing. */
 unsigned int kernel_cpus(void);
 
-/* Let this process open so many files more, as far as that is allowed. */
-void kernel_raise_files(unsigned int files);
-
 /* How far the kernel is locked down; NULL where that is not known. */
 const char *kernel_lockdown(void);
 

@@ -123,8 +123,8 @@ static int open_cpu(struct session *session, u32 number, struct fault *fault)
 	free(path);
 	if (result) {
 		close(cpu->fd);
-		return fault_say(fault, "a stream cannot be written to %s",
-				 session->recording.directory);
+		return fault_say(fault, "a stream cannot be written to %s: %s",
+				 session->recording.directory, strerror(errno));
 	}
 	session->nr_cpus++;
 	if (number >= session->recording.nr_streams)
@@ -138,7 +138,7 @@ static int open_cpus(struct session *session, struct fault *fault)
 	u32 number;
 
 	/* Of each CPU, its buffer and its stream. */
-	kernel_raise_files(2 * count);
+	files_raise_limit(2 * count);
 	session->page = malloc(session->events.page_size);
 	session->cpus = calloc(count, sizeof(*session->cpus));
 	if (!session->page || !session->cpus)
