@@ -136,7 +136,15 @@ ssize_t line_read(char **line, size_t *room, FILE *file)
 			(*line)[length++] = letter;
 	} while (letter != EOF && letter != '\n');
 	(*line)[length] = '\0';
-	return letter != EOF || (length && feof(file)) ? (ssize_t)length : -1;
+	if (letter == EOF && !feof(file))
+		return -1;
+	errno = strlen(*line) == length ? 0 : EILSEQ;
+	return errno || !length ? -1 : (ssize_t)length;
+}
+
+const char *line_error(void)
+{
+	return errno == EILSEQ ? "it has a zero byte, and must be UTF-8 text" : strerror(errno);
 }
 
 void files_raise_limit(unsigned int files)

@@ -80,10 +80,13 @@ int grow(void *array, size_t *allocated, size_t used, size_t size);
  * @room: address of its size
  * @file: the file
  *
- * Returns the length of the line; -1 at the end of the file, or with errno if there is no memory,
- * if the file cannot be read, or, with EFBIG, if the line is longer than LINE_LENGTH.
+ * Returns the length of the line, or -1. Then errno is 0 at the end of the file, EFBIG if the line
+ * is longer than LINE_LENGTH, EILSEQ if it has a zero byte, or says why the file cannot be read.
  */
 ssize_t line_read(char **line, size_t *room, FILE *file);
+
+/* Why line_read() has failed. */
+const char *line_error(void);
 
 /* Let this process open so many files more, as far as that is allowed. */
 void files_raise_limit(unsigned int files);

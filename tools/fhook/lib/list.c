@@ -74,9 +74,8 @@ int list_read(struct list *list, const char *path, struct fault *fault)
 		return fault_say(fault, "The list %s cannot be read: %s.", path, strerror(errno));
 	while (!ret && line_read(&line, &size, file) >= 0)
 		ret = add_line(list, line, fault);
-	/* A file is not marked as failed if there is no memory, or a line is too long. */
-	if (!ret && !feof(file))
-		ret = fault_say(fault, "The list %s cannot be read: %s.", path, strerror(errno));
+	if (!ret && errno)
+		ret = fault_say(fault, "The list %s cannot be read: %s.", path, line_error());
 	free(line);
 	fclose(file);
 	return ret;

@@ -638,25 +638,25 @@ static int read_lines(struct reader *reader, FILE *file)
 	size_t room = 0;
 	char *line = NULL;
 	int result = 0;
-	ssize_t length;
 
 	free(reader->objects);
 	reader->objects = calloc(MAP_IDS, sizeof(*reader->objects));
 	if (!reader->objects)
 		return no_memory(reader);
-	while (!result && (length = line_read(&line, &room, file)) >= 0) {
+	while (!result && line_read(&line, &room, file) >= 0) {
 		reader->line++;
-		if (strlen(line) != (size_t)length)
-			result = line_fault(reader, "a map is text, and here is a zero byte");
-		else if (reader->line == 1 && strcmp(line, "# calltrace map 1\n"))
+		if (reader->line == 1 && strcmp(line, "# calltrace map 1\n"))
 			result = line_fault(reader, "this is not a call trace map of version 1");
 		else
 			result = read_line(reader, line);
 	}
+	if (!result && errno == EILSEQ) {
+		reader->line++;
+		result = line_fault(reader, "%s", line_error());
+	} else if (!result && errno) {
+		result = fault_say(reader->fault, "%s: %s", reader->name, line_error());
+	}
 	free(line);
-	/* A file is not marked as failed if there is no memory, or a line is too long. */
-	if (!result && !feof(file))
-		result = fault_say(reader->fault, "%s: %s", reader->name, strerror(errno));
 	if (!result && !reader->line)
 		result = fault_say(reader->fault, "%s: the map is empty", reader->name);
 	return result;

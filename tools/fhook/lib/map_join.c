@@ -5,6 +5,7 @@
  * A recording has one map. Two maps can only have the numbers of objects in
  * common, so the objects are renumbered.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base.h"
@@ -52,7 +53,7 @@ int map_join_add(struct map_join *join, FILE *from)
 	const u32 first_id = join->next_id;
 	char *words[WORDS_MAX], *line = NULL;
 	size_t room = 0;
-	int count;
+	int count, error;
 
 	if (!first_id)
 		fputs("# calltrace map 1\n", join->to);
@@ -61,6 +62,7 @@ int map_join_add(struct map_join *join, FILE *from)
 		if (count && *words[0] != '#')
 			write_line(join, words, count, first_id);
 	}
+	error = errno;
 	free(line);
-	return !feof(from) || fflush(join->to) ? -1 : 0;
+	return error || fflush(join->to) ? -1 : 0;
 }

@@ -148,9 +148,8 @@ int case_list_read(struct case_list *list, const char *path, struct fault *fault
 		ret = add_case(list, text, where, fault);
 		free(where);
 	}
-	/* A file is not marked as failed if there is no memory, or a line is too long. */
-	if (!ret && !feof(file))
-		ret = fault_say(fault, "the list %s cannot be read: %s", path, strerror(errno));
+	if (!ret && errno)
+		ret = fault_say(fault, "the list %s cannot be read: %s", path, line_error());
 	free(line);
 	fclose(file);
 	return ret || list->nr ? ret : fault_say(fault, "the list %s has no cases", path);
