@@ -323,32 +323,51 @@ static int read_line(struct recording *recording, char **words, int count)
 	return 1;
 }
 
+static int read_words(struct recording *recording, char *line, const char *path,
+		      unsigned long number, struct fault *fault)
+{
+	char *words[12];
+	const int count = words_split(line, words, ARRAY_SIZE(words));
+	int result;
+
+	if (!count || *words[0] == '#')
+		return 0;
+	result = read_line(recording, words, count);
+	return result ? fault_say(fault, "%s:%lu: the line '%s' %s", path, number, words[0],
+				  result > 0 ? "is not known" : "is not what it should be") : 0;
+}
+
+static int read_lines(struct recording *recording, FILE *file, const char *path,
+		      struct fault *fault)
+{
+	unsigned long number = 0;
+	char *line = NULL;
+	size_t room = 0;
+	int result = 0;
+
+	while (!result && line_read(&line, &room, file) >= 0) {
+		if (!number++ && strcmp(line, first_line))
+			result = fault_say(fault,
+					   "%s: this is not a call trace recording of version 1",
+					   path);
+		else
+			result = read_words(recording, line, path, number, fault);
+	}
+	if (!result && errno)
+		result = fault_say(fault, "%s:%lu cannot be read: %s", path, number + 1,
+				   line_error());
+	else if (!result && !number)
+		result = fault_say(fault, "%s: this is not a call trace recording of version 1",
+				   path);
+	free(line);
+	return result;
+}
+
 static int read_info(struct recording *recording, FILE *file, const char *path,
 		     struct fault *fault)
 {
-	unsigned long number = 0;
-	char line[4096], *words[12];
-	int count, result;
-
-	while (fgets(line, sizeof(line), file)) {
-		if (!number++ && strcmp(line, first_line))
-			return fault_say(fault,
-					 "%s: this is not a call trace recording of version 1",
-					 path);
-		count = words_split(line, words, ARRAY_SIZE(words));
-		if (!count || *words[0] == '#')
-			continue;
-		result = read_line(recording, words, count);
-		if (result)
-			return fault_say(fault, "%s:%lu: the line '%s' %s", path, number, words[0],
-					 result > 0 ? "is not known" : "is not what it should be");
-	}
-	if (ferror(file))
-		return fault_say(fault, "%s cannot be read: %s", path, strerror(errno));
-	if (!number)
-		return fault_say(fault,
-				 "%s: this is not a call trace recording of version 1",
-				 path);
+	if (read_lines(recording, file, path, fault))
+		return -1;
 	sort_notes(recording->tids, recording->nr_tids);
 	sort_notes(recording->lost, recording->nr_lost);
 	if (recording->nr_tasks)
