@@ -147,6 +147,22 @@ const char *line_error(void)
 	return errno == EILSEQ ? "it has a zero byte, and must be UTF-8 text" : strerror(errno);
 }
 
+char *line_text(char *line)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t length;
+
+	/* Only in the first line of a file, if files are not joined. */
+	if (!strncmp(line, mark, strlen(mark)))
+		line += strlen(mark);
+	line += strspn(line, " \t");
+	length = strlen(line);
+	while (length && strchr("\r\n", line[length - 1]))
+		length--;
+	line[length] = '\0';
+	return line;
+}
+
 void files_raise_limit(unsigned int files)
 {
 	const rlim_t wanted = files + 64;

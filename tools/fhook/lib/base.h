@@ -88,6 +88,9 @@ ssize_t line_read(char **line, size_t *room, FILE *file);
 /* Why line_read() has failed. */
 const char *line_error(void);
 
+/* A line without blanks before its text, a byte-order mark and its end, which may be CR LF. */
+char *line_text(char *line);
+
 /* Let this process open so many files more, as far as that is allowed. */
 void files_raise_limit(unsigned int files);
 

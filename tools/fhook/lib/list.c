@@ -52,14 +52,13 @@ int list_add(struct list *list, const char *text, struct fault *fault)
 
 static int add_line(struct list *list, char *line, struct fault *fault)
 {
-	char *end = strchr(line, '#');
+	char *end;
 
-	if (!end)
-		end = line + strlen(line);
-	while (end > line && strchr(" \t\r\n", end[-1]))
+	line = line_text(line);
+	end = line + strcspn(line, "#");
+	while (end > line && strchr(" \t", end[-1]))
 		end--;
 	*end = '\0';
-	line += strspn(line, " \t");
 	return *line ? list_add(list, line, fault) : 0;
 }
 

@@ -135,10 +135,9 @@ int case_list_read(struct case_list *list, const char *path, struct fault *fault
 	if (!file)
 		return fault_say(fault, "the list %s cannot be read: %s", path, strerror(errno));
 	while (!ret && line_read(&line, &room, file) >= 0) {
-		char *text = line + strspn(line, " \t");
+		char *text = line_text(line);
 
 		number++;
-		text[strcspn(text, "\n")] = '\0';
 		if (!*text || *text == '#')
 			continue;
 		if (asprintf(&where, "%s:%u", path, number) < 0) {
