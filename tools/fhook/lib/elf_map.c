@@ -6,6 +6,7 @@
  * made it from a template. Then the code to which the stub's jump leads identifies the
  * function.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,7 +302,7 @@ int elf_map_write(char *const *paths, size_t count, FILE *to, struct fault *faul
 	if (fclose(file) && !ret)
 		ret = fault_say(fault, "There is no memory.");
 	if (!ret && (fwrite(text, 1, size, to) != size || fflush(to)))
-		ret = fault_say(fault, "The map cannot be written.");
+		ret = fault_say(fault, "The map cannot be written: %s.", strerror(errno));
 	free(text);
 	return ret;
 }

@@ -502,8 +502,8 @@ static int copy_map(const struct recording *recording, const char *map, struct f
 	if (to && fclose(to))
 		result = -1;
 	free(path);
-	return result ? fault_say(fault, "the map %s cannot be copied to %s", map,
-				  recording->directory) : 0;
+	return result ? fault_say(fault, "the map %s cannot be copied to %s: %s", map,
+				  recording->directory, strerror(errno)) : 0;
 }
 
 /* If two recorders use the directory at the same time, only one succeeds. */

@@ -304,7 +304,8 @@ static void open_stream(struct recorder *recorder)
 			recording_add_task(&recording, gettid(), getpid(), name);
 		update();
 	} else {
-		fault_say(&fault, "%s cannot be written: a thread is not recorded", path);
+		fault_say(&fault, "%s cannot be written, so a thread is not recorded: %s", path,
+			  strerror(errno));
 		fault_print("libfhook-record", &fault);
 		recording.unopened++;
 		update();

@@ -291,7 +291,8 @@ static int print_program(const struct rewrite *rw, const char *path, const char 
 			 struct fault *fault)
 {
 	if (fputs(line, stdout) < 0 || fflush(stdout))
-		return fault_say(fault, "The standard output cannot be written.");
+		return fault_say(fault, "The standard output cannot be written: %s.",
+				 strerror(errno));
 	return rw->run.output ? write_map(rw, path, fault) : 0;
 }
 

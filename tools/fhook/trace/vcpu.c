@@ -12,6 +12,7 @@
  * expected one, an interrupt came, and the trace contains it.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -96,7 +97,8 @@ static void open_stream(struct vcpu *vcpu, unsigned int index)
 		vcpu->failed = !vcpu->file;
 		if (vcpu->failed) {
 			recording.unopened++;
-			fault_say(&fault, "the stream %s cannot be written", path);
+			fault_say(&fault, "the stream %s cannot be written: %s", path,
+				  strerror(errno));
 			fault_print("fhook-trace", &fault);
 		}
 		free(path);
