@@ -109,6 +109,7 @@ int main(int argc, char **argv)
 	struct fault fault;
 	int result;
 
+	output_check_at_exit();
 	result = command_run(commands, "Function hooks for Linux, in the kernel and in programs.\v",
 			     argc, argv, &fault);
 	if (result >= 0 && !fflush(stdout) && !ferror(stdout))
@@ -117,7 +118,7 @@ int main(int argc, char **argv)
 	if (result >= 0 && is_closed_pipe())
 		return 1;
 	if (result >= 0)
-		fault_say(&fault, "the output cannot be written: is the disk full?");
+		output_fault(&fault);
 	fault_print("fhook", &fault);
 	return 1;
 }

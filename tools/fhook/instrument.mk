@@ -15,7 +15,7 @@ attach: $(O)/fhook-attach
 INSTRUMENT_CFLAGS = $(or $(CFLAGS),-O2 -g) -Wall -Wextra -std=gnu11 -D_GNU_SOURCE -MD \
 	-I$(instrument_dir) $(SANITIZE)
 instrument_shared := $(addprefix $(O)/instrument/,instrument/instrument.o lib/list.o \
-	lib/demangle.o lib/symbol_part.o lib/base.o)
+	lib/demangle.o lib/symbol_part.o lib/base.o lib/command.o)
 
 # need NAME PACKAGE HAVE: a sentence instead of what a compiler says.
 need = $(if $(3),,$(error $(1) needs the Debian package $(2)))

@@ -262,7 +262,7 @@ static int print_apart(const char *path, bool json, bool raw, struct fault *faul
 	if (WIFEXITED(status) && WEXITSTATUS(status) == OUTPUT_FAILED && is_closed_pipe())
 		return 1;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == OUTPUT_FAILED)
-		return fault_say(fault, "the output cannot be written: is the disk full?");
+		return output_fault(fault);
 	/* No sentence is needed after Ctrl-C, or when the reader of a pipe has gone. */
 	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGPIPE || WTERMSIG(status) == SIGINT))
 		return 1;

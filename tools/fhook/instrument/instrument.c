@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "instrument.h"
+#include "lib/command.h"
 
 static const struct argp_option options[] = {
 	{ "functions", 'f', "LIST", 0,
@@ -85,6 +86,7 @@ void instrument_parse(struct instrument *run, int argc, char **argv, const char 
 		.children = more,
 	};
 
+	output_check_at_exit();
 	argp_err_exit_status = 1;
 	last_said = seconds();
 	argp_parse(&argp, argc, argv, 0, NULL, run);

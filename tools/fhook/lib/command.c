@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Commands with subcommands: selecting a subcommand by its name, and listing them. */
 #include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +114,29 @@ bool is_closed_pipe(void)
 	struct pollfd output = { .fd = STDOUT_FILENO };
 
 	return poll(&output, 1, 0) == 1 && output.revents & POLLERR;
+}
+
+int output_fault(struct fault *fault)
+{
+	return fault_say(fault, "the output cannot be written: %s",
+			 fcntl(STDOUT_FILENO, F_GETFD) < 0 ? "it is closed" : "is the disk full?");
+}
+
+static void check_output(int status, void *data __unused)
+{
+	struct fault fault;
+
+	/* Whoever closes a pipe knows, and another failure has been explained. */
+	if (status || (!fflush(stdout) && !ferror(stdout)) || is_closed_pipe())
+		return;
+	output_fault(&fault);
+	fault_print(program_invocation_short_name, &fault);
+	_exit(1);
+}
+
+void output_check_at_exit(void)
+{
+	on_exit(check_output, NULL);
 }
 
 char *own_file(const char *name)

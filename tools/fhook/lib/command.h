@@ -37,6 +37,12 @@ char *program_in_path(const char *name);
 /* Is the standard output a pipe that nobody reads any more? */
 bool is_closed_pipe(void);
 
+/* Write the sentence on a standard output that cannot be written; returns -1. */
+int output_fault(struct fault *fault);
+
+/* Let the program fail if it ends with success, as after --help, and its output was not written. */
+void output_check_at_exit(void);
+
 /*
  * The path of a file of this program, which is to be freed, or NULL: in ../lib/fhook if it
  * was installed, otherwise beside the program.
