@@ -128,6 +128,12 @@ mv gone.so one.so
 [ "$status" -eq 0 ]
 grep -q '/one.so (deleted) was loaded and cannot be read: No such file' said
 
+# A map whose objects have such names.
+$fhook map 'd\012/two.so' "$odd/one.so" > both.map
+record one.so 0 two.so 1 two.so 1
+[ "$(entries one)" -eq 1 ]
+grep -qF ' d\134012/two.so' both.map
+
 cp one.so copy.so
 ln -s one.so link.so
 $fhook map one.so link.so ./one.so copy.so two.so > both.map

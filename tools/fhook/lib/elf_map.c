@@ -231,13 +231,12 @@ static int write_sections(const struct elf_image *image, const struct sections *
 	if (!build_id)
 		return fault_say(fault, "%s has no build id (link it with -Wl,--build-id): %s.",
 				 image->path, "its map could be that of any build");
-	if (strpbrk(image->path, " \t\r\n"))
-		return fault_say(fault, "%s has a blank, which maps do not take: rename it.",
-				 image->path);
 	fprintf(to, "object %zu ", id);
 	for (i = 0; i < size; i++)
 		fprintf(to, "%02x", build_id[i]);
-	fprintf(to, " %s\nblock 0x%llx 0x%llx %zu\n", image->path,
+	putc(' ', to);
+	word_escape(image->path, to);
+	fprintf(to, "\nblock 0x%llx 0x%llx %zu\n",
 		(u64)sections->block->sh_addr, (u64)sections->block->sh_size, id);
 	return write_records(image, sections, id, to, fault);
 }

@@ -249,7 +249,10 @@ static int read_object(struct reader *reader, char **words, int count)
 	object->name = strdup(words[3]);
 	map->nr_objects++;
 	reader->objects[id] = map->nr_objects;
-	return object->build_id && object->name ? 0 : no_memory(reader);
+	if (!object->build_id || !object->name)
+		return no_memory(reader);
+	word_unescape(object->name);
+	return 0;
 }
 
 static int read_block(struct reader *reader, char **words, int count)
@@ -748,6 +751,8 @@ void map_clean_names(struct map *map)
 
 	for (i = 0; i < map->nr_strings; i++)
 		text_clean(map->strings[i]);
+	for (i = 0; i < map->nr_objects; i++)
+		text_clean(map->objects[i].name);
 }
 
 void map_free(struct map *map)

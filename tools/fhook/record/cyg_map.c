@@ -204,7 +204,9 @@ static bool put_object(struct recording *recording, FILE *file, struct object *o
 	choose_bias(object, image, in_memory);
 	if (object->bias && recording_add_load(recording, id, object->bias))
 		return false;
-	fprintf(file, "object %u %s %s\n", id, object->build_id, path);
+	fprintf(file, "object %u %s ", id, object->build_id);
+	word_escape(path, file);
+	putc('\n', file);
 	write_blocks(file, image, id);
 	write_functions(file, image, id, object->bias);
 	object->in_map = true;
@@ -227,7 +229,7 @@ static int begin_object(struct dl_phdr_info *info, size_t size __unused, void *d
 		return 0;
 	real = realpath(path, name);
 	build_id_text(&image, build_id);
-	if (real && !strpbrk(name, " \t\n") && (program || calls_recorder(&image)) &&
+	if (real && (program || calls_recorder(&image)) &&
 	    !find_object(info->dlpi_name, build_id)) {
 		object = new_object(info->dlpi_name, build_id);
 		if (object)
@@ -355,8 +357,7 @@ static int read_object(struct recording *recording, struct object *object,
 	if (elf_open(&image, loaded->name, fault))
 		return -1;
 	build_id_text(&image, build_id);
-	if (strcmp(build_id, object->build_id) || !realpath(loaded->name, name) ||
-	    strpbrk(name, " \t\n"))
+	if (strcmp(build_id, object->build_id) || !realpath(loaded->name, name))
 		ret = fault_say(fault, "%s is not the file that was loaded", loaded->name);
 	else
 		ret = add_to_map(recording, object, &image, name, loaded->bias) ?

@@ -32,7 +32,11 @@ static int add_block(FILE *text, const struct map *map, const struct map_block *
 
 	if (!path)
 		return fault_say(fault, "%s, which the map is of: %s", name, strerror(errno));
-	if (elf_open(&image, path, fault)) {
+	if (strpbrk(path, " ,\n"))
+		result = fault_say(fault,
+				   "the kernel's filters take no path with blanks or commas: rename %s",
+				   path);
+	if (result || elf_open(&image, path, fault)) {
 		free(path);
 		return -1;
 	}

@@ -226,8 +226,9 @@ static int write_map(const struct rewrite *rw, const char *path, struct fault *f
 	if (!file)
 		return fault_say(fault, "There is no memory.");
 	build_id_text(&rw->image, build_id);
-	fprintf(file, "# calltrace map 1\nobject 0 %s %s\n", build_id, path);
-	fprintf(file, "block 0x%llx 0x%zx 0\n", attach.address, rw->nr_points * STUB_SIZE);
+	fprintf(file, "# calltrace map 1\nobject 0 %s ", build_id);
+	word_escape(path, file);
+	fprintf(file, "\nblock 0x%llx 0x%zx 0\n", attach.address, rw->nr_points * STUB_SIZE);
 	print_points(rw, file);
 	if (fclose(file)) {
 		free(text);
