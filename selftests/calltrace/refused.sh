@@ -201,6 +201,23 @@ END
 aarch64-linux-gnu-gcc -O1 -fno-inline -Wl,--build-id -o big big.c
 refuses "big: the new code is too far away from f, because .bss has 200 MiB" $rewrite -F f big
 
+# lands NAME ENTRIES FUNCTIONS: a library with a table of so many landing pads, which all of its
+# functions share.
+lands()
+{
+	{
+		echo ".text; .globl f; .type f, @function; f: nopl 8(%rax,%rax); ret; .size f, . - f"
+		echo ".rept $3; .cfi_startproc; .cfi_lsda 0x1b, table; ret; .cfi_endproc; .endr"
+		echo '.section .gcc_except_table, "a"; table: .byte 0xff, 0xff, 1'
+		echo ".uleb128 4 * $2; .fill $2, 4, 0x00010100"
+	} | gcc -nostdlib -shared -xassembler -Wl,-z,noexecstack -o "$1" -
+}
+lands shared 10000 1000
+refuses "shared is damaged: its functions share too much unwind information." \
+	$rewrite -F f shared
+lands long 1000000 1
+refuses "There is no memory." prlimit --as=24000000 $rewrite -F f long
+
 # Names that the reader of stubs would take for damage
 objcopy --redefine-sym t_fib="t$(printf '\r')fib" plain return
 refuses "t?fib cannot be done: a map takes no blanks in names" $rewrite -F "t$(printf '\r')fib" return

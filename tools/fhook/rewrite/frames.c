@@ -17,6 +17,12 @@
 #define PE_SIGNED_4	0x0b
 #define PE_INDIRECT	0x80
 
+/*
+ * Tables of landing pads do not overlap, so those of all functions are shorter than the file,
+ * and exceed it by this factor only in a malicious file.
+ */
+#define TABLES_MOST	4
+
 /* Bytes that are read sequentially; after an error, all reads fail. */
 struct reader {
 	const u8 *at;
@@ -40,6 +46,42 @@ struct rules {
 	u8 address;
 	u8 lsda;
 };
+
+/**
+ * struct reading - the reading of all unwind information
+ * @rw: the file
+ * @tables: total size of the tables that have been read
+ * @fault: receives a sentence
+ */
+struct reading {
+	struct rewrite *rw;
+	u64 tables;
+	struct fault *fault;
+};
+
+static int no_memory(const struct reading *reading)
+{
+	return fault_say(reading->fault, "There is no memory.");
+}
+
+static int not_understood(const struct reading *reading)
+{
+	return fault_say(reading->fault, "%s has unwind information that is not understood: %s.",
+			 reading->rw->image.path, "where exceptions land is not known");
+}
+
+/* Count a table of SIZE bytes. */
+static int count_table(struct reading *reading, size_t size)
+{
+	const struct elf_image *image = &reading->rw->image;
+
+	reading->tables += size;
+	if (reading->tables <= TABLES_MOST * image->size)
+		return 0;
+	return fault_say(reading->fault,
+			 "%s is damaged: its functions share too much unwind information.",
+			 image->path);
+}
 
 static u64 take(struct reader *reader, unsigned int size)
 {
@@ -153,12 +195,13 @@ static struct reader read_at(const struct elf_image *image, u64 address)
 }
 
 /* Read the table of a function, which lists calls and their landing pads. */
-static int read_lsda(struct rewrite *rw, u64 address, u64 function)
+static int read_lsda(struct reading *reading, u64 address, u64 function)
 {
+	struct rewrite *rw = reading->rw;
 	struct reader reader = read_at(&rw->image, address);
 	u64 landing_base = function, length, start, size, pad;
+	const u8 *first = reader.at;
 	u8 encoding = take(&reader, 1);
-	const u8 *end;
 
 	if (encoding != PE_OMIT)
 		landing_base = take_encoded(&reader, encoding);
@@ -167,9 +210,11 @@ static int read_lsda(struct rewrite *rw, u64 address, u64 function)
 	encoding = take(&reader, 1);
 	length = take_leb(&reader, false);
 	if (reader.failed || length > (size_t)(reader.end - reader.at))
+		return not_understood(reading);
+	reader.end = reader.at + length;
+	if (count_table(reading, reader.end - first))
 		return -1;
-	end = reader.at + length;
-	while (reader.at < end && !reader.failed) {
+	while (reader.at < reader.end && !reader.failed) {
 		start = function + take_encoded(&reader, encoding);
 		size = take_encoded(&reader, encoding);
 		pad = take_encoded(&reader, encoding);
@@ -178,11 +223,11 @@ static int read_lsda(struct rewrite *rw, u64 address, u64 function)
 			continue;
 		if (grow(&rw->pads, &rw->room_pads, rw->nr_pads, sizeof(pad)) ||
 		    grow(&rw->tried, &rw->room_tried, rw->nr_tried, sizeof(*rw->tried)))
-			return -1;
+			return no_memory(reading);
 		rw->pads[rw->nr_pads++] = landing_base + pad;
 		rw->tried[rw->nr_tried++] = (struct range){ start, start + size };
 	}
-	return reader.failed ? -1 : 0;
+	return reader.failed ? not_understood(reading) : 0;
 }
 
 static u8 size_of(u8 encoding)
@@ -196,9 +241,10 @@ static u8 size_of(u8 encoding)
 }
 
 /* Keep the FDE at AT, of code from START to END. */
-static int keep_frame(struct rewrite *rw, u64 start, u64 end, u64 at, struct reader program,
+static int keep_frame(struct reading *reading, u64 start, u64 end, u64 at, struct reader program,
 		      const struct rules *rules)
 {
+	struct rewrite *rw = reading->rw;
 	const u8 lsda_size = rules->has_data ? size_of(rules->lsda) : 0;
 	const struct frame frame = {
 		.start = start, .end = end, .entry = at, .rules = rules->entry,
@@ -209,40 +255,43 @@ static int keep_frame(struct rewrite *rw, u64 start, u64 end, u64 at, struct rea
 	};
 
 	if (grow(&rw->frames, &rw->room_frames, rw->nr_frames, sizeof(frame)))
-		return -1;
+		return no_memory(reading);
 	rw->frames[rw->nr_frames++] = frame;
 	return 0;
 }
 
 /* Read the FDE at AT; ENTRY begins after its length and CIE pointer. */
-static int read_fde(struct rewrite *rw, struct reader entry, u64 at, const struct rules *rules)
+static int read_fde(struct reading *reading, struct reader entry, u64 at,
+		    const struct rules *rules)
 {
-	struct code *code = &rw->code;
+	struct code *code = &reading->rw->code;
 	u64 function = take_encoded(&entry, rules->address), lsda = 0;
 	u64 size = take_encoded(&entry, rules->address & PE_FORMAT);
 	struct reader data = entry;
 
 	if (entry.failed || (rules->address & PE_INDIRECT))
-		return -1;
+		return not_understood(reading);
 	if (grow(&code->regions, &code->room_regions, code->nr_regions, sizeof(u64)))
-		return -1;
+		return no_memory(reading);
 	code->regions[code->nr_regions++] = function;
 	if (rules->has_data) {
 		u64 length = take_leb(&entry, false);
 
 		data = entry;
 		if (entry.failed || length > (size_t)(entry.end - entry.at))
-			return -1;
+			return not_understood(reading);
 		entry.at += length;
 		if (rules->lsda != PE_OMIT)
 			lsda = take_encoded(&data, rules->lsda);
 	}
-	if (data.failed || keep_frame(rw, function, function + size, at, entry, rules))
+	if (data.failed)
+		return not_understood(reading);
+	if (keep_frame(reading, function, function + size, at, entry, rules))
 		return -1;
-	return lsda ? read_lsda(rw, lsda, function) : 0;
+	return lsda ? read_lsda(reading, lsda, function) : 0;
 }
 
-static int read_entries(struct rewrite *rw, struct reader reader)
+static int read_entries(struct reading *reading, struct reader reader)
 {
 	const u8 *first = reader.at;
 	struct reader entry, start;
@@ -256,7 +305,7 @@ static int read_entries(struct rewrite *rw, struct reader reader)
 			break;
 		if (reader.failed || length == 0xffffffff ||
 		    length > (size_t)(reader.end - reader.at))
-			return -1;
+			return not_understood(reading);
 		entry = reader;
 		entry.end = entry.at + length;
 		reader.at += length;
@@ -267,16 +316,16 @@ static int read_entries(struct rewrite *rw, struct reader reader)
 			continue;
 		/* The CIE pointer is a distance backward from itself. */
 		if (id > (size_t)(start.at - first))
-			return -1;
+			return not_understood(reading);
 		start.at -= id;
 		start.address -= id;
 		cie = start.address;
 		take(&start, 8);
 		if (start.failed)
-			return -1;
+			return not_understood(reading);
 		read_cie(start, &rules);
 		rules.entry = cie;
-		if (read_fde(rw, entry, at, &rules))
+		if (read_fde(reading, entry, at, &rules))
 			return -1;
 	}
 	return 0;
@@ -285,6 +334,7 @@ static int read_entries(struct rewrite *rw, struct reader reader)
 int frames_read(struct rewrite *rw, struct fault *fault)
 {
 	const Elf64_Shdr *section = elf_section(&rw->image, ".eh_frame");
+	struct reading reading = { .rw = rw, .fault = fault };
 	struct reader reader;
 
 	if (!section || !elf_section_data(&rw->image, section))
@@ -293,8 +343,5 @@ int frames_read(struct rewrite *rw, struct fault *fault)
 	reader.end = reader.at + section->sh_size;
 	reader.address = section->sh_addr;
 	reader.failed = false;
-	if (read_entries(rw, reader))
-		return fault_say(fault, "%s has unwind information that is not understood: %s.",
-				 rw->image.path, "where exceptions land is not known");
-	return 0;
+	return read_entries(&reading, reader);
 }
