@@ -154,4 +154,31 @@ build hops <<-'END'
 END
 rewrites hops 1
 
+# One function with many returns, each with unwind information: that of a place has the state
+# there, and not its history.
+build returns <<-'END'
+	.text
+	.globl f
+	.type f, @function
+	f:
+	.cfi_startproc
+	push %rbx
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbx, -16
+	.rept 1000
+	mov $1, %eax
+	.cfi_remember_state
+	pop %rbx
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_restore_state
+	.endr
+	ud2
+	.cfi_endproc
+	.size f, . - f
+END
+rewrites returns 1
+[ "$(stat -c %s returns.out)" -lt 1000000 ] ||
+	fails "the result has $(stat -c %s returns.out) bytes"
+
 exit $status

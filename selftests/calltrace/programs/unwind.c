@@ -53,6 +53,42 @@ asm(".text\n"
 	"\tret\n"
 	".size behind, . - behind\n");
 
+/* After each of the first two returns, the state is one of those that were remembered. */
+long t_returns(long count);
+asm(".type t_returns, @function\n"
+	"t_returns:\n"
+	".cfi_startproc\n"
+	"\tpush %rbx\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset %rbx, -16\n"
+	"\tpush %rdi\n"
+	".cfi_def_cfa_offset 24\n"
+	"\tcmp $1, %rdi\n"
+	"\tja 2f\n"
+	".cfi_remember_state\n"
+	"\tpop %rdi\n"
+	".cfi_def_cfa_offset 16\n"
+	"\tjz 1f\n"
+	".cfi_remember_state\n"
+	"\tmov $1, %eax\n"
+	"\tpop %rbx\n"
+	".cfi_def_cfa_offset 8\n"
+	"\tret\n"
+	".cfi_restore_state\n"
+	"1:\tmov $2, %eax\n"
+	"\tpop %rbx\n"
+	".cfi_def_cfa_offset 8\n"
+	"\tret\n"
+	".cfi_restore_state\n"
+	"2:\tmov $3, %eax\n"
+	"\tpop %rdi\n"
+	".cfi_def_cfa_offset 16\n"
+	"\tpop %rbx\n"
+	".cfi_def_cfa_offset 8\n"
+	"\tret\n"
+	".cfi_endproc\n"
+	".size t_returns, . - t_returns\n");
+
 static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *data)
 {
 	void *at = (void *)(_Unwind_GetIP(context) - 1);
@@ -86,12 +122,15 @@ static void stepped(int number, siginfo_t *info, void *data)
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_sigaction = stepped, .sa_flags = SA_SIGINFO };
+	int count;
 
 	sigaction(SIGTRAP, &action, NULL);
 	raise(SIGTRAP);
 	shapes_main(argc, argv);
 	t_padded(3);
 	t_padded(0);
+	for (count = 0; count < 3; count++)
+		t_returns(count);
 	done = 1;
 	fprintf(stderr, "%lu of %lu in new code, %lu lost\n", in_new_code, steps, lost);
 	return lost != 0;

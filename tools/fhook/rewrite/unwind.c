@@ -23,6 +23,8 @@
 #define CFA_ADVANCE_1	0x02
 #define CFA_ADVANCE_2	0x03
 #define CFA_ADVANCE_4	0x04
+#define CFA_REMEMBER	0x0a
+#define CFA_RESTORE_STATE	0x0b
 
 /* Operands: a number of any length, or a block, which has its length before it. */
 #define NUMBER	"n"
@@ -36,8 +38,8 @@ static const char *const operands[0x40] = {
 	[0x07] = NUMBER,		/* undefined */
 	[0x08] = NUMBER,		/* same_value */
 	[0x09] = NUMBERS,		/* register */
-	[0x0a] = "",			/* remember_state */
-	[0x0b] = "",			/* restore_state */
+	[CFA_REMEMBER] = "",
+	[CFA_RESTORE_STATE] = "",
 	[0x0c] = NUMBERS,		/* def_cfa */
 	[0x0d] = NUMBER,		/* def_cfa_register */
 	[0x0e] = NUMBER,		/* def_cfa_offset */
@@ -143,18 +145,25 @@ static size_t instruction(const u8 *at, const u8 *end, u64 *distance)
 	}
 }
 
+/* The most remembered states of which restoring drops the instructions in between. */
+#define REMEMBERED_MAX	16
+
 /*
  * Copy a CFA program up to an address, without the advances, and with REST the part from there
  * to its end. Returns the size, which exceeds that of the program by less than PROGRAM_MORE, or
  * -1.
+ *
+ * Instructions between remembering and restoring a state have no effect after it, except on the
+ * size of arguments, which only matters to landing pads: the new FDE has none. Compilers restore
+ * the state after each return, so a copy of all would have the size of the whole program.
  */
 #define PROGRAM_MORE	8
 
 static ssize_t program_to(const struct frame *frame, u64 address, bool rest, u8 *to)
 {
 	const u8 *at = frame->program, *end = at + frame->size;
+	size_t size, done = 0, depth = 0, remembered[REMEMBERED_MAX];
 	u64 here = frame->start, distance;
-	size_t size, done = 0;
 	u32 further;
 
 	for (; at < end; at += size) {
@@ -166,6 +175,12 @@ static ssize_t program_to(const struct frame *frame, u64 address, bool rest, u8 
 			break;
 		if (distance || !*at)
 			continue;
+		if (*at == CFA_RESTORE_STATE && depth && --depth < REMEMBERED_MAX) {
+			done = remembered[depth];
+			continue;
+		}
+		if (*at == CFA_REMEMBER && depth++ < REMEMBERED_MAX)
+			remembered[depth - 1] = done;
 		memcpy(to + done, at, size);
 		done += size;
 	}
