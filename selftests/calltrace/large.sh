@@ -181,4 +181,23 @@ rewrites returns 1
 [ "$(stat -c %s returns.out)" -lt 1000000 ] ||
 	fails "the result has $(stat -c %s returns.out) bytes"
 
+# One function that loads the stack pointer after many loads from memory: each could have
+# loaded the function's own.
+build loads <<-'END'
+	.text
+	.globl f
+	.type f, @function
+	f:
+	nopl 8(%rax,%rax)
+	mov %rsp, (%rdi)
+	.rept 20000
+	mov (%rcx), %rax
+	.endr
+	pop %rax
+	mov %rax, %rsp
+	ret
+	.size f, . - f
+END
+rewrites loads 1
+
 exit $status

@@ -30,122 +30,131 @@ static void flow_of(const struct rewrite *rw, const struct rewrite_insn *insn,
 		rw->code.arch->flow(bytes, insn->size, insn->address, flow);
 }
 
-/* Does a range have an instruction with such an effect? */
-static bool has(const struct rewrite *rw, const struct range *range,
-		bool (*is)(const struct rewrite_arch *arch, const struct rewrite_flow *flow, u8 to),
-		u8 to)
+static bool is_in(const struct code *code, size_t i, const struct range *range)
+{
+	return i < code->nr_insns && code->insns[i].address < range->end;
+}
+
+/**
+ * struct stack_use - what the instructions of a range do with the stack pointer
+ * @copies: bit mask of the registers that are set to it, plus a number
+ * @own: bit mask of the registers that may have it, perhaps by way of the function's stack
+ * @saved: whether it is saved, but not as the beginning of a frame
+ */
+struct stack_use {
+	u32 copies;
+	u32 own;
+	bool saved;
+};
+
+static u32 mask_of(u8 reg)
+{
+	return reg < FLOW_REGISTERS ? 1U << reg : 0;
+}
+
+static void use_stack(const struct rewrite_arch *arch, const struct rewrite_flow *flow,
+		      struct stack_use *use)
+{
+	const bool copies = flow->kind == FLOW_COPY || flow->kind == FLOW_OFFSET;
+
+	if (flow->kind == FLOW_SLOT || (flow->kind == FLOW_WORD && flow->base == arch->stack))
+		use->own |= mask_of(flow->to);
+	if (flow->base != arch->stack)
+		return;
+	if (copies)
+		use->copies |= mask_of(flow->to);
+	use->saved |= !flow->address &&
+		      (flow->kind == FLOW_STORE || (copies && flow->to != arch->frame));
+}
+
+static struct stack_use stack_use_of(const struct rewrite *rw, const struct range *range)
 {
 	const struct code *code = &rw->code;
+	const size_t first = code_find(code, range->start);
+	struct stack_use use = { };
 	struct rewrite_flow flow;
 	size_t i;
 
-	for (i = code_find(code, range->start);
-	     i < code->nr_insns && code->insns[i].address < range->end; i++) {
+	for (i = first; is_in(code, i, range); i++) {
 		if (code->insns[i].kind != INSN_PLAIN)
 			continue;
 		flow_of(rw, code->insns + i, &flow);
-		if (is(code->arch, &flow, to))
-			return true;
+		use_stack(code->arch, &flow, &use);
 	}
-	return false;
-}
-
-/* Is a register set to the stack pointer, plus a number? */
-static bool sets(const struct rewrite_arch *arch, const struct rewrite_flow *flow, u8 to)
-{
-	return (flow->kind == FLOW_COPY || flow->kind == FLOW_OFFSET) &&
-	       flow->base == arch->stack && flow->to == to;
-}
-
-/* Is a register loaded from the stack? */
-static bool loads_slot(const struct rewrite_arch *arch, const struct rewrite_flow *flow, u8 to)
-{
-	return flow->to == to && (flow->kind == FLOW_SLOT ||
-				  (flow->kind == FLOW_WORD && flow->base == arch->stack));
-}
-
-/* Is the stack pointer itself saved, but not as the beginning of a frame? */
-static bool saves(const struct rewrite_arch *arch, const struct rewrite_flow *flow, u8 to)
-{
-	if (flow->base != arch->stack || flow->address)
-		return false;
-	return flow->kind == FLOW_STORE ||
-	       ((flow->kind == FLOW_COPY || flow->kind == FLOW_OFFSET) && flow->to != to);
-}
-
-/* May a register have the function's own stack pointer, perhaps by way of its stack? */
-static bool is_own(const struct rewrite *rw, const struct range *range, u8 reg)
-{
-	const struct code *code = &rw->code;
-	struct rewrite_flow flow;
-	size_t i;
-
-	if (has(rw, range, sets, reg) || has(rw, range, loads_slot, reg))
-		return true;
-	for (i = code_find(code, range->start);
-	     i < code->nr_insns && code->insns[i].address < range->end; i++) {
+	use.own |= use.copies;
+	for (i = first; is_in(code, i, range); i++) {
 		flow_of(rw, code->insns + i, &flow);
-		if (flow.kind == FLOW_WORD && flow.to == reg && has(rw, range, sets, flow.base))
-			return true;
+		if (flow.kind == FLOW_WORD && (use.copies & mask_of(flow.base)))
+			use.own |= mask_of(flow.to);
 	}
-	return false;
+	return use;
 }
 
 /*
- * Does a register have another word of memory at an instruction, because the last instruction of
- * the range before it that writes the register loads it, alone or with a second register?
+ * After an instruction, the bit mask of the registers that have another word of memory, because
+ * the last instruction that writes the register loads it, alone or with a second register.
  */
-static bool is_loaded(const struct rewrite *rw, const struct range *range,
-		      const struct rewrite_insn *insn, u8 reg)
+static u32 loaded_after(const struct stack_use *use, const struct rewrite_insn *insn,
+			const struct rewrite_flow *flow, u32 loaded)
 {
-	const struct rewrite_insn *first = rw->code.insns + code_find(&rw->code, range->start);
-	struct rewrite_flow flow;
-
-	while (insn-- > first) {
-		flow_of(rw, insn, &flow);
-		if (reg >= FLOW_REGISTERS || !(flow.written >> reg & 1))
-			continue;
-		/* Not the base, which such an instruction may change. */
-		return insn->kind == INSN_PLAIN && (insn->marks & MARK_FAULTS) &&
-		       (flow.kind == FLOW_WORD || flow.kind == FLOW_OTHER) &&
-		       flow.base != reg && !has(rw, range, sets, flow.base);
-	}
-	return false;
+	loaded &= ~flow->written;
+	/* Not the base, which such an instruction may change. */
+	if (insn->kind == INSN_PLAIN && (insn->marks & MARK_FAULTS) &&
+	    (flow->kind == FLOW_WORD || flow->kind == FLOW_OTHER) &&
+	    !(use->copies & mask_of(flow->base)))
+		loaded |= flow->written & ~mask_of(flow->base);
+	return loaded;
 }
 
-/* Does an instruction of a range load the stack pointer of another stack? */
-static bool loads_stack(const struct rewrite *rw, const struct range *range,
-			const struct rewrite_insn *insn)
+/* Does an instruction load the stack pointer, but not from the frame pointer? */
+static bool loads_stack(const struct rewrite *rw, const struct rewrite_insn *insn)
 {
-	const struct rewrite_arch *arch = rw->code.arch;
 	struct rewrite_flow flow;
 
 	if (!(insn->marks & MARK_SWITCHES))
 		return false;
 	flow_of(rw, insn, &flow);
-	if (flow.to != arch->stack || flow.base == arch->frame)
-		return false;
-	/* A distance to another stack. In ordinary functions, distances are numbers. */
-	if (flow.kind == FLOW_SUM)
-		return flow.base == arch->stack && flow.index != arch->frame &&
-		       !is_own(rw, range, flow.index);
-	/* A word of the function's own stack is one that the function has saved. */
-	if (flow.kind == FLOW_WORD)
-		return !has(rw, range, sets, flow.base);
-	return (flow.kind == FLOW_COPY || flow.kind == FLOW_OFFSET) &&
-	       (is_loaded(rw, range, insn, flow.base) || !is_own(rw, range, flow.base)) &&
-	       !has(rw, range, sets, arch->frame);
+	return flow.to == rw->code.arch->stack && flow.base != rw->code.arch->frame;
 }
 
-static bool has_switch(const struct rewrite *rw, const struct range *range)
+/* Does it load that of another stack? */
+static bool loads_other(const struct rewrite_arch *arch, const struct stack_use *use,
+			const struct rewrite_flow *flow, u32 loaded)
+{
+	const u32 base = mask_of(flow->base);
+
+	/* A distance to another stack. In ordinary functions, distances are numbers. */
+	if (flow->kind == FLOW_SUM)
+		return flow->base == arch->stack && flow->index != arch->frame &&
+		       !(use->own & mask_of(flow->index));
+	/* A word of the function's own stack is one that the function has saved. */
+	if (flow->kind == FLOW_WORD)
+		return !(use->copies & base);
+	return (flow->kind == FLOW_COPY || flow->kind == FLOW_OFFSET) &&
+	       ((loaded & base) || !(use->own & base)) &&
+	       !(use->copies & mask_of(arch->frame));
+}
+
+static bool has_switch(const struct rewrite *rw, const struct range *range, struct stack_use *use)
 {
 	const struct code *code = &rw->code;
+	const size_t first = code_find(code, range->start);
+	struct rewrite_flow flow;
+	u32 loaded = 0;
 	size_t i;
 
-	for (i = code_find(code, range->start);
-	     i < code->nr_insns && code->insns[i].address < range->end; i++) {
-		if (loads_stack(rw, range, code->insns + i))
+	/* Few functions do so: see how only where it is needed. */
+	for (i = first; is_in(code, i, range) && !loads_stack(rw, code->insns + i); i++)
+		;
+	if (!is_in(code, i, range))
+		return false;
+	*use = stack_use_of(rw, range);
+	for (i = first; is_in(code, i, range); i++) {
+		flow_of(rw, code->insns + i, &flow);
+		if (loads_stack(rw, code->insns + i) &&
+		    loads_other(code->arch, use, &flow, loaded))
 			return true;
+		loaded = loaded_after(use, code->insns + i, &flow, loaded);
 	}
 	return false;
 }
@@ -163,11 +172,10 @@ static bool has_own_stacks(const struct rewrite *rw)
 bool switches_is(const struct rewrite *rw, const struct function *function)
 {
 	const char *name = function->symbol->name;
-	const struct range *range = function->ranges;
+	struct stack_use use;
 
-	return has_switch(rw, range) &&
-	       (strstr(name, "setcontext") || strstr(name, "swapcontext") ||
-		has(rw, range, saves, rw->code.arch->frame)) &&
+	return has_switch(rw, function->ranges, &use) &&
+	       (strstr(name, "setcontext") || strstr(name, "swapcontext") || use.saved) &&
 	       !strstr(name, "longjmp") && !has_own_stacks(rw);
 }
 
