@@ -200,4 +200,24 @@ build loads <<-'END'
 END
 rewrites loads 1
 
+# Restartable sequences, all of the same code.
+build sequences <<-'END'
+	.text
+	.globl f
+	.type f, @function
+	f:
+	nopl 8(%rax,%rax)
+	ret
+	.size f, . - f
+	.skip 8, 0xcc
+	.Lsequence:
+	.fill 1000000, 1, 0x90
+	.section __rseq_cs, "aw"
+	.rept 100000
+	.long 0, 0
+	.quad .Lsequence, 1000000, .Lsequence
+	.endr
+END
+rewrites sequences 1
+
 exit $status

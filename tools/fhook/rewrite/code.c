@@ -55,6 +55,32 @@ void code_mark(struct code *code, u64 address, unsigned int mark)
 		code->insns[i].marks |= MARK_FIXED | MARK_TARGET;
 }
 
+static int compare_starts(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+void code_fix(struct code *code, struct range *ranges, size_t nr, unsigned int marks)
+{
+	struct rewrite_insn *insn = code->insns, *end = insn + code->nr_insns;
+	u64 fixed_to = 0;
+	size_t r = 0;
+
+	if (!nr)
+		return;
+	qsort(ranges, nr, sizeof(*ranges), compare_starts);
+	for (; insn < end; insn++) {
+		for (; r < nr && ranges[r].start <= insn->address; r++) {
+			if (ranges[r].end > fixed_to)
+				fixed_to = ranges[r].end;
+		}
+		if (insn->address < fixed_to && (insn->marks & marks) == marks)
+			insn->marks |= MARK_FIXED;
+	}
+}
+
 /*
  * Does a jump lead to a veneer: an instruction or two that linkers move elsewhere, followed
  * by a jump back? (Erratum 843419 of Cortex-A53.)

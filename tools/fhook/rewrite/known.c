@@ -7,7 +7,6 @@
  * entries and exits that it lists, and exceptions look for the addresses of instructions that
  * raise them.
  */
-#include <stdlib.h>
 #include <string.h>
 #include "rewrite.h"
 
@@ -93,41 +92,16 @@ static void fix_sleds(struct rewrite *rw)
 	}
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/*
- * With -fnon-call-exceptions, instructions that raise a signal may throw. The exception is
- * caught only if it comes from the address in the table.
- */
-static void fix_throwing(struct rewrite *rw)
-{
-	struct rewrite_insn *insn = rw->code.insns, *end = insn + rw->code.nr_insns;
-	u64 tried_to = 0;
-	size_t r = 0;
-
-	if (rw->nr_tried)
-		qsort(rw->tried, rw->nr_tried, sizeof(*rw->tried), compare_starts);
-	for (; insn < end; insn++) {
-		for (; r < rw->nr_tried && rw->tried[r].start <= insn->address; r++) {
-			if (rw->tried[r].end > tried_to)
-				tried_to = rw->tried[r].end;
-		}
-		if (insn->address < tried_to && (insn->marks & MARK_TRAPS))
-			insn->marks |= MARK_FIXED;
-	}
-}
-
 void known_fix(struct rewrite *rw)
 {
 	/* The kernel keeps probes and stubs apart, and signals show the program's addresses. */
 	if (rw->at_run_time)
 		return;
-	fix_throwing(rw);
+	/*
+	 * With -fnon-call-exceptions, instructions that raise a signal may throw. The exception is
+	 * caught only if it comes from the address in the table.
+	 */
+	code_fix(&rw->code, rw->tried, rw->nr_tried, MARK_TRAPS);
 	fix_probes(rw);
 	fix_sleds(rw);
 }

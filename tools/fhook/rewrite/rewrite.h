@@ -234,6 +234,8 @@ int code_read(struct rewrite *rw, struct fault *fault);
 size_t code_find(const struct code *code, u64 address);
 bool code_is_code(const struct elf_image *image, u64 address);
 void code_mark(struct code *code, u64 address, unsigned int mark);
+/* Fix the instructions in any of the ranges that have these marks; sorts the ranges. */
+void code_fix(struct code *code, struct range *ranges, size_t nr, unsigned int marks);
 bool code_comes_back(const struct code *code, const struct rewrite_insn *jump);
 const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn);
 

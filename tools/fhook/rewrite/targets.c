@@ -117,21 +117,28 @@ static void mark_words(struct rewrite *rw, const Elf64_Shdr *section)
  * so no instruction of a sequence may be moved. A descriptor of a sequence has two numbers,
  * its start, its length, and the address at which an interrupted sequence continues.
  */
-static void fix_sequences(struct rewrite *rw)
+static int fix_sequences(struct rewrite *rw)
 {
 	const Elf64_Shdr *section = elf_section(&rw->image, "__rseq_cs");
-	u64 at, start, length;
-	size_t i;
+	struct range *ranges;
+	u64 at, start;
+	size_t nr, i;
 
-	for (at = 0; section && at + SEQUENCE_SIZE <= section->sh_size; at += SEQUENCE_SIZE) {
-		start = relocations_word(rw, section->sh_addr + at + 8);
-		length = relocations_word(rw, section->sh_addr + at + 16);
-		for (i = code_find(&rw->code, start); i < rw->code.nr_insns &&
-		     rw->code.insns[i].address - start < length; i++)
-			rw->code.insns[i].marks |= MARK_FIXED;
-		code_mark(&rw->code, relocations_word(rw, section->sh_addr + at + 24),
-			  MARK_FIXED | MARK_TARGET);
+	if (!section || !elf_section_data(&rw->image, section))
+		return 0;
+	nr = section->sh_size / SEQUENCE_SIZE;
+	ranges = calloc(nr + 1, sizeof(*ranges));
+	if (!ranges)
+		return -1;
+	for (i = 0; i < nr; i++) {
+		at = section->sh_addr + i * SEQUENCE_SIZE;
+		start = relocations_word(rw, at + 8);
+		ranges[i] = (struct range){ start, start + relocations_word(rw, at + 16) };
+		code_mark(&rw->code, relocations_word(rw, at + 24), MARK_FIXED | MARK_TARGET);
 	}
+	code_fix(&rw->code, ranges, nr, 0);
+	free(ranges);
+	return 0;
 }
 
 /* Is it the name of a function that may return again, when longjmp or setcontext is called? */
@@ -238,8 +245,7 @@ int targets_mark(struct rewrite *rw, struct fault *fault)
 		     section->sh_type == SHT_FINI_ARRAY))
 			mark_words(rw, section);
 	}
-	fix_sequences(rw);
-	if (find_setjmps(rw))
+	if (fix_sequences(rw) || find_setjmps(rw))
 		return fault_say(fault, "There is no memory.");
 	if (rw->nr_pads)
 		qsort(rw->pads, rw->nr_pads, sizeof(*rw->pads), compare_addresses);
