@@ -220,4 +220,35 @@ build sequences <<-'END'
 END
 rewrites sequences 1
 
+# A long description of the unwind information of many functions
+build described <<-'END'
+	.text
+	.globl f
+	.type f, @function
+	f:
+	nopl 8(%rax,%rax)
+	ret
+	.size f, . - f
+	.skip 8, 0xcc
+	.section .eh_frame, "a"
+	1:
+	.long 3f - 2f
+	2:
+	.long 0
+	.byte 1, 'z'
+	.fill 500000, 1, 'B'
+	.byte 0, 1, 0x78, 16, 0
+	.balign 4
+	3:
+	.rept 150000
+	.long 24
+	4:
+	.long 4b - 1b
+	.quad 0x1000, 1
+	.long 0
+	.endr
+	.long 0
+END
+rewrites described 1
+
 exit $status

@@ -215,6 +215,22 @@ lands()
 lands shared 10000 1000
 refuses "shared is damaged: its functions share too much unwind information." \
 	$rewrite -F f shared
+# Two descriptions in turns
+{
+	echo '.text; .globl f; .type f, @function; f: nopl 8(%rax,%rax); ret; .size f, . - f'
+	echo '.section .eh_frame, "a"'
+	for cie in one two; do
+		echo "$cie: .long $cie.end - . - 4, 0; .byte 1, 'z'; .fill 10000, 1, 'B'"
+		echo ".byte 0, 1, 0x78, 16, 0; .balign 4; $cie.end:"
+	done
+	echo '.rept 500'
+	for cie in one two; do
+		echo ".long 24; .long . - $cie; .quad 0x1000, 1; .long 0"
+	done
+	echo '.endr; .long 0'
+} | gcc -nostdlib -shared -xassembler -Wl,-z,noexecstack -o turns -
+refuses "turns is damaged: its functions share too much unwind information." \
+	$rewrite -F f turns
 lands long 1000000 1
 refuses "There is no memory." prlimit --as=24000000 $rewrite -F f long
 

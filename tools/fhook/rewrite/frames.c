@@ -18,10 +18,11 @@
 #define PE_INDIRECT	0x80
 
 /*
- * Tables of landing pads do not overlap, so those of all functions are shorter than the file,
- * and exceed it by this factor only in a malicious file.
+ * Tables of landing pads do not overlap, and a CIE is hardly longer than an FDE. So the total
+ * size of those that are read, a CIE perhaps once for each of its FDEs, exceeds that of the file
+ * by this factor only in a malicious file.
  */
-#define TABLES_MOST	4
+#define SHARED_MOST	4
 
 /* Bytes that are read sequentially; after an error, all reads fail. */
 struct reader {
@@ -50,12 +51,14 @@ struct rules {
 /**
  * struct reading - the reading of all unwind information
  * @rw: the file
- * @tables: total size of the tables that have been read
+ * @rules: those of the CIE that was read last
+ * @shared: total size of the tables and CIEs that have been read
  * @fault: receives a sentence
  */
 struct reading {
 	struct rewrite *rw;
-	u64 tables;
+	struct rules rules;
+	u64 shared;
 	struct fault *fault;
 };
 
@@ -70,13 +73,13 @@ static int not_understood(const struct reading *reading)
 			 reading->rw->image.path, "where exceptions land is not known");
 }
 
-/* Count a table of SIZE bytes. */
-static int count_table(struct reading *reading, size_t size)
+/* Count a table or a CIE. */
+static int count_shared(struct reading *reading, size_t size)
 {
 	const struct elf_image *image = &reading->rw->image;
 
-	reading->tables += size;
-	if (reading->tables <= TABLES_MOST * image->size)
+	reading->shared += size;
+	if (reading->shared <= SHARED_MOST * image->size)
 		return 0;
 	return fault_say(reading->fault,
 			 "%s is damaged: its functions share too much unwind information.",
@@ -154,30 +157,30 @@ static u64 take_encoded(struct reader *reader, u8 encoding)
 	return value ? value + base : 0;
 }
 
-static void read_cie(struct reader reader, struct rules *rules)
+static void read_cie(struct reader *reader, struct rules *rules)
 {
 	const char *augmentation;
 
 	memset(rules, 0, sizeof(*rules));
 	rules->lsda = PE_OMIT;
-	take(&reader, 1);
-	augmentation = (const char *)reader.at;
-	while (take(&reader, 1))
+	take(reader, 1);
+	augmentation = (const char *)reader->at;
+	while (take(reader, 1))
 		;
-	rules->unit = take_leb(&reader, false);
-	take_leb(&reader, true);
-	take_leb(&reader, false);
-	if (reader.failed || augmentation[0] != 'z')
+	rules->unit = take_leb(reader, false);
+	take_leb(reader, true);
+	take_leb(reader, false);
+	if (reader->failed || augmentation[0] != 'z')
 		return;
 	rules->has_data = true;
-	take_leb(&reader, false);
-	for (augmentation++; *augmentation && !reader.failed; augmentation++) {
+	take_leb(reader, false);
+	for (augmentation++; *augmentation && !reader->failed; augmentation++) {
 		if (*augmentation == 'L')
-			rules->lsda = take(&reader, 1);
+			rules->lsda = take(reader, 1);
 		else if (*augmentation == 'R')
-			rules->address = take(&reader, 1);
+			rules->address = take(reader, 1);
 		else if (*augmentation == 'P')
-			take_encoded(&reader, take(&reader, 1) & 0x7f);
+			take_encoded(reader, take(reader, 1) & 0x7f);
 	}
 }
 
@@ -212,7 +215,7 @@ static int read_lsda(struct reading *reading, u64 address, u64 function)
 	if (reader.failed || length > (size_t)(reader.end - reader.at))
 		return not_understood(reading);
 	reader.end = reader.at + length;
-	if (count_table(reading, reader.end - first))
+	if (count_shared(reading, reader.end - first))
 		return -1;
 	while (reader.at < reader.end && !reader.failed) {
 		start = function + take_encoded(&reader, encoding);
@@ -241,9 +244,9 @@ static u8 size_of(u8 encoding)
 }
 
 /* Keep the FDE at AT, of code from START to END. */
-static int keep_frame(struct reading *reading, u64 start, u64 end, u64 at, struct reader program,
-		      const struct rules *rules)
+static int keep_frame(struct reading *reading, u64 start, u64 end, u64 at, struct reader program)
 {
+	const struct rules *rules = &reading->rules;
 	struct rewrite *rw = reading->rw;
 	const u8 lsda_size = rules->has_data ? size_of(rules->lsda) : 0;
 	const struct frame frame = {
@@ -261,9 +264,9 @@ static int keep_frame(struct reading *reading, u64 start, u64 end, u64 at, struc
 }
 
 /* Read the FDE at AT; ENTRY begins after its length and CIE pointer. */
-static int read_fde(struct reading *reading, struct reader entry, u64 at,
-		    const struct rules *rules)
+static int read_fde(struct reading *reading, struct reader entry, u64 at)
 {
+	const struct rules *rules = &reading->rules;
 	struct code *code = &reading->rw->code;
 	u64 function = take_encoded(&entry, rules->address), lsda = 0;
 	u64 size = take_encoded(&entry, rules->address & PE_FORMAT);
@@ -286,17 +289,32 @@ static int read_fde(struct reading *reading, struct reader entry, u64 at,
 	}
 	if (data.failed)
 		return not_understood(reading);
-	if (keep_frame(reading, function, function + size, at, entry, rules))
+	if (keep_frame(reading, function, function + size, at, entry))
 		return -1;
 	return lsda ? read_lsda(reading, lsda, function) : 0;
+}
+
+/* Read the rules of the CIE that START is at, unless they are known from the FDE before. */
+static int read_rules(struct reading *reading, struct reader start)
+{
+	const u64 entry = start.address;
+	const u8 *first = start.at;
+
+	if (reading->rules.entry == entry)
+		return 0;
+	take(&start, 8);
+	if (start.failed)
+		return not_understood(reading);
+	read_cie(&start, &reading->rules);
+	reading->rules.entry = entry;
+	return count_shared(reading, start.at - first);
 }
 
 static int read_entries(struct reading *reading, struct reader reader)
 {
 	const u8 *first = reader.at;
 	struct reader entry, start;
-	struct rules rules;
-	u64 length, id, at, cie;
+	u64 length, id, at;
 
 	while (reader.at < reader.end) {
 		at = reader.address;
@@ -319,13 +337,7 @@ static int read_entries(struct reading *reading, struct reader reader)
 			return not_understood(reading);
 		start.at -= id;
 		start.address -= id;
-		cie = start.address;
-		take(&start, 8);
-		if (start.failed)
-			return not_understood(reading);
-		read_cie(start, &rules);
-		rules.entry = cie;
-		if (read_fde(reading, entry, at, &rules))
+		if (read_rules(reading, start) || read_fde(reading, entry, at))
 			return -1;
 	}
 	return 0;
@@ -334,7 +346,8 @@ static int read_entries(struct reading *reading, struct reader reader)
 int frames_read(struct rewrite *rw, struct fault *fault)
 {
 	const Elf64_Shdr *section = elf_section(&rw->image, ".eh_frame");
-	struct reading reading = { .rw = rw, .fault = fault };
+	/* No CIE is at the last address. */
+	struct reading reading = { .rw = rw, .rules.entry = -1, .fault = fault };
 	struct reader reader;
 
 	if (!section || !elf_section_data(&rw->image, section))
