@@ -181,6 +181,37 @@ rewrites returns 1
 [ "$(stat -c %s returns.out)" -lt 1000000 ] ||
 	fails "the result has $(stat -c %s returns.out) bytes"
 
+# The same, with hops: the code after each of them has unwind information up to the next one.
+build apart <<-'END'
+	.text
+	.globl f
+	.type f, @function
+	f:
+	.cfi_startproc
+	nopl 8(%rax,%rax)
+	push %rcx
+	.cfi_def_cfa_offset 16
+	.rept 1000
+	test %edi, %edi
+	je 1f
+	mov $1, %eax
+	nopl 0(%rax)
+	mov $2, %ecx
+	nopl 0(%rax)
+	1:
+	.cfi_remember_state
+	pop %rcx
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_restore_state
+	.endr
+	ud2
+	.cfi_endproc
+	.size f, . - f
+END
+rewrites apart 1
+[ "$(stat -c %s apart.out)" -lt 1000000 ] || fails "the result has $(stat -c %s apart.out) bytes"
+
 # One function that loads the stack pointer after many loads from memory: each could have
 # loaded the function's own.
 build loads <<-'END'

@@ -8,9 +8,9 @@
  * replaces .eh_frame_hdr: exceptions, debuggers and profilers find them through this table.
  *
  * A hop in the middle of a function has an FDE inside of another one, which would hide the code
- * after it: so that code gets an FDE as well. But the tables of landing pads count from the
- * start of an FDE, so that in a function with such a table, a hop keeps the original FDE. Code
- * whose unwind information is not understood gets none.
+ * after it: so that code, up to the next hop, gets an FDE as well. But the tables of landing pads
+ * count from the start of an FDE, so that in a function with such a table, a hop keeps the
+ * original FDE. Code whose unwind information is not understood gets none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -149,9 +149,29 @@ static size_t instruction(const u8 *at, const u8 *end, u64 *distance)
 #define REMEMBERED_MAX	16
 
 /*
- * Copy a CFA program up to an address, without the advances, and with REST the part from there
- * to its end. Returns the size, which exceeds that of the program by less than PROGRAM_MORE, or
- * -1.
+ * The end of the part of a CFA program that applies before address UNTIL. FROM applies at HERE. A
+ * part that is not understood is included.
+ */
+static const u8 *part_end(const struct frame *frame, const u8 *from, u64 here, u64 until)
+{
+	const u8 *end = frame->program + frame->size;
+	u64 distance;
+	size_t size;
+
+	for (; from < end; from += size) {
+		size = instruction(from, end, &distance);
+		if (!size)
+			return end;
+		here += distance * frame->unit;
+		if (here >= until)
+			break;
+	}
+	return from;
+}
+
+/*
+ * Copy a CFA program up to an address, without the advances, and the part from there to address
+ * UNTIL. Returns the size, which exceeds that of the program by less than PROGRAM_MORE, or -1.
  *
  * Instructions between remembering and restoring a state have no effect after it, except on the
  * size of arguments, which only matters to landing pads: the new FDE has none. Compilers restore
@@ -159,7 +179,7 @@ static size_t instruction(const u8 *at, const u8 *end, u64 *distance)
  */
 #define PROGRAM_MORE	8
 
-static ssize_t program_to(const struct frame *frame, u64 address, bool rest, u8 *to)
+static ssize_t program_to(const struct frame *frame, u64 address, u64 until, u8 *to)
 {
 	const u8 *at = frame->program, *end = at + frame->size;
 	size_t size, done = 0, depth = 0, remembered[REMEMBERED_MAX];
@@ -184,13 +204,15 @@ static ssize_t program_to(const struct frame *frame, u64 address, bool rest, u8 
 		memcpy(to + done, at, size);
 		done += size;
 	}
-	if (rest && at < end) {
+	if (at < end && here < until) {
 		further = (here - address) / frame->unit;
 		to[done++] = CFA_ADVANCE_4;
 		memcpy(to + done, &further, sizeof(further));
 		done += sizeof(further);
-		memcpy(to + done, at + size, end - at - size);
-		done += end - at - size;
+		at += size;
+		size = part_end(frame, at, here, until) - at;
+		memcpy(to + done, at, size);
+		done += size;
 	}
 	return done;
 }
@@ -250,7 +272,7 @@ static int add_frame(struct rewrite *rw, const struct frame *frame, const struct
 
 	if (!program)
 		return -1;
-	size = program_to(frame, place->from, behind, program);
+	size = program_to(frame, place->from, behind ? place->at + place->size : 0, program);
 	*entry = (struct entry){ .start = place->at, .frame = here(rw), .behind = behind };
 	result = size < 0 ? 0 : emit_frame(rw, frame, place, program, size) ?: 1;
 	free(program);
@@ -258,41 +280,55 @@ static int add_frame(struct rewrite *rw, const struct frame *frame, const struct
 }
 
 /*
- * Add FDEs for a place and, if it is inside a function, for the code after it. Returns their
- * number, or -1.
+ * Add FDEs for a place and, if it is inside a function, for the code after it, up to NEXT, the
+ * next place that has FDEs. Returns their number, or -1.
  */
-static int add_frames(struct rewrite *rw, const struct place *place, struct entry *entries)
+static int add_frames(struct rewrite *rw, const struct place *place, u64 next,
+		      struct entry *entries)
 {
 	const struct frame *frame = frame_of(rw, place->from), *around = frame_of(rw, place->at);
 	struct place rest = { .at = place->at + place->size };
+	u64 end = around && around->end < next ? around->end : next;
 	int count, more;
 
 	if (!frame || !frame->usual || (around && !can_split(around)))
 		return 0;
 	count = add_frame(rw, frame, place, false, entries);
-	if (count <= 0 || !around || rest.at >= around->end)
+	if (count <= 0 || !around || rest.at >= end)
 		return count;
 	rest.from = rest.at;
-	rest.size = around->end - rest.at;
+	rest.size = end - rest.at;
 	more = add_frame(rw, around, &rest, true, entries + count);
 	/* No FDE is better than one that hides others. */
 	return more > 0 ? count + more : more;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 /* Returns the number of entries, or -1 if there is no memory. */
 static ssize_t emit_frames(struct rewrite *rw, struct entry *entries)
 {
 	size_t count = 0, i;
+	u64 next = -1;
 	int added;
 
+	if (rw->nr_places)
+		qsort(rw->places, rw->nr_places, sizeof(*rw->places), compare_places);
 	for (i = 0; i < rw->nr_frames; i++)
 		entries[count++] = (struct entry){
 			.start = rw->frames[i].start, .frame = rw->frames[i].entry,
 		};
-	for (i = 0; i < rw->nr_places; i++) {
-		added = add_frames(rw, rw->places + i, entries + count);
+	for (i = rw->nr_places; i--;) {
+		added = add_frames(rw, rw->places + i, next, entries + count);
 		if (added < 0)
 			return -1;
+		if (added)
+			next = rw->places[i].at;
 		count += added;
 	}
 	return count;
