@@ -298,7 +298,7 @@ set_flavour()
 # same source differ is pinned.
 compiler_cache()
 {
-	# Of this name the kernel has a directory.
+	# The kernel's makefiles would take it for the directory of KVM.
 	unset KVM
 	cc=${CC:-${cross}gcc}
 	if [ -z "${NO_CCACHE:-}" ] && [ -x "/usr/lib/ccache/$cc" ]; then

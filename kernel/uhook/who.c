@@ -115,8 +115,8 @@ static int by_reg(const void *left, const void *right)
 }
 
 /*
- * Make room for the threads that the process has now, if there is memory at once: others wait
- * for the lock.
+ * Make room for the threads that the process has now. Do not reclaim memory for it: readers of
+ * the counts, and a process that exits, wait for &uhook_mm.counts.
  */
 static void make_room(struct uhook_mm *um)
 {
@@ -124,6 +124,7 @@ static void make_room(struct uhook_mm *um)
 	struct uhook_thread *threads;
 	unsigned int nr;
 
+	lockdep_assert_held(&um->counts);
 	rcu_read_lock();
 	leader = find_task_by_pid_ns(um->tgid, &init_pid_ns);
 	nr = leader ? min_t(unsigned int, get_nr_threads(leader), MAX_LOOKS) : 0;
@@ -140,9 +141,9 @@ static void make_room(struct uhook_mm *um)
 }
 
 /*
- * List the threads of the process, as far as there is room and they may be examined. Workers of
- * the kernel have the register of the thread that has made them, and a dead thread may have that
- * of one that uses its memory again.
+ * List the threads of the process, up to the room and to MAX_LOOKS. Skip kernel workers, which
+ * inherit the register of the thread that created them, and dead threads, whose memory and
+ * register value a new thread may have taken over.
  */
 static void list_threads(struct uhook_mm *um)
 {

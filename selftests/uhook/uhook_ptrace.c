@@ -103,7 +103,7 @@ static bool wait_stopped(pid_t pid)
 	return false;
 }
 
-/* Longer while the tracee does not go on: between two stops there may be no time for it. */
+/* Pause longer while the tracee makes no progress: on a slow machine it needs the time. */
 static void pause_tracing(void)
 {
 	static unsigned long last_ip, us;

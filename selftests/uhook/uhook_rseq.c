@@ -64,8 +64,8 @@ static void pause_us(unsigned int us)
 }
 
 /*
- * Who disturbs waits until a round is done, however slow the machine: a sequence that takes
- * longer than the time between two is aborted for ever.
+ * Pause until a busy thread has completed a round, on a machine of any speed: a sequence that
+ * takes longer than the time between two interruptions would be aborted for ever.
  */
 static void pause_for_a_round(unsigned int us)
 {

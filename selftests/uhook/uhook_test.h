@@ -50,9 +50,9 @@ static inline void say_offset(const char *name, const void *addr)
 }
 
 /*
- * Signals of a timer that the program disturbs itself with. Each next one is asked for when
- * one has been handled, or when the program has gone on: of a timer that repeats itself they
- * leave no time for the program where handling one takes longer than the time between two.
+ * A timer whose signals interrupt the program. The handler, or the program when it has made
+ * progress, starts it for the next signal: with a periodic timer, a program whose handler takes
+ * longer than the period would make no progress.
  */
 static volatile unsigned int uhook_alarm_us;
 
@@ -63,7 +63,7 @@ static inline void next_alarm(void)
 	check(!setitimer(ITIMER_REAL, &timer, NULL), "no timer");
 }
 
-/* From now on that many microseconds apart, or none */
+/* Start the timer with this period in microseconds; 0 stops it. */
 static inline void set_alarms(unsigned int us)
 {
 	uhook_alarm_us = us;
