@@ -59,11 +59,32 @@ static int no_memory(struct fault *fault)
 	return fault_say(fault, "there is not enough memory");
 }
 
+/*
+ * The kernel writes a newline in a path as \012, and does not mark these characters themselves:
+ * a link has the path. A process that has ended meanwhile has no link.
+ */
+static const char *mapped_path(pid_t process, u64 start, u64 end, const char *path)
+{
+	static char target[PATH_MAX];
+	char link[80];
+	ssize_t length;
+
+	if (!strstr(path, "\\012"))
+		return path;
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", process, start, end);
+	length = readlink(link, target, sizeof(target) - 1);
+	if (length <= 0)
+		return path;
+	target[length] = '\0';
+	return target;
+}
+
 /* A line of /proc/PID/maps. */
 static int read_map(struct tasks *tasks, pid_t process, const char *line, struct fault *fault)
 {
 	struct mapping mapping = { };
 	unsigned long long start, end, offset, inode;
+	const char *path;
 	int at = 0;
 	char executable;
 
@@ -71,8 +92,8 @@ static int read_map(struct tasks *tasks, pid_t process, const char *line, struct
 		   &offset, &inode, &at) < 5 || !at || executable != 'x')
 		return 0;
 	mapping = (struct mapping){ .start = start, .end = end, .offset = offset };
-	return tasks_map(tasks, process, &mapping, line[at] ? line + at : "[anonymous]", inode) ?
-	       no_memory(fault) : 0;
+	path = line[at] ? mapped_path(process, start, end, line + at) : "[anonymous]";
+	return tasks_map(tasks, process, &mapping, path, inode) ? no_memory(fault) : 0;
 }
 
 /* A process that has ended meanwhile has no file. */
