@@ -15,9 +15,9 @@
  *
  * PROGRAM is one of fhook_events.bpf.o, which is beside this program; FILE has a name of a
  * function on each line.  Prints the event to which the kernel says that the link belongs, and
- * the hits while the command ran, with the data of the last one; and what attaching and
- * detaching cost by the clock of fhook_bench.ko, if it is loaded.  Ends with 2 if attaching is
- * refused.
+ * the hits while the command ran, with the data of the last one; the calls that the link of a
+ * kprobe has missed; and what attaching and detaching cost by the clock of fhook_bench.ko, if it
+ * is loaded.  Ends with 2 if attaching is refused.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -39,6 +39,10 @@
 /* BPF_TRACE_KPROBE_SESSION of newer headers, and the name of the group */
 #define KPROBE_SESSION	56
 #define SESSION		"kprobe.session"
+
+/* The words of struct bpf_link_info, in newer headers, that count missed calls */
+#define MISSED_KPROBE	6
+#define MISSED_MULTI	4
 
 #define MAX_NAMES	10000
 
@@ -205,6 +209,19 @@ static void print_event(void)
 	printf("event %s type %u\n", name, type);
 }
 
+static void print_missed(struct bpf_link *link, const char *group)
+{
+	bool is_multi = strstr(group, ".multi");
+	__u64 info[16] = {};
+	__u32 len = sizeof(info);
+
+	if (!link || (!is_multi && strcmp(group, "kprobe") && strcmp(group, "kretprobe")))
+		return;
+	if (bpf_obj_get_info_by_fd(bpf_link__fd(link), info, &len))
+		fail("the information on the link", 1);
+	printf("missed %llu\n", info[is_multi ? MISSED_MULTI : MISSED_KPROBE]);
+}
+
 static void run(char **argv)
 {
 	int status;
@@ -262,6 +279,7 @@ int main(int argc, char **argv)
 		printf("word%d %llx\n", i, hits.words[i]);
 	print_stack("kernel", hits.kernel, hits.kernel_size);
 	print_stack("user", hits.user, hits.user_size);
+	print_missed(link, argv[2]);
 	printf("attach %llu\n", attached - begin);
 	begin = now();
 	bpf_link__destroy(link);
