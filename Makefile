@@ -16,8 +16,8 @@ export BUILD ARCH JOBS KVM V
 export BASE TOPIC CONFIG
 
 .PHONY: help deps tree build tools tools-all deb-tools deb vm vm-possible vm-shell test-vm install \
-	demo shell test test-brief test-all bench bench-native lint series check newest baseline \
-	refresh clean
+	demo shell test test-brief test-topics test-all bench bench-native lint series check newest \
+	baseline refresh clean
 .NOTPARALLEL:
 
 help:
@@ -26,6 +26,8 @@ help:
 	@echo "               with TRACE=DIR, QEMU records calls to DIR when the guest asks for it"
 	@echo "make test      run the host tests, and the guest tests of both architectures (T=, ARCH=)"
 	@echo "make test-brief  run only KUnit and a few tests, on x86_64 (BASE=)"
+	@echo "make test-topics  build and test a kernel of each topic, with those that it needs (T=,"
+	@echo "               ARCH=, BASE=); takes hours"
 	@echo "make test-all  test every flavour (except bench, check and bti), and on x86_64 compare"
 	@echo "               mainline's own tests with the unpatched kernel, and test the command"
 	@echo "               there; takes hours (T=, ARCH=)"
@@ -128,6 +130,10 @@ test:
 test-brief:
 	@scripts/build/deps tests
 	@scripts/test/test-brief
+
+test-topics:
+	@scripts/build/deps tests
+	@scripts/test/test-topics "$(T)"
 
 test-all:
 	@scripts/build/deps tests all
