@@ -47,8 +47,8 @@ help:
 	@echo "make bench-native  only the times on this machine: hooked calls of the kernel, and on an"
 	@echo "               x86_64 also its hooked returns, and hooks in programs (ARCH=)"
 	@echo "make lint      run the static checks"
-	@echo "make check     prove the series: same tree by both routes, every commit builds, lint;"
-	@echo "               takes hours on two cores the first time"
+	@echo "make check     prove the series: same tree by both routes, every commit builds, lint; for"
+	@echo "               each base, or for BASE=; takes hours on two cores the first time"
 	@echo "make series    write the mailable series to $(BUILD)/series, a directory for each"
 	@echo "               topic; with TOPIC= only that topic and those that it needs"
 	@echo
@@ -157,8 +157,12 @@ series: tree
 	@scripts/series/series
 
 check:
-	@scripts/build/deps tests lint
-	@scripts/series/check
+	@set -e; for base in $(or $(BASE),$(notdir $(wildcard bases/*))); do \
+		echo "Linux $$base"; \
+		export BASE=$$base; \
+		scripts/build/deps tests lint; \
+		scripts/series/check; \
+	done
 
 newest:
 	@scripts/build/deps
