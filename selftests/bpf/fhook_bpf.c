@@ -12,6 +12,7 @@
  *	fhook_bpf PROGRAM kprobe.session FUNCTION COOKIE COMMAND...
  *	fhook_bpf PROGRAM fentry FUNCTION COOKIE COMMAND...
  *	fhook_bpf PROGRAM fexit FUNCTION COOKIE COMMAND...
+ *	fhook_bpf PROGRAM fsession FUNCTION COOKIE COMMAND...
  *
  * PROGRAM is one of fhook_events.bpf.o, which is beside this program; FILE has a name of a
  * function on each line.  Prints the event to which the kernel says that the link belongs, and
@@ -44,6 +45,9 @@
 #define MISSED_KPROBE	6
 #define MISSED_MULTI	4
 
+/* BPF_TRACE_FSESSION of newer headers */
+#define FSESSION	58
+
 #define MAX_NAMES	10000
 
 static void fail(const char *what, int status)
@@ -69,7 +73,7 @@ static unsigned long long now(void)
 
 static bool is_trampoline(const char *group)
 {
-	return !strcmp(group, "fentry") || !strcmp(group, "fexit");
+	return !strcmp(group, "fentry") || !strcmp(group, "fexit") || !strcmp(group, "fsession");
 }
 
 /* What a program must say before it is loaded, because it depends on how it is attached */
@@ -81,6 +85,8 @@ static void prepare(struct bpf_program *prog, const char *group, const char *eve
 		bpf_program__set_expected_attach_type(prog, BPF_TRACE_KPROBE_MULTI);
 	else if (!strcmp(group, "fexit"))
 		bpf_program__set_expected_attach_type(prog, BPF_TRACE_FEXIT);
+	else if (!strcmp(group, "fsession"))
+		bpf_program__set_expected_attach_type(prog, FSESSION);
 	if (is_trampoline(group) && bpf_program__set_attach_target(prog, 0, event))
 		fail(event, 2);
 }
