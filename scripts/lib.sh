@@ -288,6 +288,15 @@ set_flavour()
 	[ "$native" != "$(uname -m)" ] || cross=
 }
 
+# need_list: sets list, the committed results of mainline's tests on the unpatched kernel of the
+# architecture of set_flavour.
+need_list()
+{
+	list=$top/bases/$BASE/mainline-$karch.list
+	[ -f "$list" ] ||
+		die "there is no $list to compare mainline's tests with: run make baseline BASE=$BASE ARCH=$karch first."
+}
+
 # compiler_cache: sets cc, and the environment in which a flavour is compiled.
 #
 # The cache is shared by all flavours and trees below one build directory
