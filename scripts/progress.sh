@@ -54,11 +54,16 @@ of()
 	fi
 }
 
-# The results of tests since the run began: those of guests, and of this machine.
+# The results of tests since the run began: those of guests, and of this machine, which are in
+# one file when all have ended.
 test_results()
 {
-	newer run "$BUILD"/*/*.out "$BUILD"/mainline/*/*.out "$BUILD"/topic-*/*/*.out \
-		"$BUILD"/host/results/*
+	newer run "$BUILD"/*/*.out "$BUILD"/mainline/*/*.out "$BUILD"/topic-*/*/*.out
+	if [ -e "$BUILD/host/results" ]; then
+		newer run "$BUILD"/host/results/*
+	else
+		newer run "$BUILD"/host/host.ktap
+	fi
 }
 
 # The number of tests or of cases measured.
