@@ -2,9 +2,10 @@
 # shellcheck shell=sh disable=SC2154
 #
 # The progress of a stage on a terminal, in one line that is rewritten: commits or files that
-# were built in it, and tests and cases that were done since the script began.  To be sourced by
-# scripts/lib.sh.  Nothing reports progress: it is read from the logs and results while they are
-# written.  What runs took is kept in the file "measured" of the build directory.
+# were built in it, and tests and cases that were done since the script began, or the last line
+# of its log.  To be sourced by scripts/lib.sh.  Nothing reports progress: it is read from the
+# logs and results while they are written.  What runs took is kept in the file "measured" of the
+# build directory.
 
 # What is measured for all stages of a run of this script together.
 progress_run="${0##*/} $ARCH $*"
@@ -54,11 +55,12 @@ of()
 	fi
 }
 
-# The results of tests since the run began: those of guests, and of this machine, which are in
-# one file when all have ended.
+# The results of tests since the run began: those of guests, of the virtual machine, and of this
+# machine, which are in one file when all have ended.
 test_results()
 {
-	newer run "$BUILD"/*/*.out "$BUILD"/mainline/*/*.out "$BUILD"/topic-*/*/*.out
+	newer run "$BUILD"/*/*.out "$BUILD"/mainline/*/*.out "$BUILD"/topic-*/*/*.out \
+		"$BUILD"/vm/vm.ktap
 	if [ -e "$BUILD/host/results" ]; then
 		newer run "$BUILD"/host/results/*
 	else
@@ -79,25 +81,37 @@ cases_done()
 	count '(^|[[:space:]])BENCH[[:space:]]' $(test_results)
 }
 
-# built LOG: files that a build has compiled.  Only of a first build is it known about how many
-# there are.
+# files_compiled LOG: how many files a build has compiled
+files_compiled()
+{
+	count '^  (CC|AS)( \[M\])? +[^/ ][^ ]*\.o$' "$1"
+}
+
+# built LOG: the same, in words.  Only of a first build is it known about how many there are: as
+# many as the last time.
 built()
 {
-	built_of=
+	built_of='' built_took=''
 	case $1 in
 	"$BUILD"/check/*) ;;
 	*)	[ -f "${1%/*}/kernel.image" ] || {
 			built_of=${1%/*}
-			built_of=$(awk -v base="$BASE" -v flavour="${built_of##*/}" \
-				'$1 == base && $2 == flavour { print "about", $3 }' \
+			built_of=${built_of#"$BUILD"/}
+			built_took=$(measured "first build $built_of")
+			built_of=$(measured "files $built_of" | grep . ||
+				awk -v base="$BASE" -v flavour="${built_of##*/}" \
+				'$1 == base && $2 == flavour { print $3 }' \
 				"$top/scripts/build/config/files")
 		} ;;
 	esac
-	built_files=$(count '^  (CC|AS)( \[M\])? +[^/ ][^ ]*\.o$' "$1")
-	[ "$built_files" -eq 0 ] || echo "$built_files${built_of:+ of $built_of} files"
+	built_files=$(files_compiled "$1")
+	# A build that was interrupted has compiled a part of them before.
+	[ "${built_of:-0}" -ge "$built_files" ] || built_of=
+	[ "$built_files" -eq 0 ] ||
+		echo "$built_files${built_of:+ of about $built_of} files${built_took:+, $built_took s the last time}"
 }
 
-# Print all of it, in parts.
+# Print all that is counted, in parts.
 progress_parts()
 {
 	commits=$(newer stage "$BUILD"/check/*/progress)
@@ -115,6 +129,13 @@ progress_parts()
 	[ "$cases" -eq 0 ] || of "$cases" "$(measured "cases $progress_run")" cases
 }
 
+# Print it in one line, or if nothing is counted, the last line of the log.
+progress_line()
+{
+	progress_parts | awk '{ printf "%s%s", separator, $0; separator = ", " }
+		END { exit !NR }' || tail -n 1 "$stage_log" 2> /dev/null | tr -cd ' -~'
+}
+
 # Write the line again as long as the script runs.  A line that is too long would wrap.
 watch_progress()
 {
@@ -122,8 +143,7 @@ watch_progress()
 	while sleep 1 && kill -0 "$$" 2> /dev/null; do
 		width=$(stty size 2> /dev/null <&3 | cut -d' ' -f2)
 		[ "${width:-0}" -gt 1 ] || width=80
-		printf '\r%s\033[K' "$(printf '%s' "$1$(progress_parts | paste -sd, | sed 's/,/, /g')" |
-			cut -c "1-$((width - 1))")"
+		printf '\r%s\033[K' "$(printf '%s' "$1$(progress_line)" | cut -c "1-$((width - 1))")"
 	done
 }
 
