@@ -14,6 +14,9 @@ options="FHOOK FHOOK_EVENTS FHOOK_REDIRECT FHOOK_TRACER FHOOK_CALLTRACE UHOOK UH
 	ARM64_BTI_KERNEL ARM64_PTR_AUTH_KERNEL PREEMPT PREEMPT_VOLUNTARY PREEMPT_NONE
 	PREEMPT_DYNAMIC PREEMPT_RT HZ KASAN PROVE_LOCKING DEBUG_PREEMPT"
 
+# where the firmware describes the machine
+firmware=/sys
+
 # cpuinfo FIELD: of the first processor
 cpuinfo()
 {
@@ -43,22 +46,35 @@ has_option()
 	grep -qx "CONFIG_$1=[ym]" "$work/config"
 }
 
-# Detect a virtual machine: set $virtual, and $emulated if instructions are emulated.
+# whether a flag of the processor or the firmware says that this is a virtual machine
+is_virtual()
+{
+	has_feature hypervisor ||
+		grep -qsx QEMU "$firmware/class/dmi/id/sys_vendor" ||
+		tr '\0' '\n' 2> /dev/null < "$firmware/firmware/devicetree/base/compatible" |
+		grep -qx linux,dummy-virt
+}
+
+# Detect a virtual machine: set $virtual, and $emulated if instructions are, or may be, emulated.
+# QEMU can give the processor that it emulates the name of a real one.
 find_virtual()
 {
 	virtual=none emulated=
 	case $(cpuinfo 'model name')$(cpuinfo 'CPU implementer') in
-	*"QEMU TCG"* | *"QEMU Virtual CPU"* | 0x00)
+	*"QEMU TCG"* | *"QEMU Virtual CPU"* | 0x00) detected=qemu ;;
+	*)
+		detected=$(systemd-detect-virt --vm 2> /dev/null)
+		[ "${detected:-none}" != none ] || ! is_virtual || detected=vm-other ;;
+	esac
+	case ${detected:-none} in
+	none) ;;
+	qemu)
 		virtual="QEMU, emulated"
 		emulated="QEMU emulates the processor" ;;
-	*)
-		if has_feature hypervisor; then
-			virtual="a hypervisor"
-		elif tr '\0' '\n' < /proc/device-tree/compatible 2> /dev/null |
-		     grep -qx linux,dummy-virt; then
-			virtual="QEMU, perhaps emulated"
-			emulated="QEMU may emulate the processor"
-		fi ;;
+	vm-other)
+		virtual="a hypervisor, perhaps emulated"
+		emulated="the processor may be emulated" ;;
+	*)	virtual="a hypervisor" ;;
 	esac
 }
 
