@@ -37,7 +37,7 @@ help:
 	@echo "make deb       build Debian packages of the patched kernel in $(BUILD)/deb, from Debian's"
 	@echo "               configuration (CONFIG=cloud, generic or localmodconfig; ARCH=, BASE=)"
 	@echo "make vm        make a virtual machine: Debian with these packages; calls sudo; with"
-	@echo "               FLAVOUR=x86-vm with a small kernel that is built in minutes"
+	@echo "               FLAVOUR=x86-vm with a small kernel that is built in a quarter of an hour"
 	@echo "make vm-shell  boot it; its root needs no password"
 	@echo "make test-vm   run services, compilers and containers in it, with and without hooks"
 	@echo "make tools-all  build also the programs that put stubs into source and LLVM's IR"
