@@ -70,4 +70,16 @@ static inline void set_alarms(unsigned int us)
 	next_alarm();
 }
 
+/* The state of pick(), not 0 */
+static unsigned long uhook_seed;
+
+/* A number from 0 to n - 1; with the same seed, they are the same in each run. */
+static inline unsigned int pick(unsigned int n)
+{
+	uhook_seed ^= uhook_seed << 13;
+	uhook_seed ^= uhook_seed >> 7;
+	uhook_seed ^= uhook_seed << 17;
+	return (uhook_seed >> 11) % n;
+}
+
 #endif /* _UHOOK_TEST_H */
