@@ -181,7 +181,7 @@ static int make(const char *name, int *lock, struct fault *fault)
 	if (!path)
 		return fault_say(fault, "there is not enough memory");
 	if (mkdir(path, 0700) && errno != EEXIST)
-		result = fault_say(fault, "%s cannot be made: %s", path, strerror(errno));
+		result = fault_say(fault, "%s cannot be made: %s", path, kernel_refusal(errno));
 	if (!result)
 		*lock = lock_instance(path);
 	free(path);

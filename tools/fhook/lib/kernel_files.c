@@ -78,15 +78,15 @@ const char *kernel_lockdown(void)
 	return NULL;
 }
 
-/* Why the kernel refuses a file. */
-static const char *reason(int error)
+const char *kernel_refusal(int error)
 {
-	const char *const mode = error == EPERM ? kernel_lockdown() : NULL;
+	/* An instance that may not have files is an invalid argument. */
+	const char *const mode = error == EPERM || error == EINVAL ? kernel_lockdown() : NULL;
 
-	if (mode && strcmp(mode, "none"))
-		return *mode == 'c' ?
-		       "the kernel is locked down (confidentiality), so that nobody may trace" :
-		       "the kernel is locked down (integrity), so that nobody may change it";
+	if (mode && *mode == 'c')
+		return "the kernel is locked down (confidentiality), so that nobody may trace";
+	if (mode && *mode == 'i' && error == EPERM)
+		return "the kernel is locked down (integrity), so that nobody may change it";
 	if (error != EPERM && error != EACCES)
 		return strerror(error);
 	return geteuid() ? "this needs root: run it with sudo" :
@@ -105,7 +105,7 @@ char *kernel_file_read(const char *path, struct fault *fault)
 	length = file ? getdelim(&text, &size, '\0', file) : -1;
 	failed = !file || ferror(file);
 	if (failed)
-		fault_say(fault, "%s/%s cannot be read: %s", top_path, path, reason(errno));
+		fault_say(fault, "%s/%s cannot be read: %s", top_path, path, kernel_refusal(errno));
 	if (file)
 		fclose(file);
 	if (!failed && length > 0)
@@ -179,7 +179,7 @@ static int put(const char *path, const char *text, bool append, struct fault *fa
 		after = last_error(path);
 		if (!before || !after || !strcmp(before, after) || !explain(after, path, fault))
 			fault_say(fault, "%s/%s does not take what is written: %s",
-				  top_path, path, reason(error));
+				  top_path, path, kernel_refusal(error));
 	}
 	free(before);
 	free(after);

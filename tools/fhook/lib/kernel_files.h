@@ -24,6 +24,9 @@ unsigned int kernel_cpus(void);
 /* How far the kernel is locked down; NULL where that is not known. */
 const char *kernel_lockdown(void);
 
+/* The reason for which the kernel refuses a file or an instance. */
+const char *kernel_refusal(int error);
+
 /* The contents of a file, to be freed; or NULL and a sentence. */
 char *kernel_file_read(const char *path, struct fault *fault);
 
