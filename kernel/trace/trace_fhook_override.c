@@ -60,19 +60,19 @@ const char *trace_fhook_is_override(const char *word)
 	return len && !strpbrk(word + len, "$%@(\\") ? word + len : NULL;
 }
 
+/*
+ * The text of a condition from its words. They lie in the buffer of argv_split(), which has
+ * put zero bytes in the place of blanks: a string in the condition keeps all of its blanks.
+ */
 static char *join(int argc, const char *argv[])
 {
-	size_t size = 1;
-	char *text;
-	int i;
+	size_t len = argv[argc - 1] + strlen(argv[argc - 1]) - argv[0];
+	char *text = kmemdup_nul(argv[0], len, GFP_KERNEL);
+	size_t i;
 
-	for (i = 0; i < argc; i++)
-		size += strlen(argv[i]) + 1;
-	text = kzalloc(size, GFP_KERNEL);
-	for (i = 0; text && i < argc; i++) {
-		if (i)
-			strlcat(text, " ", size);
-		strlcat(text, argv[i], size);
+	for (i = 0; text && i < len; i++) {
+		if (!text[i])
+			text[i] = ' ';
 	}
 	return text;
 }
