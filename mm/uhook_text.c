@@ -10,6 +10,7 @@
  */
 #include <linux/err.h>
 #include <linux/highmem.h>
+#include <linux/hook_base_mm.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
@@ -27,9 +28,11 @@
 
 static int see_entry(pte_t *pte, unsigned long addr, unsigned long next, struct mm_walk *walk)
 {
+	pte_t entry = ptep_get(pte);
 	bool *there = walk->private;
 
-	*there = !pte_none(ptep_get(pte));
+	/* A marker says something about a page that is not there. */
+	*there = !pte_none(entry) && !pte_is_marker(entry);
 
 	return 0;
 }
@@ -65,6 +68,8 @@ static bool is_text(const struct vm_area_struct *vma)
 static struct page *get_changed_text(struct mm_struct *mm, unsigned long vaddr,
 				     struct vm_area_struct **vma)
 {
+	/* Pages that were swapped out may come back as a large folio: replace_text_page() */
+	const unsigned int how = FOLL_FORCE | FOLL_SPLIT_PMD;
 	struct page *page;
 	long ret;
 
@@ -73,16 +78,15 @@ static struct page *get_changed_text(struct mm_struct *mm, unsigned long vaddr,
 	if (!*vma || !is_text(*vma))
 		return ERR_PTR(-ESTALE);
 
-	ret = get_user_pages_remote(mm, vaddr, 1, FOLL_FORCE | FOLL_NOFAULT, &page, NULL);
+	ret = get_user_pages_remote(mm, vaddr, 1, how | FOLL_NOFAULT, &page, NULL);
 	if (ret != 1 && has_page(*vma, vaddr))
-		ret = get_user_pages_remote(mm, vaddr, 1, FOLL_FORCE, &page, NULL);
+		ret = get_user_pages_remote(mm, vaddr, 1, how, &page, NULL);
 	if (ret != 1)
 		return ERR_PTR(ret == -EFAULT || !ret ? -ESTALE : ret);
 
-	if (!PageAnon(page) || PageCompound(page)) {
-		ret = PageAnon(page) ? -EBUSY : -ESTALE;
+	if (!PageAnon(page)) {
 		put_page(page);
-		return ERR_PTR(ret);
+		return ERR_PTR(-ESTALE);
 	}
 
 	return page;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Limits of address spaces for uhook. See hook_base.h. */
+/* Entries of page tables, and limits of address spaces, for uhook. See hook_base.h. */
 #ifndef _LINUX_HOOK_BASE_MM_H
 #define _LINUX_HOOK_BASE_MM_H
 
 #include <linux/mm.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#define pte_is_marker(pte)	is_pte_marker(pte)
 
 static inline int get_sysctl_max_map_count(void)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Limits of address spaces for uhook, which the kernel has in mm/internal.h. See
- * hook_base.h.
+ * Entries of page tables, and limits of address spaces, which the kernel has in
+ * mm/internal.h, for uhook. See hook_base.h.
  */
 #ifndef _LINUX_HOOK_BASE_MM_H
 #define _LINUX_HOOK_BASE_MM_H
 
+#include <linux/leafops.h>
 #include <linux/mm.h>
 
 #include "../../mm/internal.h"
