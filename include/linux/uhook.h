@@ -144,8 +144,8 @@ struct uhook_report {
  * @user: work of the hook in the program
  * @record: for @UHOOK_USER_RECORD, called for each record some time after the hit: every
  *	10 ms, when the process ends, and before the unregistered hook is released. Runs
- *	in the context of any task, with uhook's locks held; must not call uhook, access
- *	memory of programs or take their mmap lock. If the kernel records instead of the
+ *	in the context of any task, under uhook's locks and a spinlock: it must not sleep,
+ *	call uhook or access memory of programs. If the kernel records instead of the
  *	program, it is called at the hit, possibly by several tasks at once
  * @regs: registers to record, as offsets in struct pt_regs
  * @nr_regs: number of registers to record

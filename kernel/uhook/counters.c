@@ -54,7 +54,7 @@ struct uhook_counter *uhook_make_counter(struct uhook_ops *ops, const struct uho
 		goto no_memory;
 	}
 	refcount_set(&counter->ref, 1);
-	mutex_init(&counter->lock);
+	spin_lock_init(&counter->lock);
 	counter->ops = ops;
 
 	return counter;
@@ -70,7 +70,6 @@ void uhook_put_counter(struct uhook_counter *counter)
 	if (!refcount_dec_and_test(&counter->ref))
 		return;
 
-	mutex_destroy(&counter->lock);
 	free_counter(counter);
 }
 
@@ -82,9 +81,9 @@ void uhook_put_counter(struct uhook_counter *counter)
  */
 void uhook_leave_counter(struct uhook_counter *counter)
 {
-	mutex_lock(&counter->lock);
+	spin_lock(&counter->lock);
 	counter->ops = NULL;
-	mutex_unlock(&counter->lock);
+	spin_unlock(&counter->lock);
 
 	uhook_put_counter(counter);
 }

@@ -6,8 +6,8 @@
 #define _KERNEL_UHOOK_COUNTERS_H
 
 #include <linux/atomic.h>
-#include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/uhook.h>
 #include <linux/uhook_code.h>
@@ -54,7 +54,7 @@ struct uhook_counter {
 	atomic64_t		missed;
 	atomic64_t		words[UHOOK_DATA_WORDS];
 	u64			given_up;
-	struct mutex		lock;	/* held while records are handed over */
+	spinlock_t		lock;	/* held while records are handed over */
 	struct uhook_ops	*ops;
 	const struct uhook_kind	*kind;
 	struct uhook_recorder	recorder;

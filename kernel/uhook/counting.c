@@ -4,9 +4,12 @@
  *
  * Readers of counts and records walk this list. Its spinlock is held for one step of a
  * walk at a time, which no program can prolong. Address spaces may be added and removed
- * at any time, and do not wait for walks.
+ * at any time, and do not wait for walks. Visitors lock uhook_mm::counts with
+ * uhook_lock_counts().
  */
+#include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
@@ -19,6 +22,9 @@ static DEFINE_SPINLOCK(counting_lock);
 
 /* Number of address spaces ever added. */
 static u64 nr_born;
+
+/* How long a visitor waits for the lock of a process. */
+#define PATIENCE	(HZ / 50)
 
 /**
  * uhook_start_counting - add an address space to the list
@@ -100,4 +106,31 @@ void uhook_visit_data(uhook_data_fn *fn)
 	spin_lock(&counting_lock);
 	list_del(&cursor.node);
 	spin_unlock(&counting_lock);
+}
+
+/**
+ * uhook_lock_counts - lock the counts of an address space that is visited
+ * @um: state of the address space
+ * @until: time in jiffies until which to wait, if it is less than PATIENCE from now
+ *
+ * A task of the program may hold the lock, and hardly ever run: programs choose their own
+ * priorities and shares of CPUs. Counts and records that are not read for this reason are
+ * read at the next visit, or by the process itself when it ends.
+ *
+ * Context: task; sleeps.
+ * Return: true with &uhook_mm.counts locked; otherwise false.
+ */
+bool uhook_lock_counts(struct uhook_mm *um, unsigned long until)
+{
+	unsigned long end = jiffies + PATIENCE;
+
+	if (time_before(until, end))
+		end = until;
+	while (!mutex_trylock(&um->counts)) {
+		if (!time_before(jiffies, end))
+			return false;
+		schedule_timeout_uninterruptible(1);
+	}
+
+	return true;
 }

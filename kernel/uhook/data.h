@@ -43,6 +43,7 @@ void uhook_free_data(struct uhook_data *data);
 void uhook_stop_counting(struct uhook_mm *um);
 typedef void uhook_data_fn(struct uhook_mm *um);
 void uhook_visit_data(uhook_data_fn *fn);
+bool uhook_lock_counts(struct uhook_mm *um, unsigned long until);
 
 int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to);
 

@@ -16,6 +16,10 @@
  * CPU. The rest waits for the next visit, and while the ring is full, the program counts
  * the lost records.
  *
+ * Nor does it choose how long others wait: its tasks may hold a lock and hardly ever run. So
+ * visitors skip a process whose lock they do not get (uhook_lock_counts()), and the lock of a
+ * hook, which has records of many processes, is a spinlock.
+ *
  * Rings are read under uhook_mm::counts of the process, READ_AT_ONCE entries at a time;
  * records made in the kernel do not need this lock. The hook is called under
  * uhook_counter::lock.
@@ -143,9 +147,10 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	memcpy(record.stack, entry->stack, sizeof(record.stack));
 	uhook_say_who(um, entry->thread, &record);
 
-	guard(mutex)(&counter->lock);
+	spin_lock(&counter->lock);
 	if (counter->ops)
 		counter->ops->record(counter->ops, &record);
+	spin_unlock(&counter->lock);
 }
 
 static bool is_turn(const struct uhook_ring_entry *entry, u64 number)
@@ -291,44 +296,76 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 		add_given_up(um, area, given_up);
 }
 
-/* Read some entries of a ring; this bounds the time for which the lock is held. */
-static void drain_some(struct uhook_mm *um, unsigned int i, unsigned int *budget, bool last)
-{
-	unsigned int some = min(*budget, READ_AT_ONCE), rest = some;
+/* A reading of the rings of a process. */
+struct drain {
+	unsigned int budget;
+	unsigned long until;	/* in jiffies: when to stop waiting for the process's lock */
+	bool last;		/* no task writes to the rings any more, and current reads them */
+};
 
-	guard(mutex)(&um->counts);
-	if (um->gone || !uhook_has_bodies(um->areas[i]->kind))
-		return;
-	uhook_drain_ring(um, um->areas[i], um->data[i], &rest, last);
-	*budget -= some - rest;
+static bool lock_rings(struct uhook_mm *um, const struct drain *drain)
+{
+	if (!drain->last)
+		return uhook_lock_counts(um, drain->until);
+
+	mutex_lock(&um->counts);
+
+	return true;
+}
+
+/* Read some entries of a ring; this bounds the time for which the lock is held. */
+static bool drain_some(struct uhook_mm *um, unsigned int i, struct drain *drain)
+{
+	unsigned int some = min(drain->budget, READ_AT_ONCE), rest = some;
+
+	if (!lock_rings(um, drain))
+		return false;
+
+	if (!um->gone && uhook_has_bodies(um->areas[i]->kind)) {
+		uhook_drain_ring(um, um->areas[i], um->data[i], &rest, drain->last);
+		drain->budget -= some - rest;
+	}
+	mutex_unlock(&um->counts);
+
+	return true;
 }
 
 /*
  * Read all rings, some entries of each at a time, until the budget is used up or all are
- * empty. Others may read them meanwhile: each visits all rings by itself.
+ * empty. Others may read them meanwhile: each visits all rings by itself. A list of threads
+ * that is left because a lock was not got is that of the next reading.
  */
-static void drain_rings(struct uhook_mm *um, unsigned int budget, bool last)
+static void drain_rings(struct uhook_mm *um, struct drain *drain)
 {
 	/* Pairs with map_area(). */
-	unsigned int i, nr = smp_load_acquire(&um->nr_areas), before, first = 0;
+	unsigned int i, nr = smp_load_acquire(&um->nr_areas), before, first;
 
+	if (!lock_rings(um, drain))
+		return;
 	/* The next reading begins with another ring, as this budget may not suffice for all. */
-	scoped_guard(mutex, &um->counts) {
-		uhook_begin_reading(um);
-		first = um->next_ring++;
-	}
+	uhook_begin_reading(um);
+	first = um->next_ring++;
+	mutex_unlock(&um->counts);
+
 	do {
-		before = budget;
-		for (i = 0; i < nr && budget; i++)
-			drain_some(um, (first + i) % nr, &budget, last);
-	} while (budget && budget != before);
-	scoped_guard(mutex, &um->counts)
-		uhook_end_reading(um);
+		before = drain->budget;
+		for (i = 0; i < nr && drain->budget; i++) {
+			if (!drain_some(um, (first + i) % nr, drain))
+				return;
+		}
+	} while (drain->budget && drain->budget != before);
+
+	if (!lock_rings(um, drain))
+		return;
+	uhook_end_reading(um);
+	mutex_unlock(&um->counts);
 }
 
 static void drain_visit(struct uhook_mm *um)
 {
-	drain_rings(um, READ_IN_VISIT, false);
+	struct drain drain = { .budget = READ_IN_VISIT, .until = jiffies };
+
+	drain_rings(um, &drain);
 }
 
 /* Serializes flushes, and protects flush_end. */
@@ -337,10 +374,12 @@ static unsigned long flush_end;
 
 static void drain_all(struct uhook_mm *um)
 {
+	struct drain drain = { .budget = READ_AT_END, .until = flush_end };
+
 	lockdep_assert_held(&flush_lock);
 
 	if (time_before(jiffies, flush_end))
-		drain_rings(um, READ_AT_END, false);
+		drain_rings(um, &drain);
 }
 
 /* Count the entries that are left as lost, as far as their recorders have not done so. */
@@ -367,9 +406,10 @@ static void give_up_rest(const struct uhook_mm *um, struct uhook_area *area,
  */
 void uhook_drain_last(struct uhook_mm *um)
 {
+	struct drain drain = { .budget = READ_AT_END, .last = true };
 	unsigned int i;
 
-	drain_rings(um, READ_AT_END, true);
+	drain_rings(um, &drain);
 	guard(mutex)(&um->counts);
 	for (i = 0; i < um->nr_areas; i++)
 		give_up_rest(um, um->areas[i], um->data[i]);

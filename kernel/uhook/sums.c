@@ -8,9 +8,11 @@
  * but nothing else is affected.
  *
  * Each address space has its own lock for this, uhook_mm::counts, which is held for one
- * area at a time. Readers of sums first let all counts be added, and exclude each other.
+ * area at a time. Readers of sums first let all counts be added, and exclude each other. They
+ * wait for tasks of programs for WAIT_TIME at most.
  */
 #include <linux/atomic.h>
+#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mm_types.h>
@@ -22,8 +24,12 @@
 #include "sets.h"
 #include "sums.h"
 
-/* Serializes readers while the counts of all processes are added up and read. */
+/* Maximum time to wait for locks of all processes. */
+#define WAIT_TIME	(HZ / 2)
+
+/* Serializes readers while the counts of all processes are added up and read; and wait_end. */
 static DEFINE_MUTEX(sums_lock);
+static unsigned long wait_end;
 
 /* Number of runs of bodies, as of the last reading. */
 static atomic64_t bodies_run;
@@ -169,19 +175,28 @@ static void add_area(struct uhook_mm *um, struct uhook_area *area, struct uhook_
 	}
 }
 
-static void add_areas(struct uhook_mm *um)
+/* By a visitor, or with @last by the process itself, which ends. */
+static void add_areas(struct uhook_mm *um, bool last)
 {
 	/* Pairs with map_area(). */
 	unsigned int i, nr = smp_load_acquire(&um->nr_areas);
 
 	for (i = 0; i < nr; i++) {
 		/* An exiting process waits for one area at most, and then adds its own counts. */
-		guard(mutex)(&um->counts);
-		if (um->gone)
-			break;
-		if (uhook_has_bodies(um->areas[i]->kind))
+		if (last)
+			mutex_lock(&um->counts);
+		else if (!uhook_lock_counts(um, wait_end))
+			return;
+		if (!um->gone && uhook_has_bodies(um->areas[i]->kind))
 			add_area(um, um->areas[i], um->data[i]);
+		mutex_unlock(&um->counts);
 	}
+}
+
+static void add_visit(struct uhook_mm *um)
+{
+	lockdep_assert_held(&sums_lock);
+	add_areas(um, false);
 }
 
 /**
@@ -196,7 +211,7 @@ void uhook_fold_data(struct uhook_mm *um)
 
 	if (um->counting.born) {
 		uhook_drain_last(um);
-		add_areas(um);
+		add_areas(um, true);
 		/* Readers that found it on the list must not access its areas any more. */
 		mutex_lock(&um->counts);
 		um->gone = true;
@@ -222,7 +237,8 @@ void uhook_fold_data(struct uhook_mm *um)
 void uhook_hold_counts(void)
 {
 	mutex_lock(&sums_lock);
-	uhook_visit_data(add_areas);
+	wait_end = jiffies + WAIT_TIME;
+	uhook_visit_data(add_visit);
 }
 
 void uhook_release_counts(void)

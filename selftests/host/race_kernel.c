@@ -47,6 +47,14 @@ void mutex_lock(struct mutex *mutex)
 	WRITE_ONCE(mutex->owner, pthread_self());
 }
 
+bool mutex_trylock(struct mutex *mutex)
+{
+	if (pthread_mutex_trylock(&mutex->lock))
+		return false;
+	WRITE_ONCE(mutex->owner, pthread_self());
+	return true;
+}
+
 void mutex_unlock(struct mutex *mutex)
 {
 	WRITE_ONCE(mutex->owner, 0);

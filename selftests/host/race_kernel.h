@@ -115,6 +115,7 @@ struct mutex {
 void mutex_init(struct mutex *mutex);
 void mutex_destroy(struct mutex *mutex);
 void mutex_lock(struct mutex *mutex);
+bool mutex_trylock(struct mutex *mutex);
 void mutex_unlock(struct mutex *mutex);
 void lockdep_assert_held(const struct mutex *mutex);
 
@@ -147,6 +148,7 @@ static inline void guard_unlock_mutex(struct mutex **mutex)
 typedef pthread_mutex_t spinlock_t;
 
 #define DEFINE_SPINLOCK(l)	spinlock_t l = PTHREAD_MUTEX_INITIALIZER
+#define spin_lock_init(l)	pthread_mutex_init(l, NULL)
 #define spin_lock(l)		pthread_mutex_lock(l)
 #define spin_unlock(l)		pthread_mutex_unlock(l)
 #define local_irq_save(flags)	((void)((flags) = 0))
@@ -198,6 +200,7 @@ struct workqueue_struct;
 #define nsecs_to_jiffies(n)		((unsigned long)(n) / 1000000)
 #define task_sched_runtime(task)	((void)(task), 0UL)
 #define cond_resched()			((void)0)
+#define schedule_timeout_uninterruptible(n) sched_yield()
 
 void queue_rcu_work(struct workqueue_struct *queue, struct rcu_work *work);
 /* Queue work that is not queued; it is done a little later. */
