@@ -83,6 +83,7 @@ struct uhook_thread {
  * @tgid: PID of the process, or 0 if not known yet
  * @last: PID of the process for which the address space was created by a fork, or of the last
  *	task that left it, or 0
+ * @known: time in nanoseconds since boot when @last was set
  * @threads: threads of the process during a reading, sorted by @uhook_thread.reg, or NULL
  * @nr_threads: number of threads in @threads
  * @max_threads: number of threads for which @threads has room
@@ -118,6 +119,7 @@ struct uhook_mm {
 	struct mm_struct	*payer;
 	pid_t			tgid;
 	pid_t			last;
+	u64			known;
 	struct uhook_thread	*threads;
 	unsigned int		nr_threads;
 	unsigned int		max_threads;

@@ -16,6 +16,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/timekeeping.h>
 #include <linux/uhook.h>
 #include <linux/uhook_hooks.h>
 
@@ -85,10 +86,31 @@ static bool is_process_of(struct uhook_mm *um, pid_t tgid)
 	return is;
 }
 
+/* Remember that this process has used the address space until now. */
+static void know_process(struct uhook_mm *um, pid_t tgid)
+{
+	WRITE_ONCE(um->known, ktime_get_boottime_ns());
+	WRITE_ONCE(um->last, tgid);
+}
+
+/* Whether another process has got the number since. */
+static bool is_reused(const struct uhook_mm *um, pid_t tgid)
+{
+	struct task_struct *leader;
+	bool reused;
+
+	rcu_read_lock();
+	leader = find_task_by_pid_ns(tgid, &init_pid_ns);
+	reused = leader && leader->start_boottime > READ_ONCE(um->known);
+	rcu_read_unlock();
+
+	return reused;
+}
+
 /*
  * The process of a child is known only after the fork, and after vfork() it may change. A
  * process that has exited, or has executed another program, is not found by its address space,
- * which others may use for a while.
+ * which others may use for a while: also to write records, when the number is another's.
  */
 static void find_process(struct uhook_mm *um)
 {
@@ -103,8 +125,12 @@ static void find_process(struct uhook_mm *um)
 	}
 	/* Pairs with uhook_leave_mm(): a process that is not found any more is remembered. */
 	smp_rmb();
-	tgid = tgid ?: READ_ONCE(um->last);
-	um->tgid = tgid ?: um->tgid;
+	if (!tgid) {
+		tgid = READ_ONCE(um->last) ?: um->tgid;
+		if (is_reused(um, tgid))
+			tgid = 0;
+	}
+	um->tgid = tgid;
 }
 
 static int by_reg(const void *left, const void *right)
@@ -193,7 +219,7 @@ void uhook_begin_process(struct task_struct *task)
 	if (task->mm && task->mm != current->mm)
 		um = uhook_mm_of(task->mm);
 	if (um)
-		WRITE_ONCE(um->last, task_tgid_nr(task));
+		know_process(um, task_tgid_nr(task));
 }
 
 /**
@@ -212,7 +238,7 @@ void uhook_leave_mm(struct task_struct *task)
 	if (!um || in_vfork(task))
 		return;
 
-	WRITE_ONCE(um->last, task_tgid_nr(task));
+	know_process(um, task_tgid_nr(task));
 	/* Pairs with find_process(): afterwards, task->mm changes. */
 	smp_wmb();
 }
