@@ -100,7 +100,7 @@ static struct task_struct task;
 static struct mm_struct *mm;
 static unsigned long recorded[HOOKS], abandoned, counted, running;
 static bool over;
-static unsigned long late;
+static unsigned long late, held;
 
 /*
  * Functions of other files of the kernel.
@@ -558,6 +558,39 @@ static void run_late(void)
 	end_process();
 }
 
+static void *visit(void *unused)
+{
+	uhook_flush();
+	uhook_hold_counts();
+	uhook_release_counts();
+	WRITE_ONCE(over, true);
+	return unused;
+}
+
+/* A task that holds the lock of its process does not go on. */
+static void run_held(void)
+{
+	struct uhook_mm *um;
+	pthread_t visitor;
+	unsigned int i;
+
+	begin_process();
+	current = &task;
+	make_body(0);
+	um = uhook_mm_of(mm);
+	mutex_lock(&um->counts);
+	pthread_create(&visitor, NULL, visit, NULL);
+	for (i = 0; i < 2000 && !READ_ONCE(over); i++) {
+		usleep(10000);
+		WRITE_ONCE(race_jiffies, race_jiffies + 1);
+	}
+	if (!READ_ONCE(over))
+		complain("readers wait for a process that does not go on");
+	mutex_unlock(&um->counts);
+	pthread_join(visitor, NULL);
+	end_process();
+}
+
 /* Two threads that read at any time. */
 static void *read_rings(void *unused)
 {
@@ -660,15 +693,18 @@ int main(int argc, char **argv)
 	pthread_t readers[2];
 	unsigned int i;
 
-	read_options(argc, argv, "r:l", &rounds, &late);
+	read_options(argc, argv, "r:lh", &rounds, &late, &held);
 	race_begin();
 	sigaction(SIGSEGV, &action, NULL);
 	map_at(TEXT, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
 	for (i = 0; i < SITES; i++)
 		memcpy((void *)(TEXT + i * SITE_SIZE), site_code, SITE_SIZE);
 	make_hooks();
-	if (late) {
-		run_late();
+	if (late || held) {
+		if (late)
+			run_late();
+		if (held)
+			run_held();
 		return verdict();
 	}
 	uhook_start_draining();

@@ -41,6 +41,8 @@ void mutex_destroy(struct mutex *mutex)
 	pthread_mutex_destroy(&mutex->lock);
 }
 
+unsigned long race_jiffies;
+
 void mutex_lock(struct mutex *mutex)
 {
 	pthread_mutex_lock(&mutex->lock);
