@@ -31,6 +31,7 @@
 #include "redirect.h"
 #include "replacers.h"
 #include "report.h"
+#include "retire.h"
 #include "set.h"
 #include "sites.h"
 
@@ -521,13 +522,6 @@ static int enable_patch(struct fhook_patch *patch, struct fhook_looks *looks,
 	return 0;
 }
 
-/* Wait until every task that was on the way to a replacement has arrived. */
-static void wait_on_the_way(void)
-{
-	synchronize_rcu_tasks_rude();
-	synchronize_rcu_tasks();
-}
-
 static void report_patch(const struct fhook_patch *patch,
 			 const struct fhook_report *report)
 {
@@ -612,10 +606,10 @@ static int take_back(struct fhook_patch *patch, struct fhook_ranges **ranges,
 	return err;
 }
 
-/* No task is on the way to a replacement any more: wait until none is inside. */
+/* Wait until every task on the way to a replacement has arrived, and none is inside. */
 static void leave(struct fhook_patch *patch, struct fhook_ranges *ranges)
 {
-	wait_on_the_way();
+	fhook_synchronize();
 	fhook_wait_until_left(ranges, patch->name);
 	kfree(ranges);
 	release_modules(patch);

@@ -5,8 +5,13 @@
  * A task can be in a trampoline that no slot calls any more, preempted, or in a
  * place where RCU is not watching. So retired objects wait for both flavours of
  * RCU tasks: rude for the CPUs that are in a trampoline right now, regardless
- * of RCU's view of them (a kernel whose idle and entry code is noinstr needs no such
- * wait, and has none), then tasks for the tasks that were preempted there.
+ * of RCU's view of them (Linux 7.3 skips this wait where idle and entry code is noinstr),
+ * then tasks for the tasks that were preempted there.
+ *
+ * Before that they wait for CPUs that are being started or stopped. Such a CPU executes
+ * hooked functions while it is not online and RCU does not watch it, so no grace period
+ * waits for it.
+ *
  * One grace period serves all objects that were retired before it began. A work
  * item waits for it, because the callbacks of RCU tasks run with bottom halves
  * off, where executable memory cannot be freed. The mainline counterpart is
@@ -14,6 +19,7 @@
  *
  * retired_lock guards the lists; no other lock is taken inside.
  */
+#include <linux/cpu.h>
 #include <linux/fhook.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -54,6 +60,20 @@ static bool queue_idle(void)
 	return any;
 }
 
+/**
+ * fhook_synchronize() - wait until no CPU is in a trampoline that no slot calls any more
+ *
+ * Not to be called with the lock of CPU hotplug held. May sleep.
+ */
+void fhook_synchronize(void)
+{
+	/* CPU hotplug holds the lock until the CPU is online, or stopped. */
+	cpus_read_lock();
+	cpus_read_unlock();
+	synchronize_rcu_tasks_rude();
+	synchronize_rcu_tasks();
+}
+
 static void retire_workfn(struct work_struct *work)
 {
 	struct fhook_retired *retired, *tmp;
@@ -66,8 +86,7 @@ static void retire_workfn(struct work_struct *work)
 	if (list_empty(&batch))
 		return;
 
-	synchronize_rcu_tasks_rude();
-	synchronize_rcu_tasks();
+	fhook_synchronize();
 
 	list_for_each_entry_safe(retired, tmp, &batch, list)
 		retired->free(retired);

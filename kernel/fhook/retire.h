@@ -20,6 +20,7 @@ struct fhook_retired {
 	void			(*free)(struct fhook_retired *retired);
 };
 
+void fhook_synchronize(void);
 void fhook_retire(struct fhook_retired *retired,
 		  bool (*busy)(struct fhook_retired *retired),
 		  void (*free)(struct fhook_retired *retired));
