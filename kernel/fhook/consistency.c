@@ -26,6 +26,7 @@
 #include <linux/delay.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/nmi.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
@@ -41,14 +42,14 @@
 #include "report.h"
 
 #define TRIES		20
+#define TRIES_MS	5000
 #define WAIT_MS		25
 
-/*
- * When waiting without a limit, check less and less often, and log it now and then. All
- * CPUs stop during a check, but for no more than a 50th of the time.
- */
-#define MAX_WAIT_MS	1000
+/* All CPUs stop during a check, but for no more than a 50th of the time. */
 #define PAUSE_FACTOR	50
+
+/* When waiting without a limit, check less and less often, and log it now and then. */
+#define MAX_WAIT_MS	1000
 #define PATIENCE_MS	10000
 
 #define MAX_ENTRIES	256
@@ -107,6 +108,8 @@ static bool anybody_in_the_way(struct attempt *attempt)
 	unsigned int cpu;
 
 	for_each_process_thread(leader, task) {
+		/* Interrupts are off, and a user may have very many tasks. */
+		touch_nmi_watchdog();
 		if (in_the_way(attempt, task))
 			return true;
 	}
@@ -134,54 +137,71 @@ static int stopped(void *data)
 	return 0;
 }
 
-static int fail(const struct attempt *attempt, struct fhook_report *report)
+static int fail(const struct attempt *attempt, const struct fhook_looks *looks,
+		struct fhook_report *report)
 {
+	unsigned int tries = looks->num + 1;
+
 	if (!attempt->addr)
 		return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, 0,
 				  "the stack of task %s (%d) cannot be unwound reliably, so it may be in a function of the patch, at the last of %u tries",
-				  attempt->comm, attempt->pid, TRIES);
+				  attempt->comm, attempt->pid, tries);
 
 	return fhook_fail(report, FHOOK_ERR_TASK, -EBUSY, attempt->addr,
 			  "task %s (%d) is in %ps, at the last of %u tries",
 			  attempt->comm, attempt->pid, (void *)attempt->addr,
-			  TRIES);
+			  tries);
 }
 
 /**
  * fhook_switch_consistently() - write a gate if no task is in given functions
- * @ranges: the functions
+ * @looks: looks since the first try, with the functions
  * @gate: the gate
  * @value: the value
  * @report: report of the error
  *
  * Return: 0, or -EBUSY if a task is inside; fhook_look_again() then waits.
  */
-int fhook_switch_consistently(const struct fhook_ranges *ranges, u32 *gate, u32 value,
+int fhook_switch_consistently(struct fhook_looks *looks, u32 *gate, u32 value,
 			      struct fhook_report *report)
 {
 	struct attempt attempt = {
-		.ranges	= ranges,
+		.ranges	= looks->ranges,
 		.gate	= gate,
 		.value	= value,
 	};
 
 	lockdep_assert_held(&fhook_mutex);
-	if (stop_machine(stopped, &attempt, NULL))
-		return fail(&attempt, report);
+	if (!stop_machine(stopped, &attempt, NULL))
+		return 0;
 
-	return 0;
+	looks->took = attempt.took;
+
+	return fail(&attempt, looks, report);
+}
+
+/* A user may have very many tasks, and keep one of them inside. */
+static unsigned int sleep_after(const struct attempt *attempt, unsigned int wait)
+{
+	wait = max(wait, PAUSE_FACTOR * attempt->took);
+	msleep(wait);
+
+	return wait;
 }
 
 static bool nobody_left(struct fhook_looks *looks, struct fhook_report *report)
 {
-	struct attempt attempt = { .ranges = looks->ranges };
+	struct attempt attempt = {
+		.ranges	= looks->ranges,
+		.took	= looks->took,
+	};
 
 	/* The failed try counts as the first look. */
-	while (++looks->num < TRIES) {
-		msleep(WAIT_MS);
+	while (++looks->num < TRIES && looks->waited < TRIES_MS) {
+		looks->waited += sleep_after(&attempt, WAIT_MS);
 		if (!stop_machine(stopped, &attempt, NULL))
 			return true;
-		fail(&attempt, report);
+		fail(&attempt, looks, report);
 	}
 
 	return false;
@@ -220,13 +240,10 @@ bool fhook_look_again(struct fhook_looks *looks, int err,
 void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 {
 	struct attempt attempt = { .ranges = ranges };
-	unsigned int wait = WAIT_MS, waited = 0, pause;
+	unsigned int wait = WAIT_MS, waited = 0;
 
 	while (stop_machine(stopped, &attempt, NULL)) {
-		/* A user may have very many tasks, and keep one of them in a replacement. */
-		pause = max(wait, PAUSE_FACTOR * attempt.took);
-		msleep(pause);
-		waited += pause;
+		waited += sleep_after(&attempt, wait);
 		wait = min(2 * wait, MAX_WAIT_MS);
 		if (waited < PATIENCE_MS)
 			continue;

@@ -345,7 +345,7 @@ static int plan_consistent(struct consistent *c, struct fhook_patch *patch,
  * Until the switch the gate has its previous value. When a patch is restored, a task that is
  * in a trampoline, and so in the function, may already be on the way to the replacement.
  */
-static int switch_planned(struct consistent *c, const struct fhook_ranges *ranges,
+static int switch_planned(struct consistent *c, struct fhook_looks *looks,
 			  u32 *gate, bool redirect, struct fhook_report *report)
 {
 	struct fhook_report later;
@@ -360,7 +360,7 @@ static int switch_planned(struct consistent *c, const struct fhook_ranges *range
 		return err;
 	}
 
-	err = fhook_switch_consistently(ranges, gate, redirect, report);
+	err = fhook_switch_consistently(looks, gate, redirect, report);
 	fhook_txn_commit_held(err ? &c->undo : &c->done);
 	fhook_txn_abort_held(err ? &c->done : &c->undo);
 
@@ -387,7 +387,7 @@ static int change_consistently(struct fhook_patch *patch, bool redirect,
 		     fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,
 				"no memory to switch %s", patch->name);
 	if (!err)
-		err = switch_planned(&c, ranges, gate, redirect, report);
+		err = switch_planned(&c, looks, gate, redirect, report);
 	fhook_gate_put(gate);
 
 	return err;
@@ -536,8 +536,10 @@ static void report_patch(const struct fhook_patch *patch,
  * All or nothing: on error no function is redirected, and &fhook_patch.report or the log
  * says what failed and where. Without %FHOOK_PATCH_CONSISTENT, functions are redirected one
  * after the other, and a task inside one of them continues there. May sleep; with that
- * flag, fhook checks up to 20 times, 25 ms apart, that no task is inside, and waits for no
- * grace period if that fails. Between the checks, other hooks can be changed.
+ * flag, fhook checks that no task is inside: up to 20 times, at least 25 ms apart, and less
+ * often if there are many tasks, because all CPUs stop during a check. It begins no other
+ * check after waiting for 5 s, and waits for no grace period if all checks fail. Between the
+ * checks, other hooks can be changed.
  *
  * Without reliable stack traces (arm64 in Linux 6.12), modules with replacements stay
  * loaded forever once this has returned 0. As with klp_enable_patch(), the counterpart in
