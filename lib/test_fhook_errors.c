@@ -303,6 +303,12 @@ static void test_twice(struct kunit *test)
 			fhook_unregister_async(&probe->ops, NULL));
 	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_unregister(NULL));
 	KUNIT_EXPECT_FALSE(test, fhook_is_registered(NULL));
+
+	/* The ops is probably still being retired. */
+	fhook_probe_register(probe, "fhook_target_a");
+	KUNIT_EXPECT_EQ(test, 0, fhook_unregister_async(&probe->ops, NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_unregister_async(&probe->ops, NULL));
+	KUNIT_EXPECT_FALSE(test, fhook_is_registered(&probe->ops));
 }
 
 /* A retarget that fails does not move the hook. */

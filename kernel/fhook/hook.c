@@ -369,15 +369,19 @@ int fhook_register_syms(struct fhook_ops *ops, const char *const *syms,
 }
 EXPORT_SYMBOL_GPL(fhook_register_syms);
 
+/* A hook that is being retired is in no list. */
+static bool is_registered(const struct fhook_ops *ops)
+{
+	lockdep_assert_held(&fhook_mutex);
+
+	return ops && ops->hook && !list_empty(&ops->hook->list);
+}
+
 static int check_registered(const struct fhook_ops *ops,
 			    struct fhook_report *report)
 {
-	struct fhook_hook *hook;
-
-	list_for_each_entry(hook, &fhook_hooks, list) {
-		if (hook->ops == ops)
-			return 0;
-	}
+	if (is_registered(ops))
+		return 0;
 
 	return fhook_fail(report, FHOOK_ERR_NOT_REGISTERED, -EINVAL, 0,
 			  "the ops is not registered");
@@ -526,7 +530,7 @@ void fhook_hook_detach(struct fhook_hook *hook)
 	WRITE_ONCE(hook->exit, NULL);
 	if (hook->ops->exit)
 		fhook_stacks_put();
-	list_del(&hook->list);
+	list_del_init(&hook->list);
 	keep_counts(hook);
 	release_functions(hook);
 	hook->pinned = hook->owner && try_module_get(hook->owner);
@@ -597,11 +601,9 @@ EXPORT_SYMBOL_GPL(fhook_unregister);
  */
 bool fhook_is_registered(const struct fhook_ops *ops)
 {
-	struct fhook_report report;
-
 	guard(mutex)(&fhook_mutex);
 
-	return ops && !check_registered(ops, &report);
+	return is_registered(ops);
 }
 EXPORT_SYMBOL_GPL(fhook_is_registered);
 
@@ -614,13 +616,11 @@ EXPORT_SYMBOL_GPL(fhook_is_registered);
  */
 void fhook_count(const struct fhook_ops *ops, u64 *hits, u64 *missed)
 {
-	struct fhook_report report;
-
 	*hits = 0;
 	*missed = 0;
 
 	guard(mutex)(&fhook_mutex);
-	if (!check_registered(ops, &report))
+	if (is_registered(ops))
 		fhook_hook_count(ops->hook, hits, missed);
 }
 EXPORT_SYMBOL_GPL(fhook_count);
