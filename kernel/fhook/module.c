@@ -92,13 +92,27 @@ static int attach(struct fhook_hook *hook, struct fhook_table *table,
 	return err;
 }
 
+/* Hooks given by address, such as those of carried probes, look for no names. */
+static bool several_filters(void)
+{
+	const struct fhook_hook *hook;
+	unsigned int num = 0;
+
+	list_for_each_entry(hook, &fhook_hooks, list) {
+		if (hook->filter && ++num > 1)
+			return true;
+	}
+
+	return false;
+}
+
 /* Attach all hooks to the matching functions of a module. */
 static void attach_all(struct fhook_table *table)
 {
 	struct fhook_report report;
 	struct fhook_hook *hook;
 
-	if (!list_empty(&fhook_hooks) && !list_is_singular(&fhook_hooks))
+	if (several_filters())
 		table->names = fhook_names_make(table->mod);
 	list_for_each_entry(hook, &fhook_hooks, list) {
 		if (attach(hook, table, &report))
