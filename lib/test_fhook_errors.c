@@ -230,6 +230,7 @@ static void test_bad_addresses(struct kunit *test)
 		~0UL,
 	};
 	struct fhook_probe *probe = fhook_probe(test, "addresses");
+	unsigned long func = (unsigned long)fhook_target_b;
 	struct slots slots;
 	int i;
 
@@ -248,6 +249,15 @@ static void test_bad_addresses(struct kunit *test)
 							  1));
 	KUNIT_EXPECT_EQ(test, -EINVAL, fhook_register_ips(&probe->ops, bad,
 							  0));
+
+	/* A call that failed has left no address for the next one. */
+	KUNIT_ASSERT_EQ(test, 0, fhook_register_ips(&probe->ops, &func, 1));
+	fhook_probe_undo(probe);
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 0, probe->calls);
+	fhook_target_b(1);
+	KUNIT_EXPECT_EQ(test, 1, probe->calls);
+	fhook_probe_unregister(probe);
 }
 
 static void test_bad_ops(struct kunit *test)

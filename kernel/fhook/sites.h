@@ -24,6 +24,7 @@ struct module;
  * @used: &struct fhook_set of each site in use, by the index of the site
  * @names: index of the names of functions, NULL except while the hooks of a new module
  *	are attached
+ * @wanted: bitmap of the sites of given addresses, NULL except while a hook looks them up
  * @init_start: start of text that is freed after init
  * @init_end: end of that text
  * @init_gone: whether that text has been freed, and with it the sites in it
@@ -39,6 +40,7 @@ struct fhook_table {
 	unsigned int		num;
 	struct xarray		used;
 	struct fhook_names	*names;
+	unsigned long		*wanted;
 	unsigned long		init_start;
 	unsigned long		init_end;
 	bool			init_gone;

@@ -125,6 +125,26 @@ int fhook_spans_select(struct fhook_hook *hook, struct list_head *spans,
 	return 0;
 }
 
+/* Set the bit of the site at an address in its table's bitmap. */
+static int want_addr(unsigned long addr, struct fhook_report *report)
+{
+	struct fhook_table *table = fhook_table_of(addr);
+	int site = table ? fhook_table_find(table, addr) : -ENOENT;
+
+	if (site < 0)
+		return fhook_fail(report, FHOOK_ERR_NO_SLOT, -ENOENT, addr,
+				  "there is no slot at %pS", (void *)addr);
+
+	if (!table->wanted)
+		table->wanted = kvcalloc(BITS_TO_LONGS(table->num), sizeof(long),
+					 GFP_KERNEL);
+	if (!table->wanted)
+		return no_memory(report);
+	__set_bit(site, table->wanted);
+
+	return 0;
+}
+
 /**
  * fhook_spans_by_addr() - look up the sites of addresses
  * @spans: list to add the spans to
@@ -138,40 +158,23 @@ int fhook_spans_by_addr(struct list_head *spans, const unsigned long *addrs,
 			unsigned int num, struct fhook_report *report)
 {
 	struct fhook_table *table;
-	struct fhook_span *span;
-	unsigned long *bits;
 	unsigned int i;
-	int site, err;
+	int err = 0;
 
 	lockdep_assert_held(&fhook_mutex);
-	for (i = 0; i < num; i++) {
-		table = fhook_table_of(addrs[i]);
-		if (table && fhook_table_find(table, addrs[i]) >= 0)
-			continue;
-		return fhook_fail(report, FHOOK_ERR_NO_SLOT, -ENOENT, addrs[i],
-				  "there is no slot at %pS", (void *)addrs[i]);
+	for (i = 0; i < num && !err; i++) {
+		err = want_addr(addrs[i], report);
+		cond_resched();
 	}
 
 	list_for_each_entry(table, &fhook_tables, list) {
-		bits = kvcalloc(BITS_TO_LONGS(table->num), sizeof(long),
-				GFP_KERNEL);
-		if (!bits) {
-			fhook_spans_free(spans);
-			return no_memory(report);
-		}
-		for (i = 0; i < num; i++) {
-			site = fhook_table_find(table, addrs[i]);
-			if (site >= 0)
-				__set_bit(site, bits);
-		}
-		span = span_from_bits(table, bits, report);
-		kvfree(bits);
-		err = add_span(spans, span);
-		if (err)
-			return err;
+		if (table->wanted && !err)
+			err = add_span(spans, span_from_bits(table, table->wanted, report));
+		kvfree(table->wanted);
+		table->wanted = NULL;
 	}
 
-	return 0;
+	return err;
 }
 
 /**
