@@ -478,7 +478,7 @@ void fhook_set_drop_unused(void)
 
 /**
  * fhook_set_kill() - make all trampolines skip a hook
- * @hook: the hook, which no site should have any more
+ * @hook: the hook, which no site should have any more; NULL for all hooks
  *
  * For sites that could not leave their set, because there was no memory for another
  * one or because someone else has changed the slot: unregistering must not fail.
@@ -493,7 +493,7 @@ void fhook_set_kill(struct fhook_hook *hook)
 	mutex_lock(&text_mutex);
 	hash_for_each(fhook_sets, bucket, set, node) {
 		for (i = 0; i < set->num; i++) {
-			if (set->members[i].hook != hook ||
+			if ((hook && set->members[i].hook != hook) ||
 			    set->members[i].dead)
 				continue;
 			set->members[i].dead = true;

@@ -48,11 +48,10 @@ static void switch_off(void)
 
 	list_for_each_entry(table, &fhook_tables, list)
 		all &= fhook_table_clear(table);
-	list_for_each_entry(hook, &fhook_hooks, list) {
-		if (!all)
-			fhook_set_kill(hook);
+	if (!all)
+		fhook_set_kill(NULL);
+	list_for_each_entry(hook, &fhook_hooks, list)
 		WRITE_ONCE(hook->exit, NULL);
-	}
 
 	list_for_each_entry(table, &fhook_tables, list) {
 		xa_for_each(&table->used, site, set) {
