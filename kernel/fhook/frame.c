@@ -16,7 +16,7 @@
  * NMIs do so in pairs, so there is no lock. Two rules make it safe to find a frame
  * at any instruction: it counts as taken before it is filled, and the return
  * address is in it before the function loses the address, and is given back before
- * the frame is popped. The code that runs at a return takes no kprobe: the
+ * the frame is popped. The code here that runs at a return takes no kprobe: the
  * kprobe's handlers may have hooked exits, and would return through here.
  *
  * The mainline counterparts are fgraph.c and rethook.c. exits.c describes the
@@ -148,6 +148,8 @@ unsigned long fhook_ret_addr(struct task_struct *task,
 
 	return addr;
 }
+
+NOKPROBE_SYMBOL(fhook_ret_addr);
 
 /**
  * struct return_search - state of a search in each tracer's shadow stack
