@@ -11,12 +11,13 @@
  *	retire.c	freeing memory that a CPU may still be executing
  *	text.c		memory of trampolines, and their names
  *	assembler.c	assembling code into a buffer
- *	trampoline.c	assembling trampolines
  *	frame.c		calls whose return is hooked
+ *	trampoline.c	assembling trampolines
  *	stack.c		the shadow stacks of tasks
  *	exits.c		exit callbacks of the hooks of a set
  *	set.c		sets of hooks, each with its trampoline
  *	change.c	transactions: many sites from one set to another
+ *	names.c		an index of the names of a module's functions
  *	pattern.c	filters, which select functions
  *	span.c		the sites of a hook
  *	hook.c		registration: the API
@@ -27,6 +28,9 @@
  *	switch.c	switching fhook off and on
  *	module.c	loading and unloading modules, freeing init memory
  *	tracefs.c	the files in tracefs' fhook/
+ *	redirect_tracefs.c
+ *			the file of redirects there
+ *	probe.c		the number of CPUs that are being started or stopped
  *	kprobes.c	kprobes and kretprobes at function entries
  *	fprobes.c	fprobes
  *	calltrace/	an extension: the sequence of calls, recorded by a block of jumps
