@@ -106,9 +106,9 @@ static void unhook(const char *name)
 
 /*
  * Remove the events of a run, and last its instance, by which another run finds what a run
- * that is killed here leaves.
+ * that is killed here leaves. Returns -1, after a sentence, if something stays.
  */
-static void remove_run(const char *name)
+static int remove_run(const char *name)
 {
 	char *path = instance_path(name);
 	unsigned int tries = 50;
@@ -119,7 +119,7 @@ static void remove_run(const char *name)
 		fprintf(stderr, "fhook: somebody else has enabled %s: run fhook off later.\n",
 			name);
 		free(path);
-		return;
+		return -1;
 	}
 	/* Somebody may be reading a file there. */
 	while (path && (result = rmdir(path)) && errno == EBUSY && --tries)
@@ -128,6 +128,7 @@ static void remove_run(const char *name)
 		fprintf(stderr, "fhook: %s cannot be removed: %s; it hooks nothing now.\n", path,
 			errno == EBUSY ? "somebody else uses it" : strerror(errno));
 	free(path);
+	return result;
 }
 
 /* A prefix and a number. */
@@ -162,9 +163,8 @@ unsigned int instance_sweep(void)
 		free(instance);
 		if (lock < 0)
 			continue;
-		remove_run(entry->d_name);
+		swept += !remove_run(entry->d_name);
 		close(lock);
-		swept++;
 	}
 	if (directory)
 		closedir(directory);
