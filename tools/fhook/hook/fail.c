@@ -18,9 +18,9 @@ static const struct word word = {
 		"a negative error number, as -28, if the list has ERRNO after the function;\n"
 		"0, for a null pointer, if it has NULL; either with ERRNO_NULL; and 1 with\n"
 		"TRUE. Calls for which CONDITION, as in fhook trace, is false run as usual.\n"
-		"It compares arguments, and common fields: common_pid == 214. Ends with the\n"
-		"command, after --duration, or at Ctrl-C, and prints how many calls returned\n"
-		"VALUE.",
+		"It compares arguments, and common fields: common_pid == 214. Calls by fhook\n"
+		"itself also run as usual. Ends with the command, after --duration, or at\n"
+		"Ctrl-C, and prints how many calls returned VALUE.",
 	.takes = "d",
 	.least = 1,
 };
@@ -54,6 +54,7 @@ static int split(const char *text, char **function, char **value, struct fault *
 	return *value && *function ? 0 : fault_say(fault, "there is not enough memory");
 }
 
+/* Calls by this process, which has to end the override, are left out. */
 static int define(struct failing *failing, unsigned int number, struct call_event *event,
 		  const char *value, struct fault *fault)
 {
@@ -66,8 +67,9 @@ static int define(struct failing *failing, unsigned int number, struct call_even
 	snprintf(event->name, sizeof(event->name), "fail%u", number);
 	if (filter)
 		result = session_define(&failing->session, fault, "fhook_events", 'h',
-					event->name, "%s override=%s%s%s%s", spec->pattern, value,
-					arguments, *filter ? " if " : "", filter) ||
+					event->name, "%s override=%s%s if %s%s%scommon_pid != %d",
+					spec->pattern, value, arguments, *filter ? "(" : "", filter,
+					*filter ? ") && " : "", failing->session.task) ||
 			 session_set(&failing->session, event->name, "enable", "1", fault) ?
 			 -1 : 0;
 	free(filter);

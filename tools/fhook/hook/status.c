@@ -117,12 +117,15 @@ int hook_off(int argc, char **argv, struct fault *fault)
 {
 	struct options options;
 	unsigned int swept;
+	bool failed;
 
 	if (parse(&off_word, &options, argc, argv, fault))
 		return -1;
-	if (kernel_file_write("fhook/enabled", "0", fault))
-		return -1;
+	failed = kernel_file_write("fhook/enabled", "0", fault);
 	swept = instance_sweep();
+	/* The override of a killed run may have let it fail. */
+	if (failed && kernel_file_write("fhook/enabled", "0", fault))
+		return -1;
 	if (swept)
 		printf("Removed the events of %u killed runs.\n", swept);
 	puts("Hooks and redirects in the kernel are off; \"fhook on\" restores them.");

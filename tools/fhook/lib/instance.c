@@ -59,15 +59,15 @@ static bool has_group(const char *text, const char *name)
 }
 
 /* Remove the definitions of a group, if there are any. */
-static int undefine(const char *name)
+static int undefine(const char *name, struct fault *fault)
 {
-	struct fault fault;
-	char *text = kernel_file_read(DEFINITIONS, &fault), line[48];
-	int result = 0;
+	char *text = kernel_file_read(DEFINITIONS, fault), line[48];
+	int result = text ? 0 : -1;
 
 	snprintf(line, sizeof(line), "-:%s/\n", name);
-	if (text && has_group(text, name))
-		result = kernel_file_append(DEFINITIONS, line, &fault);
+	if (text && has_group(text, name) && kernel_file_append(DEFINITIONS, line, fault))
+		result = fault_say(fault, "somebody else has enabled %s: run fhook off later",
+				   name);
 	free(text);
 	return result;
 }
@@ -104,6 +104,27 @@ static void unhook(const char *name)
 	free(events);
 }
 
+static int remove_instance(const char *path)
+{
+	unsigned int tries = 50;
+	int result;
+
+	/* Somebody may be reading a file there. */
+	while ((result = rmdir(path)) && errno == EBUSY && --tries)
+		usleep(20000);
+	return result;
+}
+
+/*
+ * An override of a killed run may let this process fail to open files or to write. The kernel
+ * disables the events of an instance also when that is removed. The new one, which has none
+ * enabled, is where the next run finds definitions that stay.
+ */
+static int renew(const char *path)
+{
+	return remove_instance(path) || mkdir(path, 0700) ? -1 : 0;
+}
+
 /*
  * Remove the events of a run, and last its instance, by which another run finds what a run
  * that is killed here leaves. Returns -1, after a sentence, if something stays.
@@ -111,22 +132,19 @@ static void unhook(const char *name)
 static int remove_run(const char *name)
 {
 	char *path = instance_path(name);
-	unsigned int tries = 50;
-	int result = 0;
+	struct fault fault;
+	int result;
 
 	unhook(name);
-	if (undefine(name)) {
-		fprintf(stderr, "fhook: somebody else has enabled %s: run fhook off later.\n",
-			name);
-		free(path);
-		return -1;
-	}
-	/* Somebody may be reading a file there. */
-	while (path && (result = rmdir(path)) && errno == EBUSY && --tries)
-		usleep(20000);
+	result = path ? undefine(name, &fault) :
+		 fault_say(&fault, "there is not enough memory");
+	if (result && path && !renew(path))
+		result = undefine(name, &fault);
+	if (!result && remove_instance(path))
+		result = fault_say(&fault, "%s cannot be removed: %s; it hooks nothing now", path,
+				   errno == EBUSY ? "somebody else uses it" : strerror(errno));
 	if (result)
-		fprintf(stderr, "fhook: %s cannot be removed: %s; it hooks nothing now.\n", path,
-			errno == EBUSY ? "somebody else uses it" : strerror(errno));
+		fault_print("fhook", &fault);
 	free(path);
 	return result;
 }
