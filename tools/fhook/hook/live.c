@@ -205,10 +205,13 @@ const char *live_time(u64 ns, char text[16])
 		double ns;
 	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
 	unsigned int i;
+	double time;
 
-	for (i = 0; i < ARRAY_SIZE(units) - 1 && ns < units[i].ns; i++)
+	/* A number that would be rounded to 1000 is 1 in the next unit. */
+	for (i = 0; i < ARRAY_SIZE(units) - 1 && ns < 0.9995 * units[i].ns; i++)
 		;
-	snprintf(text, 16, "%.3g %s", ns / units[i].ns, units[i].unit);
+	time = ns / units[i].ns;
+	snprintf(text, 16, time < 999.5 ? "%.3g %s" : "%.0f %s", time, units[i].unit);
 	return text;
 }
 

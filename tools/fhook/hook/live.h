@@ -48,7 +48,10 @@ void __printf(1, 2) live_header(const char *format, ...);
  */
 void __printf(2, 3) live_line(const struct options *options, const char *format, ...);
 
-/* Write a time with three digits and its unit. Returns the text. */
+/*
+ * Write a time with three digits and its unit, from 1000 seconds on with all digits of the
+ * seconds. Returns the text.
+ */
 const char *live_time(u64 ns, char text[16]);
 
 /* Begin to draw anew. */
