@@ -72,7 +72,7 @@ static void print_bars(const struct options *options, const struct tally_row *ro
 	}
 }
 
-static void print_json(const struct tally_row *row)
+static void print_json(const struct tally_row *row, bool total)
 {
 	unsigned int i;
 	const char *separator = "";
@@ -92,7 +92,7 @@ static void print_json(const struct tally_row *row)
 		printf("%s\"%u\":%llu", separator, i, row->buckets[i]);
 		separator = ",";
 	}
-	puts("}}");
+	printf("},\"total\":%s}\n", total ? "true" : "false");
 }
 
 static void print_row(const struct options *options, const struct tally_row *row)
@@ -122,7 +122,7 @@ static void print_all(const struct timing *timing, struct tally_row **rows, bool
 		if (!row.calls)
 			continue;
 		if (options->json)
-			print_json(&row);
+			print_json(&row, !since_last);
 		else if (i < lines)
 			print_row(options, &row);
 		if (options->hist && !options->json && i < lines)
