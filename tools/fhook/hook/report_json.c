@@ -207,7 +207,6 @@ static struct tep_format_field *print_argument(struct report *report, struct tep
 
 	if (!label)
 		return NULL;
-	fputc(',', stdout);
 	json_string(stdout, label);
 	fputc(':', stdout);
 	free(label);
@@ -216,10 +215,30 @@ static struct tep_format_field *print_argument(struct report *report, struct tep
 	return print_value(report, event, field, record) ? NULL : field;
 }
 
+/* Arguments are in an object of their own: their labels may be those of other members. */
 static int print_arguments(struct report *report, struct tep_event *event,
 			   struct tep_record *record, bool span)
 {
+	const char *separator = "";
 	struct tep_format_field *field;
+
+	fputs(",\"args\":{", stdout);
+	for (field = event->format.fields; field; field = field->next) {
+		if (!is_argument(field, span))
+			continue;
+		fputs(separator, stdout);
+		separator = ",";
+		field = print_argument(report, event, field, record);
+		if (!field)
+			return -1;
+	}
+	fputc('}', stdout);
+	return 0;
+}
+
+static int print_details(struct report *report, struct tep_event *event,
+			 struct tep_record *record, bool span)
+{
 	struct frames frames;
 
 	printf(",\"args\":{\"cpu\":%d", record->cpu);
@@ -228,13 +247,8 @@ static int print_arguments(struct report *report, struct tep_event *event,
 		return 0;
 	}
 	print_where(report, event, record);
-	for (field = event->format.fields; field; field = field->next) {
-		if (!is_argument(field, span))
-			continue;
-		field = print_argument(report, event, field, record);
-		if (!field)
-			return -1;
-	}
+	if (print_arguments(report, event, record, span))
+		return -1;
 	frames = report_user_stack(event, record);
 	if (frames.nr)
 		print_frames(report, frames);
@@ -275,7 +289,7 @@ int report_json(struct report *report, struct tep_event *event, struct tep_recor
 	print_time("ts", record->ts - (span ? duration : 0));
 	if (span)
 		print_time("dur", duration);
-	if (print_arguments(report, event, record, span))
+	if (print_details(report, event, record, span))
 		return -1;
 	fputs("}}", stdout);
 	return 0;
