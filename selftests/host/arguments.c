@@ -7,13 +7,17 @@
  *	  arguments -k FILE BUILD-ID FUNCTION(...)...	of a kernel that has this debug file
  *	  arguments -d FILE BUILD-ID FUNCTION...	declarations
  *	  arguments -r FUNCTION(...)...			of this machine's kernel
+ *	  arguments -s PROGRAM FUNCTION			the span, after a signal
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "hook/arguments.h"
 #include "hook/declaration.h"
+#include "hook/exits.h"
 #include "hook/kernel_debug.h"
+#include "lib/work.h"
 
 static void print_names(const struct call_event *event)
 {
@@ -94,8 +98,27 @@ static int print_declaration(struct kernel_debug *debug, const char *name, struc
 	return function ? 0 : -1;
 }
 
+static int print_stopped(const char *path, char *name, struct fault *fault)
+{
+	struct program program;
+	char *span;
+
+	if (program_select(&program, path, &name, 1, fault))
+		return -1;
+	work_begin();
+	raise(SIGTERM);
+	span = exits_span(&program, program.functions, NULL, fault);
+	work_end();
+	if (span)
+		puts(span);
+	free(span);
+	program_free(&program);
+	return span ? 0 : -1;
+}
+
 int main(int argc, char **argv)
 {
+	const bool stopped = argc == 4 && !strcmp(argv[1], "-s");
 	const bool declarations = argc > 4 && !strcmp(argv[1], "-d");
 	const bool file = declarations || (argc > 4 && !strcmp(argv[1], "-k"));
 	const bool running = argc > 2 && !strcmp(argv[1], "-r");
@@ -107,7 +130,9 @@ int main(int argc, char **argv)
 		result = kernel_debug_open_file(&debug, argv[2], argv[3], &fault);
 	else if (running)
 		result = kernel_debug_open(&debug, &fault);
-	for (i = file ? 4 : 2; i < argc && !result; i++) {
+	else if (stopped)
+		result = print_stopped(argv[2], argv[3], &fault);
+	for (i = stopped ? argc : file ? 4 : 2; i < argc && !result; i++) {
 		struct call_event event = { };
 
 		if (declarations) {

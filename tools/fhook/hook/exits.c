@@ -7,6 +7,7 @@
 #include "exits.h"
 #include "lib/elf_image.h"
 #include "lib/symbol_part.h"
+#include "lib/work.h"
 
 /**
  * struct scan - the disassembly of a function
@@ -219,14 +220,12 @@ static int see(struct scan *scan, struct fault *fault)
 	return result;
 }
 
-/* Go's linker counts zeros after a function as a part of it. */
-static bool is_padding(const u8 *code, size_t left)
+/* The end without the zeros that Go's linker counts as a part of the function before them. */
+static const u8 *end_of(const u8 *code, size_t size)
 {
-	while (left && !*code) {
-		code++;
-		left--;
-	}
-	return !left;
+	while (size && !code[size - 1])
+		size--;
+	return code + size;
 }
 
 /* Disassemble the function or its cold part, whose segment is the same. */
@@ -235,10 +234,17 @@ static int scan_part(struct scan *scan, struct fault *fault)
 	const u8 *code = elf_at(scan->image, scan->start, scan->end - scan->start);
 	size_t left = scan->end - scan->start;
 	unsigned long address = scan->start;
+	const u8 *end;
 
 	if (!left || !code)
 		return fault_say(fault, "the size of %s is not known", scan->function->name);
-	while (left && !is_padding(code, left)) {
+	/* The last instruction may end with zeros: they stay readable for it. */
+	end = end_of(code, left);
+	while (code < end) {
+		/* A function may have megabytes. */
+		if (work_stopped())
+			return fault_say(fault, "a signal came before the exits of %s were found",
+					 scan->function->name);
 		if (!cs_disasm_iter(scan->capstone, &code, &left, &address, scan->insn))
 			return fault_say(fault, "%s has data or an unknown instruction at +0x%llx",
 					 scan->function->name,
