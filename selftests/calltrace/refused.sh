@@ -263,6 +263,17 @@ for place in address file both; do
 	refuses "is damaged: its sections" $rewrite -F t_fib "overlap.$place"
 	refuses "is damaged: its sections" $map "overlap.$place"
 done
+# Names of sections that are not in the file, however far away
+python3 - plain nobits <<-'END'
+	import struct, sys
+	data = bytearray(open(sys.argv[1], "rb").read())
+	start, = struct.unpack_from("<Q", data, 40)
+	names, = struct.unpack_from("<H", data, 62)
+	struct.pack_into("<I", data, start + 64 * names + 4, 8)
+	struct.pack_into("<Q", data, start + 64 * names + 24, 1 << 40)
+	open(sys.argv[2], "wb").write(data)
+END
+refuses "nobits has no sections with names" $rewrite -F t_fib -d plain.debug nobits
 printf '\177ELF\001\001\001' > narrow
 head -c 100 /dev/zero >> narrow
 refuses "is for another architecture" $rewrite -F t_fib narrow

@@ -363,8 +363,9 @@ static const char *what_it_is(const char *name, void *data)
 
 static int check_file(const struct rewrite *rw, struct fault *fault)
 {
-	if (!rw->image.nr_sections || rw->image.names >= rw->image.nr_sections)
-		return fault_say(fault, "%s has no sections: what is code is not known.",
+	if (rw->image.names >= rw->image.nr_sections ||
+	    !elf_section_data(&rw->image, rw->image.sections + rw->image.names))
+		return fault_say(fault, "%s has no sections with names: what is code is not known.",
 				 rw->image.path);
 	if (elf_section(&rw->image, ELF_STUB_SECTION))
 		return fault_say(fault, "%s is instrumented already.", rw->image.path);
