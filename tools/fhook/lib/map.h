@@ -104,6 +104,8 @@ struct map_object {
 #define MAP_AMBIGUOUS	0xffffffffu
 #define MAP_LINE	8
 #define MAP_MAX_BLOCKS	(256ULL << 20)
+/* Additional locations of blocks. Recorders write 1024 at most. */
+#define MAP_MAX_COPIES	(1u << 20)
 
 struct map {
 	struct map_object *objects;

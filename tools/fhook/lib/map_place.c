@@ -15,17 +15,19 @@ static void place(struct map_block *block, u64 bias)
 }
 
 /* An object that is loaded again is at both locations. */
-static int add_place(struct map *map, const struct map_block *block, u64 bias)
+static int add_place(struct map *map, const struct map_block *block, u64 bias, struct fault *fault)
 {
 	struct map_block again = *block;
 
+	if (map->nr_blocks - map->nr_own == MAP_MAX_COPIES)
+		return fault_say(fault,
+				 "objects were loaded again with more than %u blocks together: the recording is damaged",
+				 MAP_MAX_COPIES);
 	place(&again, bias);
 	again.copied = true;
-	if (block->memory == again.memory)
-		return 0;
 	map->recent = &map_no_block;
 	if (grow(&map->blocks, &map->room_blocks, map->nr_blocks, sizeof(again)))
-		return -1;
+		return fault_say(fault, "there is not enough memory for the map");
 	map->blocks[map->nr_blocks++] = again;
 	return 0;
 }
@@ -34,6 +36,11 @@ static int add_place(struct map *map, const struct map_block *block, u64 bias)
 static size_t blocks_of(const struct map *map, u32 object)
 {
 	return first_index(map->nr_own, i, map->blocks[i].object < object);
+}
+
+static bool is_of(const struct map *map, size_t block, u32 object)
+{
+	return block < map->nr_own && map->blocks[block].object == object;
 }
 
 int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
@@ -49,12 +56,16 @@ int map_load(struct map *map, u32 id, u64 bias, struct fault *fault)
 		return fault_say(fault,
 				 "object %u was loaded, but the map has none of this number",
 				 id);
-	for (block = blocks_of(map, index - 1);
-	     block < map->nr_own && map->blocks[block].object == index - 1; block++) {
+	block = blocks_of(map, index - 1);
+	/* All blocks of an object have the same bias. */
+	if (is_of(map, block, index - 1) && map->blocks[block].loaded &&
+	    map->blocks[block].memory == map->blocks[block].start + bias)
+		return 0;
+	for (; is_of(map, block, index - 1); block++) {
 		if (!map->blocks[block].loaded)
 			place(&map->blocks[block], bias);
-		else if (add_place(map, &map->blocks[block], bias))
-			return fault_say(fault, "there is not enough memory for the map");
+		else if (add_place(map, &map->blocks[block], bias, fault))
+			return -1;
 	}
 	free(map->by_memory);
 	map->by_memory = NULL;
