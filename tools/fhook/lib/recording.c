@@ -289,7 +289,7 @@ static int read_line(struct recording *recording, char **words, int count)
 	u32 *mtc[] = { &recording->mtc_freq, &recording->mtc_eax, &recording->mtc_ebx };
 	u32 *nominal[] = { &recording->nominal }, *unopened[] = { &recording->unopened };
 	u32 *unplaced[] = { &recording->unplaced }, *snapshot[] = { &recording->snapshot };
-	u32 *until[] = { &recording->until };
+	u32 *until[] = { &recording->until }, *unmatched[] = { &recording->unmatched };
 	struct recording_etm *e = &recording->etm;
 	u32 *etm[] = { &e->traceid, &e->config, &e->idr0, &e->idr1, &e->idr2, &e->idr8 };
 
@@ -314,6 +314,8 @@ static int read_line(struct recording *recording, char **words, int count)
 		return read_numbers(words, count, 10, snapshot, ARRAY_SIZE(snapshot));
 	if (!strcmp(words[0], "until"))
 		return read_numbers(words, count, 10, until, ARRAY_SIZE(until));
+	if (!strcmp(words[0], "unmatched"))
+		return read_numbers(words, count, 16, unmatched, ARRAY_SIZE(unmatched));
 	if (!strcmp(words[0], "unopened"))
 		return read_numbers(words, count, 10, unopened, ARRAY_SIZE(unopened));
 	if (!strcmp(words[0], "etm"))
@@ -594,6 +596,8 @@ static void write_lines(const struct recording *recording, FILE *file)
 		fprintf(file, "snapshot %u\n", recording->snapshot);
 	if (recording->until)
 		fprintf(file, "until %u\n", recording->until);
+	if (recording->unmatched)
+		fprintf(file, "unmatched 0x%x\n", recording->unmatched);
 	if (recording->executed_by) {
 		fprintf(file, "executed %u ", recording->executed_by);
 		word_escape(recording->executed, file);

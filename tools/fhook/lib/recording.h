@@ -81,6 +81,8 @@ struct recording_etm {
  * @snapshot: line "snapshot MIB": only the last events of each stream were kept, in so many MiB;
  *	0 without it
  * @until: line "until N": the N-th condition, from 1, has ended the recording; 0 without it
+ * @unmatched: line "unmatched 0xMASK": the conditions, the first one in bit 0, on functions that
+ *	the map does not have; 0 without it
  * @executed_by: line "executed PID PROGRAM": process that has executed a program, whose calls are
  *	not recorded; 0 without it
  * @executed: path of that program, empty if it is not known
@@ -103,7 +105,7 @@ struct recording {
 	struct recording_task *tasks;
 	size_t nr_loads, nr_tids, nr_lost, nr_tasks;
 	size_t room_loads, room_tids, room_lost, room_tasks;
-	u32 unopened, unplaced, snapshot, until;
+	u32 unopened, unplaced, snapshot, until, unmatched;
 	u32 executed_by;
 	char executed[RECORDING_PROGRAM];
 	u32 family, model, stepping;

@@ -267,7 +267,7 @@ static int start(struct fault *fault)
 	recording.threads = true;
 	recording.clock = 1000000;
 	recording.snapshot = settings.snapshot_mb;
-	if (until_set(settings.until, fault) ||
+	if (until_set(&recording, settings.until, fault) ||
 	    create(fault))
 		return -1;
 	prepare();
@@ -476,16 +476,19 @@ static bool find_named(struct named *named, u64 *at)
 {
 	struct before before;
 	struct fault fault;
+	u32 unmatched;
 
 	if (named->recording != generation + 1) {
 		take_lock(&before);
 		if (state == STATE_RECORDS && named->recording != generation + 1) {
+			unmatched = recording.unmatched;
 			named->failed = record_add_named(&recording, named, &fault);
 			if (named->failed) {
 				recording.unplaced++;
 				fault_print("libfhook-record", &fault);
-				update();
 			}
+			if (named->failed || recording.unmatched != unmatched)
+				update();
 			named->recording = generation + 1;
 		}
 		drop_lock(&before);

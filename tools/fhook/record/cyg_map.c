@@ -91,7 +91,8 @@ static bool in_block(const struct elf_image *image, const struct elf_symbol *sym
 	       symbol->address + 2 <= segment->p_vaddr + segment->p_memsz;
 }
 
-static void write_functions(FILE *file, const struct elf_image *image, u32 id, u64 bias)
+static void write_functions(struct recording *recording, FILE *file,
+			    const struct elf_image *image, u32 id, u64 bias)
 {
 	u64 next = 0;
 	size_t i;
@@ -107,7 +108,7 @@ static void write_functions(FILE *file, const struct elf_image *image, u32 id, u
 			symbol->name, symbol->address);
 		fprintf(file, "stub 0x%llx 1 exit %u %s 0x%llx\n", symbol->address + 1, id,
 			symbol->name, symbol->address);
-		until_add_function(symbol->name, symbol->address + bias);
+		until_add_function(recording, symbol->name, symbol->address + bias);
 	}
 }
 
@@ -208,7 +209,7 @@ static bool put_object(struct recording *recording, FILE *file, struct object *o
 	word_escape(path, file);
 	putc('\n', file);
 	write_blocks(file, image, id);
-	write_functions(file, image, id, object->bias);
+	write_functions(recording, file, image, id, object->bias);
 	object->in_map = true;
 	return true;
 }
@@ -476,6 +477,6 @@ int record_add_named(struct recording *recording, struct named *named, struct fa
 				 recording->directory, named->name);
 	object->in_map = true;
 	named->address = NAMED + nr_named++ * 2;
-	until_add_function(named->name, named->address);
+	until_add_function(recording, named->name, named->address);
 	return 0;
 }

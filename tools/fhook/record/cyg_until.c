@@ -35,7 +35,7 @@ static int add_condition(const char *text, struct fault *fault)
 	return spec_check_plain(&specs[nr_specs++], fault);
 }
 
-int until_set(const char *text, struct fault *fault)
+int until_set(struct recording *recording, const char *text, struct fault *fault)
 {
 	char *lines = strdup(text ?: ""), *rest = lines, *line;
 	int result = 0;
@@ -48,18 +48,23 @@ int until_set(const char *text, struct fault *fault)
 	while (!result && (line = strsep(&rest, "\n")))
 		if (*line)
 			result = add_condition(line, fault);
+	recording->unmatched = (1u << nr_specs) - 1;
 	free(lines);
 	return result;
 }
 
-void until_add_function(const char *name, u64 address)
+void until_add_function(struct recording *recording, const char *name, u64 address)
 {
 	unsigned int nr = nr_targets;
 	u32 i;
 
-	for (i = 0; i < nr_specs && nr < TARGETS; i++)
-		if (!strcmp(specs[i].pattern, name))
+	for (i = 0; i < nr_specs; i++) {
+		if (strcmp(specs[i].pattern, name))
+			continue;
+		recording->unmatched &= ~(1u << i);
+		if (nr < TARGETS)
 			targets[nr++] = (struct target){ .address = address, .condition = i };
+	}
 	nr_targets = nr;
 }
 

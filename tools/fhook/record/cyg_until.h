@@ -9,7 +9,7 @@
 #ifndef FHOOK_RECORD_CYG_UNTIL_H
 #define FHOOK_RECORD_CYG_UNTIL_H
 
-#include "lib/base.h"
+#include "lib/recording.h"
 
 #define UNTIL_CONDITIONS	8
 
@@ -33,11 +33,11 @@ struct until_calls {
 	struct until_call of[UNTIL_CONDITIONS];
 };
 
-/* Replace the conditions by those of TEXT, one on each line; NULL for none. */
-int until_set(const char *text, struct fault *fault);
+/* Replace the conditions by those of TEXT, one on each line; NULL for none. None is matched. */
+int until_set(struct recording *recording, const char *text, struct fault *fault);
 
 /* A function has been added to the recording; its entry event has this address. */
-void until_add_function(const char *name, u64 address);
+void until_add_function(struct recording *recording, const char *name, u64 address);
 
 /*
  * An event has been recorded. Returns the number of the condition that is true, from 1, or 0.

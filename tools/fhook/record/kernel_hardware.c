@@ -228,7 +228,7 @@ int record_kernel_hardware(struct record *record, struct fault *fault)
 		result = perf_data_import(session.data, stubs->map, record->directory, &losses,
 					  fault);
 	if (!result) {
-		record_say_end(record, 0);
+		record_say_end(record, 0, 0);
 		perf_losses_print(&losses);
 	}
 	end(&session);

@@ -331,7 +331,7 @@ static void report(const struct session *session)
 		gaps += session->cpus[i].stream.gaps;
 		lost += session->cpus[i].lost;
 	}
-	record_say_end(session->record, session->recording.until);
+	record_say_end(session->record, session->recording.until, 0);
 	fprintf(stderr, "fhook: %llu entries and exits of %zu functions are in %s.\n", events,
 		session->symbols.nr_symbols, session->recording.directory);
 	report_gaps(session, missed, gaps);

@@ -74,7 +74,7 @@ static void say_end(const struct record *record)
 
 	if (recording_read(&recording, record->directory, &ignored))
 		return;
-	record_say_end(record, recording.until);
+	record_say_end(record, recording.until, recording.unmatched);
 	recording_free(&recording);
 }
 

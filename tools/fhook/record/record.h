@@ -102,8 +102,11 @@ int record_say_way(const struct record *record);
 /* An absolute path, because the program may change its directory; NULL if there is no memory. */
 char *record_absolute(const char *path);
 
-/* Print why the recording has ended: at a condition (from 1, or 0), or at the trigger. */
-void record_say_end(const struct record *record, u32 until);
+/*
+ * Print why the recording has ended: at a condition (from 1, or 0), or at the trigger; and, if at
+ * none, which conditions are on functions that it does not have (UNMATCHED, the first in bit 0).
+ */
+void record_say_end(const struct record *record, u32 until, u32 unmatched);
 int record_kernel_hardware(struct record *record, struct fault *fault);
 int record_kernel_software(struct record *record, struct fault *fault);
 int record_kernel_port(struct record *record, struct fault *fault);

@@ -98,8 +98,10 @@ int record_say_way(const struct record *record)
 	return 0;
 }
 
-void record_say_end(const struct record *record, u32 until)
+void record_say_end(const struct record *record, u32 until, u32 unmatched)
 {
+	size_t i;
+
 	if (until && until <= record->nr_until)
 		fprintf(stderr, "fhook: The recording has ended at '%s'.\n",
 			record->until_text[until - 1]);
@@ -107,4 +109,10 @@ void record_say_end(const struct record *record, u32 until)
 		fprintf(stderr, "fhook: The recording has ended at signal %d.\n", WORK_TRIGGER);
 	else if (record->nr_until)
 		fputs("fhook: No condition was true until the end.\n", stderr);
+	for (i = 0; !until && i < record->nr_until; i++) {
+		if (unmatched >> i & 1)
+			fprintf(stderr,
+				"fhook: No function of the recording is named %s: give a name as fhook calltrace print --mangled shows it.\n",
+				record->until[i].pattern);
+	}
 }
