@@ -201,14 +201,13 @@ static enum uhook_verdict map_area(struct uhook_mm *um, struct uhook_area *area,
  * @um: state of current's address space
  * @kind: contents of the area
  * @near: instruction that needs the area
- * @made: receives the area
  *
  * Context: task, with @um->lock and the mmap lock for writing held.
  * Return: the verdict: UHOOK_FULL if the process has the maximum number of areas,
  * UHOOK_NO_GAP or UHOOK_NO_MEMORY.
  */
 enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
-				  const struct uhook_near *near, struct uhook_area **made)
+				  const struct uhook_near *near)
 {
 	enum uhook_verdict verdict;
 	struct uhook_area *area;
@@ -227,8 +226,6 @@ enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind
 	verdict = map_area(um, area, near);
 	if (verdict)
 		kfree(area);
-	else
-		*made = area;
 
 	return verdict;
 }

@@ -131,7 +131,7 @@ struct uhook_near {
 
 struct uhook_area *uhook_area_at(const struct uhook_mm *um, unsigned long addr);
 enum uhook_verdict uhook_add_area(struct uhook_mm *um, enum uhook_area_kind kind,
-				  const struct uhook_near *near, struct uhook_area **made);
+				  const struct uhook_near *near);
 int uhook_make_page(struct uhook_area *area, unsigned int i);
 void uhook_put_areas(struct uhook_mm *um);
 const struct uhook_slot *uhook_slot_at(const struct uhook_area *area, unsigned long addr);

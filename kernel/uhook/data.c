@@ -12,6 +12,7 @@
  * This file allocates, maps, finds and frees the pages; sums.c and rings.c read them.
  */
 #include <linux/anon_inodes.h>
+#include <linux/bitops.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
@@ -23,6 +24,7 @@
 
 #include "areas.h"
 #include "data.h"
+#include "sets.h"
 
 static_assert(UHOOK_LANE_SIZE == PAGE_SIZE);
 /* Each body has a counter in each lane. */
@@ -226,6 +228,32 @@ void *uhook_data_at(const struct uhook_data *data, unsigned long at)
 	struct page *page = smp_load_acquire(&data->pages[at >> PAGE_SHIFT]);
 
 	return page ? page_address(page) + offset_in_page(at) : NULL;
+}
+
+/**
+ * uhook_grant_body - remember that the kernel sends a task to a body
+ * @um: state of the address space
+ * @area: index of the area
+ * @nr: number of the body
+ */
+void uhook_grant_body(struct uhook_mm *um, unsigned int area, unsigned int nr)
+{
+	set_bit(nr, um->data[area]->granted);
+}
+
+/**
+ * uhook_applies - check whether the counts and records of a body are those of its hooks
+ * @data: data of the body's area in an address space
+ * @set: the body's set of hooks
+ * @nr: number of the body
+ *
+ * The program can write them for any body of the area.
+ *
+ * Return: false if the hooks are filtered, and the body is only inherited.
+ */
+bool uhook_applies(const struct uhook_data *data, const struct uhook_set *set, unsigned int nr)
+{
+	return !(set->traits & UHOOK_FILTERED) || test_bit(nr, data->granted);
 }
 
 static void put_pages(struct page **pages, unsigned int nr)

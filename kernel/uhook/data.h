@@ -25,6 +25,8 @@ struct page;
  * @stuck_in: number of the reading that found @stuck
  * @thread: thread that wrote the last entry read
  * @time: time of that entry, in nanoseconds of the local clock
+ * @granted: bodies to which the kernel has sent a task of the address space: a child has the
+ *	others as its parent's, whose hooks may not apply to it
  */
 struct uhook_data {
 	struct page		*pages[UHOOK_DATA_PAGES];
@@ -34,8 +36,10 @@ struct uhook_data {
 	unsigned int		stuck_in;
 	unsigned long		thread;
 	u64			time;
+	DECLARE_BITMAP(granted, UHOOK_CODE_SIZE / UHOOK_BODY_SIZE);
 };
 
+bool uhook_applies(const struct uhook_data *data, const struct uhook_set *set, unsigned int nr);
 int uhook_make_data_page(struct page **slot);
 void *uhook_data_at(const struct uhook_data *data, unsigned long at);
 void uhook_free_data(struct uhook_data *data);

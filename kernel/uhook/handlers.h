@@ -27,6 +27,7 @@ struct uhook_where;
 unsigned long uhook_data_size(enum uhook_area_kind kind);
 int uhook_add_data(struct uhook_mm *um, unsigned int area, gfp_t gfp);
 int uhook_map_data(unsigned long addr, unsigned long size);
+void uhook_grant_body(struct uhook_mm *um, unsigned int area, unsigned int nr);
 void uhook_start_counting(struct uhook_mm *um);
 
 bool uhook_may_adopt(const struct uhook_mm *um, const struct uhook_area *area, unsigned int nr,
@@ -64,6 +65,7 @@ static inline int uhook_map_data(unsigned long addr, unsigned long size)
 	return 0;
 }
 
+static inline void uhook_grant_body(struct uhook_mm *um, unsigned int area, unsigned int nr) { }
 static inline void uhook_start_counting(struct uhook_mm *um) { }
 
 static inline bool uhook_may_adopt(const struct uhook_mm *um, const struct uhook_area *area,

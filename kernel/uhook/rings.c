@@ -66,8 +66,8 @@ static struct uhook_ring_entry *entry_of(const struct uhook_data *data, u64 numb
 			     i * sizeof(struct uhook_ring_entry));
 }
 
-static struct uhook_counter *counter_of(const struct uhook_mm *um, struct uhook_area *area, u32 id,
-					unsigned long *site)
+static struct uhook_counter *counter_of(const struct uhook_mm *um, struct uhook_area *area,
+					const struct uhook_data *data, u32 id, unsigned long *site)
 {
 	unsigned int nr = UHOOK_RECORDER_BODY(id), i = UHOOK_RECORDER_INDEX(id);
 	const struct uhook_set *set;
@@ -81,7 +81,10 @@ static struct uhook_counter *counter_of(const struct uhook_mm *um, struct uhook_
 	*site = uhook_slot_nr(area, nr)->site;
 	set = uhook_set_of(um, uhook_body_nr(area, nr));
 
-	return set && i < set->nr ? set->counters[array_index_nospec(i, set->nr)] : NULL;
+	if (!set || i >= set->nr || !uhook_applies(data, set, nr))
+		return NULL;
+
+	return set->counters[array_index_nospec(i, set->nr)];
 }
 
 /* Stop retrying when both clocks were read within this time, in nanoseconds. */
@@ -137,7 +140,7 @@ static void hand_over(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	struct uhook_counter *counter;
 	struct uhook_record record;
 
-	counter = counter_of(um, area, entry->id, &record.site);
+	counter = counter_of(um, area, data, entry->id, &record.site);
 	if (!counter || !(counter->kind->traits & UHOOK_RECORDS))
 		return;
 
@@ -228,7 +231,8 @@ static void add_lost(const struct uhook_set *set, u64 nr_entries, u64 reading)
 }
 
 /* The hook of a skipped entry is unknown: count it as lost for all hooks of the area. */
-static void add_given_up(const struct uhook_mm *um, struct uhook_area *area, u64 nr_entries)
+static void add_given_up(const struct uhook_mm *um, struct uhook_area *area,
+			 const struct uhook_data *data, u64 nr_entries)
 {
 	/* Protects the number, and uhook_counter::given_up. */
 	static DEFINE_SPINLOCK(lock);
@@ -241,7 +245,7 @@ static void add_given_up(const struct uhook_mm *um, struct uhook_area *area, u64
 	for (nr = 0; nr < used; nr++) {
 		const struct uhook_set *set = uhook_set_of(um, uhook_body_nr(area, nr));
 
-		if (set)
+		if (set && uhook_applies(data, set, nr))
 			add_lost(set, nr_entries, reading);
 	}
 	spin_unlock(&lock);
@@ -293,7 +297,7 @@ void uhook_drain_ring(struct uhook_mm *um, struct uhook_area *area, struct uhook
 	smp_store_release(&ring->tail, data->tail);
 
 	if (given_up)
-		add_given_up(um, area, given_up);
+		add_given_up(um, area, data, given_up);
 }
 
 /* A reading of the rings of a process. */
@@ -395,7 +399,7 @@ static void give_up_rest(const struct uhook_mm *um, struct uhook_area *area,
 	for (ready = ring ? ready_of(data, ring) : 0; ready; ready--, data->tail++)
 		lost += is_turn(entry_of(data, data->tail), data->tail);
 	if (lost)
-		add_given_up(um, area, lost);
+		add_given_up(um, area, data, lost);
 }
 
 /**

@@ -111,9 +111,10 @@ static enum uhook_verdict new_slot(struct uhook_area *area, const struct uhook_w
 	return UHOOK_GRANTED;
 }
 
-static enum uhook_verdict take_slot(struct uhook_mm *um, struct uhook_area *area,
+static enum uhook_verdict take_slot(struct uhook_mm *um, unsigned int i,
 				    const struct uhook_wanted *w, unsigned long *addr)
 {
+	struct uhook_area *area = um->areas[i];
 	enum uhook_verdict verdict;
 
 	/*
@@ -129,6 +130,8 @@ static enum uhook_verdict take_slot(struct uhook_mm *um, struct uhook_area *area
 		mutex_unlock(&um->counts);
 	verdict = *addr ? UHOOK_GRANTED : new_slot(area, w, addr);
 	mutex_unlock(&area->lock);
+	if (verdict == UHOOK_GRANTED && w->set)
+		uhook_grant_body(um, i, (*addr - area->vaddr) / uhook_slot_size(area->kind));
 
 	return verdict;
 }
@@ -161,7 +164,6 @@ enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wante
 				   unsigned long *addr)
 {
 	struct mm_struct *mm = current->mm;
-	struct uhook_area *area;
 	struct uhook_where here = { .base = w->site & ~(UHOOK_CODE_SIZE - 1) };
 	const struct uhook_near near = { .site = w->site, .fits = fits, .data = w };
 	enum uhook_verdict verdict;
@@ -179,16 +181,16 @@ enum uhook_verdict uhook_take_slot(struct uhook_mm *um, const struct uhook_wante
 	for (i = 0; i < um->nr_areas; i++) {
 		if (um->areas[i]->kind != w->kind)
 			continue;
-		verdict = take_slot(um, um->areas[i], w, addr);
+		verdict = take_slot(um, i, w, addr);
 		if (verdict != UHOOK_NO_GAP && verdict != UHOOK_FULL)
 			return verdict;
 	}
 
 	if (!w->set && mmap_write_lock_killable(mm))
 		return UHOOK_UNDECIDED;
-	verdict = uhook_add_area(um, w->kind, &near, &area);
+	verdict = uhook_add_area(um, w->kind, &near);
 	if (!w->set)
 		mmap_write_unlock(mm);
 
-	return verdict ?: take_slot(um, area, w, addr);
+	return verdict ?: take_slot(um, um->nr_areas - 1, w, addr);
 }

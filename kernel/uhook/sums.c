@@ -109,6 +109,8 @@ static void add_body(struct uhook_mm *um, const struct uhook_data *data,
 	u64 hits = 0;
 
 	lockdep_assert_held(&um->counts);
+	if (!uhook_applies(data, set, nr))
+		return;
 	if (seen)
 		hits = come(sum_of(data, nr), (u64 *)page_address(seen) + nr);
 	if (hits)

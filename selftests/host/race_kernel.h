@@ -102,6 +102,13 @@ typedef atomic_t refcount_t;
 #define refcount_inc(r)		__atomic_fetch_add(&(r)->counter, 1, __ATOMIC_RELAXED)
 #define refcount_dec_and_test(r) (!__atomic_sub_fetch(&(r)->counter, 1, __ATOMIC_ACQ_REL))
 
+#define BITS_PER_LONG		64
+#define DECLARE_BITMAP(name, nr) unsigned long name[((nr) + BITS_PER_LONG - 1) / BITS_PER_LONG]
+#define set_bit(nr, map)						\
+	__atomic_fetch_or(&(map)[(nr) / BITS_PER_LONG], 1UL << (nr) % BITS_PER_LONG, __ATOMIC_RELAXED)
+#define test_bit(nr, map)						\
+	(READ_ONCE((map)[(nr) / BITS_PER_LONG]) >> (nr) % BITS_PER_LONG & 1)
+
 /*
  * Locks. Those that a function must hold are checked.
  */

@@ -4,6 +4,8 @@
  *
  *	uhook_ring offsets		the probe points: rec, cnt
  *	uhook_ring forge N		N rings full of made up records, and it ends
+ *	uhook_ring inherit		its child forges, when a line has come: the hooks may be
+ *					limited to the parent
  *	uhook_ring attack N		N rings, filled again whenever they are read
  *	uhook_ring spin N		N rings, and it looks at them all the time
  *	uhook_ring forks N		another process, which runs cnt, and forks N times;
@@ -137,6 +139,27 @@ static void make_rings(int n)
 	usleep(300000);
 }
 
+static int inherit(void)
+{
+	pid_t child;
+	int i;
+
+	getchar();
+	for (i = 0; i < 3; i++)
+		((long (*)(long))ring_site)(i);
+	child = fork();
+	check(child >= 0, "fork: %s", strerror(errno));
+	if (!child) {
+		check(find_rings() == 1, "the child has no ring");
+		forge(rings[0]);
+		rings[0]->head = rings[0]->tail + ENTRIES;
+		_exit(0);
+	}
+	waitpid(child, &i, 0);
+
+	return i != 0;
+}
+
 /* Until it is killed. Without forging, it only spins. */
 static int attack(int n, bool forging)
 {
@@ -256,7 +279,7 @@ static int bystander(long enough, char **stats)
 	return 0;
 }
 
-static const char usage[] = "offsets | {forge | attack | spin | forks} N | bystander N FILE...";
+static const char usage[] = "offsets | inherit | {forge | attack | spin | forks} N | bystander N FILE...";
 
 int main(int argc, char **argv)
 {
@@ -268,6 +291,8 @@ int main(int argc, char **argv)
 		printf("cnt 0x%lx\n", (unsigned long)(count_site - __executable_start));
 		return 0;
 	}
+	if (argc == 2 && !strcmp(argv[1], "inherit"))
+		return inherit();
 	if (argc > 3 && !strcmp(argv[1], "bystander"))
 		return bystander(atol(argv[2]), argv + 3);
 	if (argc == 3 && (!strcmp(argv[1], "attack") || !strcmp(argv[1], "spin")))
