@@ -105,7 +105,8 @@ typedef atomic_t refcount_t;
 #define BITS_PER_LONG		64
 #define DECLARE_BITMAP(name, nr) unsigned long name[((nr) + BITS_PER_LONG - 1) / BITS_PER_LONG]
 #define set_bit(nr, map)						\
-	__atomic_fetch_or(&(map)[(nr) / BITS_PER_LONG], 1UL << (nr) % BITS_PER_LONG, __ATOMIC_RELAXED)
+	__atomic_fetch_or(&(map)[(nr) / BITS_PER_LONG], 1UL << (nr) % BITS_PER_LONG,	\
+			  __ATOMIC_RELAXED)
 #define test_bit(nr, map)						\
 	(READ_ONCE((map)[(nr) / BITS_PER_LONG]) >> (nr) % BITS_PER_LONG & 1)
 

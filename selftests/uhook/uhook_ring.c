@@ -279,7 +279,8 @@ static int bystander(long enough, char **stats)
 	return 0;
 }
 
-static const char usage[] = "offsets | inherit | {forge | attack | spin | forks} N | bystander N FILE...";
+static const char usage[] =
+	"offsets | inherit | {forge | attack | spin | forks} N | bystander N FILE...";
 
 int main(int argc, char **argv)
 {
