@@ -549,7 +549,7 @@ static void test_refused_at_once(struct kunit *test)
 	WRITE_ONCE(probed_stubborn, true);
 	task = probed_begin(test, &kp, test_fhook_probed_slot, probed_spin);
 	applier = kthread_run(probed_redirect_fn, &patch, "fhook_tries");
-	for (i = 0; i < 100 && !READ_ONCE(report.error); i++)
+	for (i = 0; i < 600 && !READ_ONCE(report.error); i++)
 		schedule_timeout_interruptible(HZ / 10);
 	KUNIT_EXPECT_EQ(test, FHOOK_ERR_TASK, READ_ONCE(report.error));
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(probed_inside));

@@ -42,7 +42,7 @@
 #include "report.h"
 
 #define TRIES		20
-#define TRIES_MS	5000
+#define TRIES_MS	10000
 #define WAIT_MS		25
 
 /* All CPUs stop during a check, but for no more than a 50th of the time. */
