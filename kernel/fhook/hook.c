@@ -575,8 +575,8 @@ EXPORT_SYMBOL_GPL(fhook_unregister_async);
  *
  * When this returns, the callback is not running and will not run again, and the ops may be freed
  * or registered again. Waits for a grace period, which takes a while; to unregister many, use
- * fhook_unregister_async() and one fhook_barrier(). Not to be called from a &fhook_done_t. May
- * sleep.
+ * fhook_unregister_async() and one fhook_barrier(). Not to be called from a &fhook_done_t, nor with
+ * the lock of CPU hotplug held. May sleep.
  *
  * The counterpart in mainline is unregister_fprobe().
  *

@@ -147,7 +147,8 @@ unsigned int fhook_retired_busy(void)
  * When it returns, the callbacks of every fhook_unregister_async() that was
  * called before have run, and their trampolines are free. A module that
  * unregisters asynchronously calls this before it is unloaded, as it would call
- * rcu_barrier(). May sleep; not to be called from such a callback.
+ * rcu_barrier(). May sleep; not to be called from such a callback, nor with the lock of
+ * CPU hotplug held.
  */
 void fhook_barrier(void)
 {
