@@ -67,7 +67,10 @@ static bool queue_idle(void)
  */
 void fhook_synchronize(void)
 {
-	/* CPU hotplug holds the lock until the CPU is online, or stopped. */
+	/*
+	 * CPU hotplug holds the lock until the CPU is online, or has reported that it is dead.
+	 * A few functions of x86 run after that; ftrace does not wait for them either.
+	 */
 	cpus_read_lock();
 	cpus_read_unlock();
 	synchronize_rcu_tasks_rude();

@@ -231,7 +231,7 @@ static int record_args(struct hit *hit)
 	hit->args_size = min(tp->size + __get_data_size(tp, hit, NULL) + end, max);
 	hit->args = space;
 	if (hit->args_size > sizeof(space)) {
-		memory = kmalloc(hit->args_size, hit->record ? GFP_NOWAIT : GFP_KERNEL);
+		memory = kmalloc(hit->args_size, hit->record ? GFP_ATOMIC : GFP_KERNEL);
 		if (!memory)
 			return 0;
 		hit->args = memory;

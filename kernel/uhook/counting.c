@@ -114,23 +114,34 @@ void uhook_visit_data(uhook_data_fn *fn)
  * @until: time in jiffies until which to wait, if it is less than PATIENCE from now
  *
  * A task of the program may hold the lock, and hardly ever run: programs choose their own
- * priorities and shares of CPUs. Counts and records that are not read for this reason are
+ * priorities and shares of CPUs. Visitors wait for each other as long as necessary. Counts and records that are not read for this reason are
  * read at the next visit, or by the process itself when it ends.
  *
  * Context: task; sleeps.
- * Return: true with &uhook_mm.counts locked; otherwise false.
+ * Return: true with &uhook_mm.counts locked, until uhook_unlock_counts(); otherwise false.
  */
 bool uhook_lock_counts(struct uhook_mm *um, unsigned long until)
 {
-	unsigned long end = jiffies + PATIENCE;
+	unsigned long end;
 
+	/* Visitors hold this while they run, or have the patience of one. */
+	mutex_lock(&um->visit);
+	end = jiffies + PATIENCE;
 	if (time_before(until, end))
 		end = until;
 	while (!mutex_trylock(&um->counts)) {
-		if (!time_before(jiffies, end))
+		if (!time_before(jiffies, end)) {
+			mutex_unlock(&um->visit);
 			return false;
+		}
 		schedule_timeout_uninterruptible(1);
 	}
 
 	return true;
+}
+
+void uhook_unlock_counts(struct uhook_mm *um)
+{
+	mutex_unlock(&um->counts);
+	mutex_unlock(&um->visit);
 }

@@ -48,6 +48,7 @@ void uhook_stop_counting(struct uhook_mm *um);
 typedef void uhook_data_fn(struct uhook_mm *um);
 void uhook_visit_data(uhook_data_fn *fn);
 bool uhook_lock_counts(struct uhook_mm *um, unsigned long until);
+void uhook_unlock_counts(struct uhook_mm *um);
 
 int uhook_copy_stacks(const struct uhook_data *from, struct uhook_data *to);
 

@@ -46,6 +46,7 @@ struct uhook_mm *uhook_make_mm(struct mm_struct *mm, gfp_t gfp)
 	xa_init_flags(&um->hops, XA_FLAGS_ACCOUNT);
 	um->mm = mm;
 	mutex_init(&um->counts);
+	mutex_init(&um->visit);
 	refcount_set(&um->ref, 1);
 
 	return um;

@@ -38,6 +38,9 @@ void uhook_put_mm(struct uhook_mm *um)
 	if (!refcount_dec_and_test(&um->ref))
 		return;
 
+	/* Of a reading that was not ended. */
+	kfree(um->threads);
+	mutex_destroy(&um->visit);
 	mutex_destroy(&um->counts);
 	mutex_destroy(&um->lock);
 	kfree(um);

@@ -3,7 +3,7 @@
  * uhook: uhook's state in an address space.
  *
  * Locks, outermost first: uhook_mm::lock of an address space, its mmap lock, its
- * uhook_mm::counts, uhook_area::lock, uhook_counter::lock. uhook_spans::lock is held
+ * uhook_mm::visit, uhook_mm::counts, uhook_area::lock, uhook_counter::lock. uhook_spans::lock is held
  * alone. Tasks that hit a breakpoint hold none of the others: they look sites up under RCU
  * tasks trace, as uprobes do.
  *
@@ -73,6 +73,7 @@ struct uhook_thread {
  * @before_rseq: true if jumps were written by a thread that had not registered for
  *	restartable sequences, and so could not tell whether a site is in one
  * @ref: one reference for the address space, and one for each reader of its counts
+ * @visit: held by readers other than the process itself, which take @counts next
  * @counts: held while counts are added up, rings are read, or the set of a body changes
  * @gone: true once areas and data have been freed; set with @counts held
  * @counting: entry in the list of counting address spaces
@@ -111,6 +112,7 @@ struct uhook_mm {
 	bool			breaks;
 	bool			before_rseq;
 	refcount_t		ref;
+	struct mutex		visit;	/* held by visitors, see counting.c */
 	struct mutex		counts;	/* protects data, and sets of bodies */
 	bool			gone;
 	struct uhook_counting	counting;

@@ -317,6 +317,14 @@ static bool lock_rings(struct uhook_mm *um, const struct drain *drain)
 	return true;
 }
 
+static void unlock_rings(struct uhook_mm *um, const struct drain *drain)
+{
+	if (drain->last)
+		mutex_unlock(&um->counts);
+	else
+		uhook_unlock_counts(um);
+}
+
 /* Read some entries of a ring; this bounds the time for which the lock is held. */
 static bool drain_some(struct uhook_mm *um, unsigned int i, struct drain *drain)
 {
@@ -329,15 +337,15 @@ static bool drain_some(struct uhook_mm *um, unsigned int i, struct drain *drain)
 		uhook_drain_ring(um, um->areas[i], um->data[i], &rest, drain->last);
 		drain->budget -= some - rest;
 	}
-	mutex_unlock(&um->counts);
+	unlock_rings(um, drain);
 
 	return true;
 }
 
 /*
  * Read all rings, some entries of each at a time, until the budget is used up or all are
- * empty. Others may read them meanwhile: each visits all rings by itself. A list of threads
- * that is left because a lock was not got is that of the next reading.
+ * empty. Others may read them meanwhile: each visits all rings by itself. A reading that does
+ * not get the lock again leaves its list of threads to the next one, or to uhook_put_mm().
  */
 static void drain_rings(struct uhook_mm *um, struct drain *drain)
 {
@@ -349,7 +357,7 @@ static void drain_rings(struct uhook_mm *um, struct drain *drain)
 	/* The next reading begins with another ring, as this budget may not suffice for all. */
 	uhook_begin_reading(um);
 	first = um->next_ring++;
-	mutex_unlock(&um->counts);
+	unlock_rings(um, drain);
 
 	do {
 		before = drain->budget;
@@ -362,7 +370,7 @@ static void drain_rings(struct uhook_mm *um, struct drain *drain)
 	if (!lock_rings(um, drain))
 		return;
 	uhook_end_reading(um);
-	mutex_unlock(&um->counts);
+	unlock_rings(um, drain);
 }
 
 static void drain_visit(struct uhook_mm *um)

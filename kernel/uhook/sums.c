@@ -162,43 +162,50 @@ static bool has_counted(const struct uhook_data *data)
 }
 
 /* Bodies may be added meanwhile, but adopt() needs @counts to change the set of one. */
-static void add_area(struct uhook_mm *um, struct uhook_area *area, struct uhook_data *data)
+static void add_area(struct uhook_mm *um, unsigned int i)
 {
-	/* Pairs with enter_slot(). */
-	unsigned int nr, used = smp_load_acquire(&area->used);
+	struct uhook_area *area = um->areas[i];
+	struct uhook_data *data = um->data[i];
+	unsigned int nr, used;
 
+	lockdep_assert_held(&um->counts);
+	if (um->gone || !uhook_has_bodies(area->kind))
+		return;
 	/* Children have all areas of their parent, and may have run none of the bodies. */
 	if (!has_counted(data))
 		return;
 
+	/* Pairs with enter_slot(). */
+	used = smp_load_acquire(&area->used);
 	for (nr = 0; nr < used; nr++) {
 		if (rcu_access_pointer(uhook_body_nr(area, nr)->set))
 			add_body(um, data, uhook_body_nr(area, nr), nr);
 	}
 }
 
-/* By a visitor, or with @last by the process itself, which ends. */
-static void add_areas(struct uhook_mm *um, bool last)
+/* By the process itself, which ends. */
+static void add_last(struct uhook_mm *um)
 {
-	/* Pairs with map_area(). */
-	unsigned int i, nr = smp_load_acquire(&um->nr_areas);
+	unsigned int i;
 
-	for (i = 0; i < nr; i++) {
-		/* An exiting process waits for one area at most, and then adds its own counts. */
-		if (last)
-			mutex_lock(&um->counts);
-		else if (!uhook_lock_counts(um, wait_end))
-			return;
-		if (!um->gone && uhook_has_bodies(um->areas[i]->kind))
-			add_area(um, um->areas[i], um->data[i]);
+	for (i = 0; i < um->nr_areas; i++) {
+		mutex_lock(&um->counts);
+		add_area(um, i);
 		mutex_unlock(&um->counts);
 	}
 }
 
 static void add_visit(struct uhook_mm *um)
 {
+	/* Pairs with map_area(). */
+	unsigned int i, nr = smp_load_acquire(&um->nr_areas);
+
 	lockdep_assert_held(&sums_lock);
-	add_areas(um, false);
+	/* An exiting process waits for one area at most, and then adds its own counts. */
+	for (i = 0; i < nr && uhook_lock_counts(um, wait_end); i++) {
+		add_area(um, i);
+		uhook_unlock_counts(um);
+	}
 }
 
 /**
@@ -213,7 +220,7 @@ void uhook_fold_data(struct uhook_mm *um)
 
 	if (um->counting.born) {
 		uhook_drain_last(um);
-		add_areas(um, true);
+		add_last(um);
 		/* Readers that found it on the list must not access its areas any more. */
 		mutex_lock(&um->counts);
 		um->gone = true;

@@ -90,7 +90,8 @@ static bool is_process_of(struct uhook_mm *um, pid_t tgid)
 static void know_process(struct uhook_mm *um, pid_t tgid)
 {
 	WRITE_ONCE(um->known, ktime_get_boottime_ns());
-	WRITE_ONCE(um->last, tgid);
+	/* Pairs with find_process(), which reads the number first. */
+	smp_store_release(&um->last, tgid);
 }
 
 /* Whether another process has got the number since. */
@@ -126,7 +127,7 @@ static void find_process(struct uhook_mm *um)
 	/* Pairs with uhook_leave_mm(): a process that is not found any more is remembered. */
 	smp_rmb();
 	if (!tgid) {
-		tgid = READ_ONCE(um->last) ?: um->tgid;
+		tgid = smp_load_acquire(&um->last) ?: um->tgid;
 		if (is_reused(um, tgid))
 			tgid = 0;
 	}
