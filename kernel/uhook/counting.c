@@ -114,8 +114,9 @@ void uhook_visit_data(uhook_data_fn *fn)
  * @until: time in jiffies until which to wait, if it is less than PATIENCE from now
  *
  * A task of the program may hold the lock, and hardly ever run: programs choose their own
- * priorities and shares of CPUs. Visitors wait for each other as long as necessary. Counts and records that are not read for this reason are
- * read at the next visit, or by the process itself when it ends.
+ * priorities and shares of CPUs. Counts and records that are not read for this reason are
+ * read at the next visit, or by the process itself when it ends. Visitors wait for each other
+ * as long as necessary.
  *
  * Context: task; sleeps.
  * Return: true with &uhook_mm.counts locked, until uhook_unlock_counts(); otherwise false.

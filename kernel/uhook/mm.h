@@ -3,9 +3,9 @@
  * uhook: uhook's state in an address space.
  *
  * Locks, outermost first: uhook_mm::lock of an address space, its mmap lock, its
- * uhook_mm::visit, uhook_mm::counts, uhook_area::lock, uhook_counter::lock. uhook_spans::lock is held
- * alone. Tasks that hit a breakpoint hold none of the others: they look sites up under RCU
- * tasks trace, as uprobes do.
+ * uhook_mm::visit, uhook_mm::counts, uhook_area::lock, uhook_counter::lock.
+ * uhook_spans::lock is held alone. Tasks that hit a breakpoint hold none of the others: they
+ * look sites up under RCU tasks trace, as uprobes do.
  *
  * Each of these locks belongs to a process, to processes related by fork, or to a hook.
  * To create a process, none of another is needed; to end one, or to execute a program in it,

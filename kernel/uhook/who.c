@@ -127,6 +127,7 @@ static void find_process(struct uhook_mm *um)
 	/* Pairs with uhook_leave_mm(): a process that is not found any more is remembered. */
 	smp_rmb();
 	if (!tgid) {
+		/* Pairs with know_process(): @known is at least as new. */
 		tgid = smp_load_acquire(&um->last) ?: um->tgid;
 		if (is_reused(um, tgid))
 			tgid = 0;

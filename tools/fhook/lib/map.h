@@ -105,7 +105,7 @@ struct map_object {
 #define MAP_LINE	8
 #define MAP_MAX_BLOCKS	(256ULL << 20)
 /* Additional locations of blocks. Recorders write 1024 at most. */
-#define MAP_MAX_COPIES	(1u << 20)
+#define MAP_MAX_COPIES	(1024 * 1024u)
 
 struct map {
 	struct map_object *objects;
