@@ -9,6 +9,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
@@ -143,6 +144,7 @@ bool uhook_lock_counts(struct uhook_mm *um, unsigned long until)
 
 void uhook_unlock_counts(struct uhook_mm *um)
 {
+	lockdep_assert_held(&um->visit);
 	mutex_unlock(&um->counts);
 	mutex_unlock(&um->visit);
 }
