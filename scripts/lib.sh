@@ -13,6 +13,10 @@ case :$PATH: in
 *) PATH=$PATH:/usr/sbin:/sbin ;;
 esac
 
+# The scripts read the output of programs in English, and sort by bytes.  The kernel's make unsets LC_ALL.
+export LC_ALL=C.UTF-8 LANG=C.UTF-8
+unset LANGUAGE LC_MESSAGES LC_CTYPE
+
 ARCH=${ARCH:-x86_64}
 BUILD=${BUILD:-$top/build}
 case $BUILD in
@@ -137,7 +141,7 @@ overlay_files()
 		bases/*) echo "${f#"bases/$BASE/"} $f" ;;
 		*) echo "$f $f" ;;
 		esac
-	done | LC_ALL=C sort -u
+	done | sort -u
 }
 
 patch_dir=${PATCHES:-$top/patches}
@@ -146,7 +150,7 @@ patch_dir=${PATCHES:-$top/patches}
 topics()
 {
 	find "$patch_dir" -mindepth 1 -maxdepth 1 -type d -name '[0-9]*-*' -printf '%f\n' 2>/dev/null |
-		LC_ALL=C sort
+		sort
 }
 
 # needed_topics TOPIC: print the topic and all topics that it needs, some more than once.
@@ -170,7 +174,7 @@ patch_files()
 	done | awk -F/ -v base="$BASE" '
 		{ topic = $(NF - 1) == base ? $(NF - 2) : $(NF - 1) }
 		!(topic "/" $NF in file) { file[topic "/" $NF] = $0 }
-		END { for (f in file) print f, file[f] }' | LC_ALL=C sort | cut -d' ' -f2-
+		END { for (f in file) print f, file[f] }' | sort | cut -d' ' -f2-
 }
 
 # The version of the source in a directory, from its Makefile: nothing may depend on

@@ -7,7 +7,7 @@
 # pack DIR: its contents as a cpio that belongs to root.
 pack()
 {
-	(cd "$1" && find . -mindepth 1 | LC_ALL=C sort |
+	(cd "$1" && find . -mindepth 1 | sort |
 		cpio -o -H newc -R 0:0 --reproducible --quiet)
 }
 
