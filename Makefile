@@ -30,7 +30,7 @@ help:
 	@echo "               ARCH=, BASE=); takes hours"
 	@echo "make test-all  test every flavour (except bench, check and bti), and on x86_64 compare"
 	@echo "               mainline's own tests with the unpatched kernel, test the command there,"
-	@echo "               and run test-vm, if make vm was run before; takes hours (T=, ARCH=)"
+	@echo "               and run test-vm, if make vm was run at this commit; takes hours (T=, ARCH=)"
 	@echo "make tools     build the command fhook for this machine, in $(BUILD)/host/fhook;"
 	@echo "               needs no kernel source"
 	@echo "make deb-tools  build the Debian package fhook-tools in $(BUILD)/deb, without kernel source"
