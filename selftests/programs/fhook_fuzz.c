@@ -7,7 +7,8 @@
  * An input is a text of lines "FILE TEXT", each of which writes TEXT to a file of tracefs. The
  * inputs in CORPUS are tried first, then NUMBER mutations. With CONFIG_KCOV, inputs that reach
  * new code are mutated as well, and written to the directory KEEP. After each input, everything
- * that it has created is removed.
+ * that it has created is removed. Of the lines of CORPUS for each file of events, a third must be
+ * accepted.
  *
  * The first input after which the kernel has complained, something is left, or a refused line
  * has no message, ends the program, which prints the input: it can be added to CORPUS. -v
@@ -62,6 +63,7 @@ static const struct target {
 };
 
 static bool touched[ARRAY_SIZE(targets)];
+static unsigned int written[ARRAY_SIZE(targets)], accepted[ARRAY_SIZE(targets)];
 
 /* Files that are empty, but for comments, when everything has been removed */
 static const char *const empty_files[] = {
@@ -189,6 +191,8 @@ static void write_line(const char *line, size_t len)
 	name = strlen(path) + 1;
 	/* With the newline */
 	err = write_file(path, target->flags, line + name, len + 1 - name);
+	written[target - targets]++;
+	accepted[target - targets] += !err;
 	/* The parser of all such files refuses longer lines, in the kernel's log. */
 	if (err && err != ENOMEM && err != EINTR && len < 4000)
 		check_reason(target, line);
@@ -435,6 +439,22 @@ static void start(void)
 	check(cover != MAP_FAILED, "kcov: %s", strerror(errno));
 }
 
+/*
+ * Mutations of lines that are refused anyway would test nothing but their parser. Some lines of
+ * the corpus are for one architecture, or were refused when they were found. The files of
+ * events are those that are not reset.
+ */
+static void check_accepted(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(targets); i++) {
+		printf("%s: %u of %u lines accepted\n", targets[i].file, accepted[i], written[i]);
+		check(targets[i].reset || accepted[i] >= written[i] / 3,
+		      "most lines of the corpus for %s are refused", targets[i].file);
+	}
+}
+
 static void fuzz(unsigned long number, const char *keep)
 {
 	static char input[INPUT_MAX];
@@ -444,6 +464,7 @@ static void fuzz(unsigned long number, const char *keep)
 	for (i = 0; i < given; i++)
 		try_input(inputs[i]);
 	printf("corpus: %u inputs, %u addresses\n", given, nr_seen);
+	check_accepted();
 	for (n = 0; n < number; n++) {
 		mutate(input);
 		if (try_input(input))
