@@ -199,6 +199,12 @@ source_id()
 	echo "$tarball $(stat -c '%s %Y' "$tarball" 2>/dev/null || echo gone)"
 }
 
+# The time of the project's last commit, with which the versions of packages rise.
+commit_time()
+{
+	TZ=UTC git -C "$top" log -1 --format=%cd --date=format-local:%Y%m%d%H%M
+}
+
 checksum()
 {
 	sha256sum < "$1" | cut -d' ' -f1
