@@ -6,8 +6,9 @@
 # case-insensitive regular expression that selects .tc files by description, and KUnit
 # cases and host tests by name), FLAVOUR (for shell and build), JOBS, TRACE (directory
 # for recordings of shell's guest), KVM=1 (QEMU uses KVM), V=1 (show compiler commands),
-# CC (the compiler), BASE (the kernel: 6.12 or 7.3), TOPIC (for test and series), TARBALL
-# (of the kernel source), CONFIG (for deb).
+# CC (the compiler), CCACHE_DIR (the cache of compiled files, default BUILD/ccache), BASE (the
+# kernel: 6.12 or 7.3), TOPIC (for test and series), TARBALL (of the kernel source), CONFIG
+# (for deb).
 
 BUILD ?= build
 FLAVOUR ?= $(if $(filter arm64,$(ARCH)),arm64,x86)

@@ -32,6 +32,8 @@ BASE=${BASE:-$default_base}
 first_build=${BUILD%/"$BASE"}
 [ "$BASE" = "$default_base" ] || BUILD=$first_build/$BASE
 tree=$BUILD/linux
+# The cache of compiled files, also of scripts that this one calls with another BUILD.
+export CCACHE_DIR="${CCACHE_DIR:-$first_build/ccache}"
 packaged=/usr/src/linux-source-$BASE.tar.xz
 fetched=$BUILD/source/linux-source-$BASE.tar.xz
 case ${TARBALL:-/} in
@@ -310,7 +312,7 @@ need_list()
 # compiler_cache: sets cc, and the environment in which a flavour is compiled.
 #
 # The cache is shared by all flavours and trees below one build directory
-# (and by other clones: the paths it sees are relative).  It has the
+# (and with CCACHE_DIR= by other clones: the paths it sees are relative).  It has the
 # name of the compiler, so that installing or removing it does not rebuild everything.
 # It gets the included files from the compiler, which saves preprocessing, a quarter of
 # the time; ccache-cc has the exceptions.  Everything else that would make two builds of the

@@ -15,6 +15,8 @@ set -eu
 shift 2
 rivals=$*
 group=fhook_rivals
+# perf copies the programs to the home directory.
+export HOME="$PWD"
 
 # No probe stays.
 remove_probes()
