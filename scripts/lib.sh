@@ -13,7 +13,8 @@ case :$PATH: in
 *) PATH=$PATH:/usr/sbin:/sbin ;;
 esac
 
-# The scripts read the output of programs in English, and sort by bytes.  The kernel's make unsets LC_ALL.
+# The scripts read the output of programs in English, and sort by bytes.  The kernel's make
+# unsets LC_ALL.
 export LC_ALL=C.UTF-8 LANG=C.UTF-8
 unset LANGUAGE LC_MESSAGES LC_CTYPE
 

@@ -32,7 +32,8 @@ shows()
 	printf 'speedscope.loadFileFromBase64("%s", "%s")\n' "$name" \
 		"$(base64 -w 0 profile.json)" > profile.js
 	HOME=$PWD timeout 120 chromium --headless --no-sandbox --disable-gpu \
-		--user-data-dir="$PWD/browser" --allow-file-access-from-files --virtual-time-budget=10000 --dump-dom \
+		--user-data-dir="$PWD/browser" --allow-file-access-from-files \
+		--virtual-time-budget=10000 --dump-dom \
 		"file://$page#view=sandwich&localProfilePath=$PWD/profile.js" 2> log |
 		sed 's/<style.*<\/style>//g; s/<[^>]*>/\n/g' |
 		sed '1,/^Symbol Name$/d; /^ *$/d; s/&amp;/\&/g; s/&lt;/</g; s/&gt;/>/g' > shown
