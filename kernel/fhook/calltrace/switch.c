@@ -249,7 +249,6 @@ static bool can_trace_any(const struct calltrace_choice *choice)
 static int switch_on(struct calltrace_choice *choice,
 		     struct fhook_report *report)
 {
-	struct fhook_report back;
 	int err;
 
 	if (fhook_switched_off)
@@ -267,11 +266,12 @@ static int switch_on(struct calltrace_choice *choice,
 	if (err)
 		return err;
 
+	/* Entries come last: a failure changes none, but restoring them may need memory. */
 	calltrace_enabled = true;
-	err = change_entries(choice, true, report) ?:
-	      calltrace_context_begin(choice, report);
-	if (err && calltrace_switch(false, &back))
-		pr_err("%s\n", back.text);
+	err = calltrace_context_begin(choice, report) ?:
+	      change_entries(choice, true, report);
+	if (err)
+		switch_off();
 
 	return err;
 }
