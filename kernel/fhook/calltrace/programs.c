@@ -391,8 +391,12 @@ static void remove_programs(struct list_head *from)
 {
 	struct program *p, *next;
 
+	list_for_each_entry(p, from, list)
+		uhook_unregister_async(&p->ops, NULL);
+	/* Waits once for all of them. */
+	uhook_barrier();
+
 	list_for_each_entry_safe(p, next, from, list) {
-		uhook_unregister(&p->ops, NULL);
 		list_del(&p->list);
 		free_program(p);
 	}
