@@ -191,12 +191,6 @@ extern struct static_call_site __start_static_call_sites[];
 extern struct static_call_site __stop_static_call_sites[];
 #endif
 
-/* Not a module that is being loaded, whose text others still prepare. */
-static inline bool calltrace_is_live(const struct fhook_table *table)
-{
-	return !table->mod || table->mod->state == MODULE_STATE_LIVE;
-}
-
 static inline unsigned long calltrace_stub_addr(const struct calltrace_stub *stub)
 {
 	return (unsigned long)stub->block->base + stub->offset;
@@ -207,7 +201,7 @@ int calltrace_choose(const char *text, struct fhook_report *report);
 const char *calltrace_reason_text(enum calltrace_reason reason);
 
 /* scan.c */
-int calltrace_labels_begin(void);
+int calltrace_labels_begin(const struct fhook_table *table);
 void calltrace_labels_end(void);
 int calltrace_scan(struct calltrace_choice *choice, unsigned int function);
 bool calltrace_has_kprobe(unsigned long addr);
@@ -215,7 +209,7 @@ void calltrace_exits_sort(struct calltrace_choice *choice);
 void calltrace_exits_drop(struct calltrace_choice *choice);
 
 /* taken.c */
-int calltrace_taken(unsigned long start, unsigned long end);
+int calltrace_taken(const struct fhook_table *table, unsigned long start, unsigned long end);
 void calltrace_taken_end(void);
 
 /* block.c */

@@ -241,17 +241,32 @@ static int add_function(struct calltrace_choice *choice,
 	return 0;
 }
 
+/*
+ * Not a module that is being loaded, whose text others still prepare. A module becomes live
+ * without fhook_mutex: a second look at the same module may have another result.
+ */
+static bool is_live(const struct fhook_table *table)
+{
+	return !table->mod || READ_ONCE(table->mod->state) == MODULE_STATE_LIVE;
+}
+
 static int add_span(struct calltrace_choice *choice,
 		    const struct fhook_span *span)
 {
 	unsigned int i;
-	int err = 0;
+	int err;
+
+	if (!is_live(span->table))
+		return 0;
 
 	name_object(&choice->objects[choice->num_objects++], span->table->mod);
+	err = calltrace_labels_begin(span->table);
 	for (i = 0; i < span->num && !err; i++) {
 		err = add_function(choice, span->table, span->sites[i]);
 		cond_resched();
 	}
+	calltrace_labels_end();
+	calltrace_taken_end();
 
 	return err;
 }
@@ -270,20 +285,16 @@ static int add_spans(struct calltrace_choice *choice, struct list_head *spans)
 				  GFP_KERNEL);
 	choice->functions = kvcalloc(functions, sizeof(*choice->functions),
 				     GFP_KERNEL);
-	err = choice->objects && choice->functions ? calltrace_labels_begin() :
-						     -ENOMEM;
-	if (err)
-		return err;
+	if (!choice->objects || !choice->functions)
+		return -ENOMEM;
 
 	list_for_each_entry(span, spans, list) {
-		err = calltrace_is_live(span->table) ? add_span(choice, span) : 0;
+		err = add_span(choice, span);
 		if (err)
-			break;
+			return err;
 	}
-	calltrace_labels_end();
-	calltrace_taken_end();
 
-	return err;
+	return 0;
 }
 
 static int make(struct calltrace_choice *choice, const char *text,

@@ -48,9 +48,7 @@ struct label {
 	unsigned long	target;
 };
 
-/*
- * Static branches and calls of vmlinux and modules, while functions are being chosen.
- */
+/* Static branches and calls of vmlinux or a module, while its functions are being scanned. */
 static struct label *labels;
 static unsigned int num_labels;
 
@@ -130,30 +128,22 @@ static unsigned int num_branches(const struct module *mod)
 
 /**
  * calltrace_labels_begin() - collect static branches and static calls
+ * @table: table of the functions that are scanned until calltrace_labels_end()
  *
  * Return: 0 or -ENOMEM.
  */
-int calltrace_labels_begin(void)
+int calltrace_labels_begin(const struct fhook_table *table)
 {
-	struct fhook_table *table;
-	unsigned int num = 0;
+	const struct module *mod = table->mod;
 
 	lockdep_assert_held(&fhook_mutex);
-	list_for_each_entry(table, &fhook_tables, list)
-		num += num_branches(table->mod) + num_calls(table->mod);
-	labels = kvmalloc_array(num, sizeof(*labels), GFP_KERNEL);
+	labels = kvmalloc_array(num_branches(mod) + num_calls(mod), sizeof(*labels), GFP_KERNEL);
 	if (!labels)
 		return -ENOMEM;
 
 	num_labels = 0;
-	list_for_each_entry(table, &fhook_tables, list) {
-		if (!calltrace_is_live(table))
-			continue;
-		add_branches(table->mod ? table->mod->jump_entries :
-					  __start___jump_table,
-			     num_branches(table->mod));
-		add_calls(table->mod);
-	}
+	add_branches(mod ? mod->jump_entries : __start___jump_table, num_branches(mod));
+	add_calls(mod);
 	sort(labels, num_labels, sizeof(*labels), compare_labels, NULL);
 
 	return 0;
@@ -559,12 +549,13 @@ static bool takes_label(const struct scan *scan)
  */
 static int check_labels(struct scan *scan)
 {
+	const struct fhook_table *table = scan->choice->functions[scan->index].table;
 	const struct fhook_range *part;
 	bool found = takes_label(scan);
 	int taken;
 
 	for (part = scan->parts; part < scan->parts + scan->num && !found; part++) {
-		taken = calltrace_taken(part->start + (part == scan->parts), part->end);
+		taken = calltrace_taken(table, part->start + (part == scan->parts), part->end);
 		if (taken < 0)
 			return taken;
 		found = taken;

@@ -4,10 +4,10 @@
  *
  * A jump through a register leaves its function, unless the register holds the address
  * of a label: compilers put such addresses into data, or into the code of the function.
- * When the first function with such a jump is scanned, all words in the data of vmlinux and
- * of the modules that hold addresses of their own code are listed. The relocations are no
- * longer available, so a word that only looks like an address also prevents a function
- * from being traced.
+ * When the first function of vmlinux or of a module with such a jump is scanned, all words
+ * in its data that hold addresses of its own code are listed. The relocations are no longer
+ * available, so a word that only looks like an address also prevents a function from being
+ * traced.
  *
  * Under fhook_mutex, so that the modules cannot be unloaded meanwhile.
  */
@@ -22,10 +22,10 @@
 #include "../function.h"
 #include "calltrace.h"
 
-/* Sorted addresses of code, while functions are being chosen. */
+/* Sorted addresses of code, while the functions of the table @listed are being scanned. */
 static unsigned long *words;
 static unsigned int num_words, max_words;
-static bool listed;
+static const struct fhook_table *listed;
 
 static int add_word(unsigned long word)
 {
@@ -110,41 +110,37 @@ static int compare_words(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static int list_all(void)
+static int list_table(const struct fhook_table *table)
 {
-	struct fhook_table *table;
 	int err;
 
 	lockdep_assert_held(&fhook_mutex);
-	if (listed)
+	if (listed == table)
 		return 0;
 
-	list_for_each_entry(table, &fhook_tables, list) {
-		if (!calltrace_is_live(table))
-			continue;
-		err = table->mod ? list_module(table->mod) : list_kernel();
-		if (err)
-			return err;
-	}
+	err = table->mod ? list_module(table->mod) : list_kernel();
+	if (err)
+		return err;
 	sort(words, num_words, sizeof(*words), compare_words, NULL);
-	listed = true;
+	listed = table;
 
 	return 0;
 }
 
 /**
  * calltrace_taken() - check whether data holds the address of code in a range
+ * @table: table of the code; calltrace_taken_end() comes before another one
  * @start: start of the range
  * @end: end of the range
  *
  * Return: 1 if it does, 0 if it does not, or -ENOMEM.
  */
-int calltrace_taken(unsigned long start, unsigned long end)
+int calltrace_taken(const struct fhook_table *table, unsigned long start, unsigned long end)
 {
 	unsigned int low = 0, high, mid;
 	int err;
 
-	err = list_all();
+	err = list_table(table);
 	if (err)
 		return err;
 
@@ -170,5 +166,5 @@ void calltrace_taken_end(void)
 	words = NULL;
 	num_words = 0;
 	max_words = 0;
-	listed = false;
+	listed = NULL;
 }
