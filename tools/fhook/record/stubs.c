@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include "lib/kernel_files.h"
 #include "lib/map.h"
 #include "lib/map_join.h"
@@ -11,13 +12,35 @@
 #include "stubs.h"
 #include "lib/work.h"
 
-#define FUNCTIONS	"fhook/calltrace/functions"
-#define PROGRAMS	"fhook/calltrace/programs"
-#define ENABLE		"fhook/calltrace/enable"
+#define DIRECTORY	"fhook/calltrace"
+#define FUNCTIONS	DIRECTORY "/functions"
+#define PROGRAMS	DIRECTORY "/programs"
+#define ENABLE		DIRECTORY "/enable"
 
 static int no_memory(struct fault *fault)
 {
 	return fault_say(fault, "there is not enough memory to record");
+}
+
+/*
+ * Lock the directory until the recording ends: another recording would stop the announcements
+ * of tasks, and restart their turns.
+ */
+static int lock(struct record_stubs *stubs, struct fault *fault)
+{
+	int result = 0;
+	char *path;
+
+	if (asprintf(&path, "%s/" DIRECTORY, kernel_files_path()) < 0)
+		return no_memory(fault);
+	stubs->lock = opendir(path);
+	if (!stubs->lock || flock(dirfd(stubs->lock), LOCK_EX | LOCK_NB))
+		result = errno == EWOULDBLOCK ?
+			 fault_say(fault,
+				   "kernel functions are being recorded already: wait until that recording has ended") :
+			 fault_say(fault, "%s cannot be locked: %s", path, strerror(errno));
+	free(path);
+	return result;
 }
 
 /* Remove comments, which explain functions that are not traced, so that the others remain. */
@@ -237,8 +260,8 @@ int record_stubs_choose(struct record_stubs *stubs, struct fault *fault)
 		return fault_say(fault,
 				 "this kernel cannot trace calls: there is no %s in tracefs; use --software",
 				 FUNCTIONS);
-	if (choose_functions(stubs, fault) || find_kernel_blocks(stubs, fault) ||
-	    find_programs(stubs, fault))
+	if (lock(stubs, fault) || choose_functions(stubs, fault) ||
+	    find_kernel_blocks(stubs, fault) || find_programs(stubs, fault))
 		return -1;
 	record_say_way(stubs->record);
 	report_refused(stubs);
@@ -291,13 +314,10 @@ static int enable(struct record_stubs *stubs, struct fault *fault)
 	return kernel_file_write(ENABLE, "2", fault);
 }
 
-/* Restore "enable". Unless turns were COUNTED anew, its previous user has lost none. */
-static void disable(struct record_stubs *stubs, bool counted)
+static void disable(struct record_stubs *stubs)
 {
-	if (stubs->enabled && *stubs->enabled != '1')
-		kernel_file_restore(ENABLE, "0");
-	else if (stubs->enabled && !counted)
-		kernel_file_restore(ENABLE, "1");
+	if (stubs->enabled)
+		kernel_file_restore(ENABLE, stubs->enabled);
 	free(stubs->enabled);
 	stubs->enabled = NULL;
 }
@@ -329,7 +349,7 @@ int record_stubs_run(struct record_stubs *stubs, const struct stubs_recorder *re
 		if (recorder->end(data, result ? &other : fault))
 			result = -1;
 	}
-	disable(stubs, !result);
+	disable(stubs);
 	return result;
 }
 
@@ -339,6 +359,8 @@ void record_stubs_end(struct record_stubs *stubs)
 		kernel_file_restore(FUNCTIONS, stubs->functions);
 	if (stubs->map_file)
 		fclose(stubs->map_file);
+	if (stubs->lock)
+		closedir(stubs->lock);
 	free(stubs->functions);
 	free(stubs->blocks);
 	free(stubs->map);

@@ -10,6 +10,7 @@
 #ifndef FHOOK_RECORD_STUBS_H
 #define FHOOK_RECORD_STUBS_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include "record.h"
 
@@ -20,6 +21,7 @@ struct record_block {
 /**
  * struct record_stubs - the chosen functions and their blocks
  * @record: options of the command line
+ * @lock: locked directory of tracefs; NULL: it has not been opened
  * @functions: previous choice; NULL: it has not been changed
  * @enabled: previous contents of "enable"; NULL: it has not been written
  * @blocks: blocks to record, the kernel's first
@@ -30,6 +32,7 @@ struct record_block {
  */
 struct record_stubs {
 	const struct record *record;
+	DIR *lock;
 	char *functions, *enabled;
 	struct record_block *blocks;
 	size_t nr_blocks, room_blocks;
