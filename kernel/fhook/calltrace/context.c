@@ -8,17 +8,23 @@
  * pieces from several CPUs without clocks, then the id, byte by byte, without leading
  * zeroes. Each value of each byte has a stub of its own. Idle tasks have id 0 and
  * belong to their CPU. Turns of a task are counted since tracing was enabled, so that
- * its first piece is known.
+ * its first piece is known, and from 0 again when its id changes: a thread that executes a
+ * program takes the id of its leader, which had turns of its own.
  *
  * The scheduler calls the stubs with interrupts disabled. The choice cannot be freed in
  * the meantime, because the tracepoint is unregistered first, and its callbacks are waited
  * for. The counter of a task is written by the CPU that switches to the task, or runs it,
  * with interrupts disabled.
  */
+#include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/err.h>
+#include <linux/hash.h>
+#include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/smp.h>
+#include <linux/threads.h>
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 
@@ -38,6 +44,10 @@ static unsigned long context_base;
 
 /* The tracepoint is registered, but no stubs are called. */
 static bool paused;
+
+/* The smallest value of @began: one of the bits above those of ids is always set. */
+#define BEGAN_FIRST	((u32)BIT(30))
+static_assert(PID_MAX_LIMIT * VALUES <= BEGAN_FIRST);
 
 /*
  * Counts how often tracing was enabled, above the low byte, which counts a task's
@@ -82,10 +92,14 @@ static void call_stub(unsigned int place, u8 value)
 	stub();
 }
 
-/* The first turn is 0, and 1 follows 255. */
-static u8 next_turn(struct task_struct *task)
+/*
+ * The first turn is 0, and 1 follows 255. The upper bits of the counter are 0 only if the task
+ * had no turn yet; otherwise they depend on @began and the id. Ids are multiplied, because
+ * threads of a process often differ in the same low bits as successive values of @began.
+ */
+static u8 next_turn(struct task_struct *task, u32 id)
 {
-	u32 since = READ_ONCE(began);
+	u32 since = READ_ONCE(began) ^ (id * GOLDEN_RATIO_32 * VALUES) % BEGAN_FIRST;
 	u8 turn = 0;
 
 	if ((task->fhook_calltrace_turn ^ since) < VALUES)
@@ -97,12 +111,15 @@ static u8 next_turn(struct task_struct *task)
 
 static void spell(struct task_struct *task)
 {
-	call_stub(TURN, next_turn(task));
-	if (task->pid >> 16)
-		call_stub(TASK2, task->pid >> 16);
-	if (task->pid >> 8)
-		call_stub(TASK1, task->pid >> 8);
-	call_stub(TASK0, task->pid);
+	/* A thread that executes a program may exchange ids with its dead leader meanwhile. */
+	u32 id = READ_ONCE(task->pid);
+
+	call_stub(TURN, next_turn(task, id));
+	if (id >> 16)
+		call_stub(TASK2, id >> 16);
+	if (id >> 8)
+		call_stub(TASK1, id >> 8);
+	call_stub(TASK0, id);
 }
 
 static void spell_next(void *data, bool preempt, struct task_struct *prev,
@@ -137,8 +154,8 @@ int calltrace_context_begin(struct calltrace_choice *choice,
 	lockdep_assert_held(&fhook_mutex);
 	if (!block)
 		return 0;
-	/* Never 0, which is the value of tasks that had no turn yet. */
-	WRITE_ONCE(began, began + VALUES ?: VALUES);
+	/* An overflow begins again, too. */
+	WRITE_ONCE(began, max(began + VALUES, BEGAN_FIRST));
 	if (!context_base) {
 		context_base = (unsigned long)block->base;
 		err = register_trace_sched_switch(spell_next, NULL);
