@@ -517,7 +517,7 @@ static int enable_patch(struct fhook_patch *patch, struct fhook_looks *looks,
 	patch->enabled = true;
 	patch->since = ktime_get_real_seconds();
 	list_add_tail(&patch->list, &fhook_patches);
-	fhook_replacers_pin(patch);
+	fhook_replacers_use(patch);
 
 	return 0;
 }

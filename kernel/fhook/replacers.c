@@ -2,10 +2,10 @@
 /*
  * fhook: modules with replacements, whose text may be freed only when no task is in it.
  *
- * A module is recorded when a patch with functions of it is enabled. When it is unloaded,
- * its whole text is checked, because a replacement may have called, or ended in, any
- * function of it. Without reliable stack traces fhook cannot tell whether a task sleeps
- * there, and the module stays loaded.
+ * A module is recorded before a patch with functions of it is enabled. If that succeeds,
+ * its whole text is checked when it is unloaded, because a replacement may have called, or
+ * ended in, any function of it. Without reliable stack traces fhook cannot tell whether a
+ * task sleeps there, and the module stays loaded.
  *
  * fhook_mutex protects the records. The counterpart in mainline is klp_force_transition()
  * with the references that it keeps.
@@ -25,12 +25,12 @@
  * struct replacer - a module with replacements of functions
  * @list: link in replacers
  * @mod: the module
- * @pinned: the module holds a reference to itself forever
+ * @used: whether a patch with functions of the module has been enabled
  */
 struct replacer {
 	struct list_head	list;
 	struct module		*mod;
-	bool			pinned;
+	bool			used;
 };
 
 /* Protected by fhook_mutex. */
@@ -97,33 +97,36 @@ int fhook_replacers_add(const struct fhook_patch *patch,
 	return 0;
 }
 
+/* Forced live patches are kept in the same way (klp_force_transition()). */
+static void keep_loaded(struct module *mod)
+{
+	if (try_module_get(mod))
+		pr_info("module %s stays loaded: on this architecture no one can tell when the last task has left its functions\n",
+			mod->name);
+}
+
 /**
- * fhook_replacers_pin() - keep modules with replacements loaded
+ * fhook_replacers_use() - note that tasks may be in the replacements of a patch from now on
  * @patch: the patch, which has just been enabled
  *
  * Without reliable stack traces, fhook cannot tell whether a task sleeps in a
- * replacement, so the text can never be freed. Forced live patches are kept in the
- * same way (klp_force_transition()).
+ * replacement, so the text can never be freed.
  */
-void fhook_replacers_pin(const struct fhook_patch *patch)
+void fhook_replacers_use(const struct fhook_patch *patch)
 {
 	struct replacer *replacer;
 	struct module *mod;
 	unsigned int i;
 
 	lockdep_assert_held(&fhook_mutex);
-	if (IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
-		return;
-
 	for (i = 0; i < patch->num; i++) {
 		mod = module_of(&patch->redirects[i]);
 		replacer = mod ? replacer_of(mod) : NULL;
-		if (!replacer || replacer->pinned)
+		if (!replacer || replacer->used)
 			continue;
-		replacer->pinned = try_module_get(mod);
-		if (replacer->pinned)
-			pr_info("module %s stays loaded: on this architecture no one can tell when the last task has left its functions\n",
-				mod->name);
+		replacer->used = true;
+		if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
+			keep_loaded(mod);
 	}
 }
 
@@ -132,12 +135,14 @@ void fhook_replacers_pin(const struct fhook_patch *patch)
  * @mod: the module, none of whose functions is a replacement any more
  *
  * A task may still be in a function that a replacement has called, or ended in: wait
- * until none is in the module's text. Called without fhook_mutex. May sleep.
+ * until none is in the module's text. None is if no patch with its functions was ever
+ * enabled. Called without fhook_mutex. May sleep.
  */
 void fhook_replacer_forget(struct module *mod)
 {
 	DEFINE_FLEX(struct fhook_ranges, text, range, num, 1);
 	struct replacer *replacer;
+	bool used;
 
 	scoped_guard(mutex, &fhook_mutex) {
 		replacer = replacer_of(mod);
@@ -145,7 +150,10 @@ void fhook_replacer_forget(struct module *mod)
 			return;
 		list_del(&replacer->list);
 	}
+	used = replacer->used;
 	kfree(replacer);
+	if (!used)
+		return;
 
 	/* The module was removed by force, or its init has failed. */
 	if (!IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))

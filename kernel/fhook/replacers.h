@@ -12,7 +12,7 @@ struct module;
 
 int fhook_replacers_add(const struct fhook_patch *patch,
 			struct fhook_report *report);
-void fhook_replacers_pin(const struct fhook_patch *patch);
+void fhook_replacers_use(const struct fhook_patch *patch);
 void fhook_replacer_forget(struct module *mod);
 
 #endif /* _FHOOK_REPLACERS_H */
