@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <asm/sections.h>
 
 #include "core.h"
 #include "function.h"
@@ -200,6 +201,45 @@ int fhook_redirect_find(struct fhook_redirect *redirect,
 	redirect->site = site;
 
 	return 0;
+}
+
+/* Is this the first byte of a function in text that is not freed after init? */
+static bool is_function(void *addr)
+{
+	unsigned long size, offset;
+	struct module *mod;
+
+	scoped_guard(preempt) {
+		mod = __module_text_address((unsigned long)addr);
+		if (mod ? within_module_init((unsigned long)addr, mod) :
+			  !core_kernel_text((unsigned long)addr) ||
+			  init_section_contains(addr, 1))
+			return false;
+	}
+
+	return kallsyms_lookup_size_offset((unsigned long)addr, &size,
+					   &offset) && !offset;
+}
+
+/**
+ * fhook_replacement_check() - check that the replacement of a redirect is a function
+ * @redirect: the redirect
+ * @report: report of the error
+ *
+ * Return: 0 or -EINVAL.
+ */
+int fhook_replacement_check(const struct fhook_redirect *redirect, struct fhook_report *report)
+{
+	unsigned long func = 0;
+
+	if (is_function(redirect->replacement))
+		return 0;
+	if (redirect->table)
+		func = fhook_site_func(redirect->table, redirect->site);
+
+	return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL, func,
+			  "the replacement of %s (%pS) is no function, or is freed after init",
+			  redirect->func, redirect->replacement);
 }
 
 /**

@@ -50,6 +50,7 @@ bool fhook_same_function(const char *a, const char *b);
 int fhook_redirect_find(struct fhook_redirect *redirect,
 			const struct module *coming,
 			struct fhook_report *report);
+int fhook_replacement_check(const struct fhook_redirect *redirect, struct fhook_report *report);
 struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
 					bool functions, bool replacements,
 					struct fhook_report *report);

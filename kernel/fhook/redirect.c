@@ -173,36 +173,6 @@ static int check_taken(const struct fhook_patch *patch,
 	return 0;
 }
 
-/* Is this the first byte of a function in text that is not freed after init? */
-static bool is_function(void *addr)
-{
-	unsigned long size, offset;
-	struct module *mod;
-
-	scoped_guard(preempt) {
-		mod = __module_text_address((unsigned long)addr);
-		if (mod ? within_module_init((unsigned long)addr, mod) :
-			  !core_kernel_text((unsigned long)addr) ||
-			  init_section_contains(addr, 1))
-			return false;
-	}
-
-	return kallsyms_lookup_size_offset((unsigned long)addr, &size,
-					   &offset) && !offset;
-}
-
-static int check_replacement(const struct fhook_redirect *r,
-			     struct fhook_report *report)
-{
-	if (is_function(r->replacement))
-		return 0;
-
-	return fhook_fail(report, FHOOK_ERR_REDIRECT, -EINVAL,
-			  r->table ? func_of(r) : 0,
-			  "the replacement of %s (%pS) is no function, or is freed after init",
-			  r->func, r->replacement);
-}
-
 static int check_circle(const struct fhook_patch *patch,
 			const struct fhook_redirect *r,
 			struct fhook_report *report)
@@ -254,10 +224,10 @@ static int check_all(struct fhook_patch *patch, struct fhook_report *report)
 	for (r = patch->redirects; r < end_of(patch) && !err; r++) {
 		if (!r->table && !r->gone)
 			err = check_waiting(patch, r, report) ?:
-			      check_replacement(r, report);
+			      fhook_replacement_check(r, report);
 		else if (is_new(r))
 			err = check_taken(patch, r, report) ?:
-			      check_replacement(r, report) ?:
+			      fhook_replacement_check(r, report) ?:
 			      check_circle(patch, r, report);
 	}
 
