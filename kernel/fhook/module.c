@@ -137,15 +137,14 @@ int fhook_module_coming(struct module *mod)
 {
 	struct fhook_table *table = mod->fhook_table;
 	struct fhook_report report;
-	int err = 0;
+	int err;
 
 	mutex_lock(&fhook_mutex);
 	if (table)
 		list_add_tail(&table->list, &fhook_tables);
 	if (table && !fhook_switched_off)
 		attach_all(table);
-	if (!fhook_switched_off)
-		err = fhook_patches_attach(mod, &report);
+	err = fhook_patches_attach(mod, &report);
 	mutex_unlock(&fhook_mutex);
 	if (err)
 		pr_err("module %s is not loaded: %s\n", mod->name, report.text);

@@ -655,9 +655,12 @@ int fhook_refuse_livepatch(unsigned long func)
 }
 
 /**
- * fhook_patches_attach() - redirect functions that were not present before
- * @mod: a module that is being loaded; NULL for all functions, when fhook is switched on
+ * fhook_patches_attach() - redirect functions of a module that is being loaded
+ * @mod: the module
  * @report: report of the error
+ *
+ * While fhook is switched off, the patches only claim the functions, so that nothing else
+ * that excludes a redirect comes before fhook_patches_on().
  *
  * Return: 0 or an error.
  */
@@ -668,9 +671,9 @@ int fhook_patches_attach(struct module *mod, struct fhook_report *report)
 
 	lockdep_assert_held(&fhook_mutex);
 	list_for_each_entry(patch, &fhook_patches, list) {
-		err = find_all(patch, mod, report) ?:
-		      check_all(patch, report) ?:
-		      change_all(patch, true, report);
+		err = find_all(patch, mod, report) ?: check_all(patch, report);
+		if (!err && !fhook_switched_off)
+			err = change_all(patch, true, report);
 		if (err) {
 			forget_new(patch);
 			return err;
@@ -679,6 +682,27 @@ int fhook_patches_attach(struct module *mod, struct fhook_report *report)
 	}
 
 	return 0;
+}
+
+/**
+ * fhook_patches_on() - redirect the functions of all patches when fhook is switched on
+ * @report: report of the error
+ *
+ * Return: 0 or an error.
+ */
+int fhook_patches_on(struct fhook_report *report)
+{
+	struct fhook_patch *patch;
+	int err = 0;
+
+	lockdep_assert_held(&fhook_mutex);
+	list_for_each_entry(patch, &fhook_patches, list) {
+		err = change_all(patch, true, report);
+		if (err)
+			break;
+	}
+
+	return err;
 }
 
 static bool is_of(const struct fhook_redirect *r,

@@ -18,6 +18,7 @@ extern struct list_head fhook_patches;
 
 const struct fhook_patch *fhook_patch_of(const struct fhook_table *table, u32 site);
 int fhook_patches_attach(struct module *mod, struct fhook_report *report);
+int fhook_patches_on(struct fhook_report *report);
 void fhook_patches_forget(struct fhook_table *table, u32 first, u32 last, bool init);
 void fhook_patches_of_going(struct module *mod);
 
@@ -29,6 +30,11 @@ static inline const struct fhook_patch *fhook_patch_of(const struct fhook_table 
 }
 
 static inline int fhook_patches_attach(struct module *mod, struct fhook_report *report)
+{
+	return 0;
+}
+
+static inline int fhook_patches_on(struct fhook_report *report)
 {
 	return 0;
 }

@@ -6,8 +6,9 @@
  * without allocating memory, and calls in progress return without exit callbacks.
  * Hooks keep their spans, and patches their sites, so that switching on restores
  * them, in their order. While fhook is off, nothing can be registered, but hooks
- * can be unregistered; modules loaded in this state get their hooks when fhook is
- * switched on. Extensions end their work, and do not restart it by themselves. The
+ * can be unregistered; modules loaded in this state get their hooks and redirects when
+ * fhook is switched on, but patches that wait for them find their functions before, and
+ * keep them from live patches. Extensions end their work, and do not restart it by themselves. The
  * mainline counterpart is ftrace_enabled.
  */
 #define pr_fmt(fmt) "fhook: " fmt
@@ -106,7 +107,7 @@ static int switch_on(struct fhook_report *report)
 			return err;
 	}
 
-	return fhook_patches_attach(NULL, report);
+	return fhook_patches_on(report);
 }
 
 /**
