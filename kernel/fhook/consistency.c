@@ -181,12 +181,9 @@ int fhook_switch_consistently(struct fhook_looks *looks, u32 *gate, u32 value,
 }
 
 /* A user may have very many tasks, and keep one of them inside. */
-static unsigned int sleep_after(const struct attempt *attempt, unsigned int wait)
+static unsigned int pause_after(const struct attempt *attempt, unsigned int wait)
 {
-	wait = max(wait, PAUSE_FACTOR * attempt->took);
-	msleep(wait);
-
-	return wait;
+	return max(wait, PAUSE_FACTOR * attempt->took);
 }
 
 static bool nobody_left(struct fhook_looks *looks, struct fhook_report *report)
@@ -195,10 +192,15 @@ static bool nobody_left(struct fhook_looks *looks, struct fhook_report *report)
 		.ranges	= looks->ranges,
 		.took	= looks->took,
 	};
+	unsigned int pause;
 
 	/* The failed try counts as the first look. */
-	while (++looks->num < TRIES && looks->waited < TRIES_MS) {
-		looks->waited += sleep_after(&attempt, WAIT_MS);
+	while (++looks->num < TRIES) {
+		pause = pause_after(&attempt, WAIT_MS);
+		if (looks->waited + pause > TRIES_MS)
+			return false;
+		msleep(pause);
+		looks->waited += pause;
 		if (!stop_machine(stopped, &attempt, NULL))
 			return true;
 		fail(&attempt, looks, report);
@@ -240,10 +242,12 @@ bool fhook_look_again(struct fhook_looks *looks, int err,
 void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 {
 	struct attempt attempt = { .ranges = ranges };
-	unsigned int wait = WAIT_MS, waited = 0;
+	unsigned int wait = WAIT_MS, waited = 0, pause;
 
 	while (stop_machine(stopped, &attempt, NULL)) {
-		waited += sleep_after(&attempt, wait);
+		pause = pause_after(&attempt, wait);
+		msleep(pause);
+		waited += pause;
 		wait = min(2 * wait, MAX_WAIT_MS);
 		if (waited < PATIENCE_MS)
 			continue;

@@ -507,9 +507,9 @@ static void report_patch(const struct fhook_patch *patch,
  * says what failed and where. Without %FHOOK_PATCH_CONSISTENT, functions are redirected one
  * after the other, and a task inside one of them continues there. May sleep; with that
  * flag, fhook checks that no task is inside: up to 20 times, at least 25 ms apart, and less
- * often if there are many tasks, because all CPUs stop during a check. It begins no other
- * check after waiting for 10 s, and waits for no grace period if all checks fail. Between the
- * checks, other hooks can be changed.
+ * often if there are many tasks, because all CPUs stop during a check. It waits for no more
+ * than 10 s in all, and for no grace period if all checks fail. Between the checks, other
+ * hooks can be changed.
  *
  * Without reliable stack traces (arm64 in Linux 6.12), modules with replacements stay
  * loaded forever once this has returned 0. As with klp_enable_patch(), the counterpart in
