@@ -19,6 +19,32 @@
 #include "test_fhook.h"
 
 /*
+ * Addresses in functions
+ */
+
+/* First and last address; in no order, next to each other, inside each other, overlapping */
+static const unsigned long ranges[][2] = {
+	{ 50, 59 }, { 10, 19 }, { 20, 20 }, { 52, 54 }, { 10, 14 }, { 58, 63 }, { 2, 3 },
+};
+
+static void test_ranges(struct kunit *test)
+{
+	unsigned long addr;
+	unsigned int num, i;
+	bool inside;
+
+	for (num = 0; num <= ARRAY_SIZE(ranges); num++) {
+		for (addr = 0; addr < 70; addr++) {
+			inside = false;
+			for (i = 0; i < num; i++)
+				inside |= addr >= ranges[i][0] && addr <= ranges[i][1];
+			KUNIT_EXPECT_EQ_MSG(test, inside, fhook_test_in_ranges(ranges, num, addr),
+					    "%lu in %u ranges", addr, num);
+		}
+	}
+}
+
+/*
  * Tasks whose stack cannot be unwound
  */
 
@@ -656,6 +682,7 @@ static void test_probed_replacement(struct kunit *test)
 }
 
 static struct kunit_case fhook_inside_cases[] = {
+	KUNIT_CASE(test_ranges),
 	KUNIT_CASE_SLOW(test_unreliable_stack),
 	KUNIT_CASE_SLOW(test_beneath_bpf),
 	KUNIT_CASE_SLOW(test_label_inside),

@@ -37,6 +37,7 @@
 #endif
 
 #include "../kernel/fhook/core.h"
+#include "../kernel/fhook/function.h"
 #include "../kernel/fhook/retire.h"
 #include "../kernel/fhook/set.h"
 #include "../kernel/fhook/sites.h"
@@ -209,6 +210,35 @@ int fhook_test_switch(bool on)
 	return fhook_switch(on);
 }
 EXPORT_SYMBOL_NS_GPL(fhook_test_switch, "FHOOK_KUNIT");
+
+/**
+ * fhook_test_in_ranges() - fhook_in_ranges() after fhook_ranges_sort()
+ * @range: first and last address of each range
+ * @num: number of ranges
+ * @addr: address to look for
+ */
+bool fhook_test_in_ranges(const unsigned long (*range)[2], unsigned int num, unsigned long addr)
+{
+	struct fhook_ranges *ranges;
+	unsigned int i;
+	bool found;
+
+	if (!IS_ENABLED(CONFIG_FHOOK_REDIRECT))
+		return false;
+
+	ranges = kzalloc(struct_size(ranges, range, num), GFP_KERNEL | __GFP_NOFAIL);
+	ranges->num = num;
+	for (i = 0; i < num; i++) {
+		ranges->range[i].start = range[i][0];
+		ranges->range[i].end = range[i][1] + 1;
+	}
+	fhook_ranges_sort(ranges);
+	found = fhook_in_ranges(ranges, addr);
+	kfree(ranges);
+
+	return found;
+}
+EXPORT_SYMBOL_NS_GPL(fhook_test_in_ranges, "FHOOK_KUNIT");
 
 /**
  * fhook_test_trace_regs() - stack_trace_save_regs()

@@ -7,11 +7,13 @@
  * results are valid as long as fhook_mutex is held, which loading and unloading of
  * modules takes.
  */
+#include <linux/bsearch.h>
 #include <linux/err.h>
 #include <linux/kallsyms.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 #include <asm/sections.h>
 
@@ -242,6 +244,55 @@ int fhook_replacement_check(const struct fhook_redirect *redirect, struct fhook_
 			  redirect->func, redirect->replacement);
 }
 
+static int compare_addr(const void *key, const void *elem)
+{
+	const struct fhook_range *range = elem;
+	unsigned long addr = *(const unsigned long *)key;
+
+	return addr < range->start ? -1 : addr >= range->end;
+}
+
+/**
+ * fhook_in_ranges() - check whether an address is in one of several functions
+ * @ranges: the functions
+ * @addr: the address
+ *
+ * Called for each frame of each task while all CPUs are stopped.
+ */
+bool fhook_in_ranges(const struct fhook_ranges *ranges, unsigned long addr)
+{
+	return __inline_bsearch(&addr, ranges->range, ranges->num, sizeof(ranges->range[0]),
+				compare_addr);
+}
+
+static int compare_start(const void *a, const void *b)
+{
+	unsigned long start_a = ((const struct fhook_range *)a)->start;
+	unsigned long start_b = ((const struct fhook_range *)b)->start;
+
+	return start_a < start_b ? -1 : start_a > start_b;
+}
+
+/**
+ * fhook_ranges_sort() - prepare ranges for fhook_in_ranges()
+ * @ranges: the ranges in any order; those that overlap are joined
+ */
+void fhook_ranges_sort(struct fhook_ranges *ranges)
+{
+	struct fhook_range *range = ranges->range;
+	unsigned int i, last = 0;
+
+	sort(range, ranges->num, sizeof(*range), compare_start, NULL);
+	for (i = 1; i < ranges->num; i++) {
+		if (range[i].start < range[last].end)
+			range[last].end = max(range[last].end, range[i].end);
+		else
+			range[++last] = range[i];
+	}
+	if (ranges->num)
+		ranges->num = last + 1;
+}
+
 /**
  * struct parts - a search for the parts of a function
  * @ranges: the ranges found so far
@@ -404,8 +455,10 @@ struct fhook_ranges *fhook_patch_ranges(const struct fhook_patch *patch,
 			err = add_function_code(&parts,
 						(unsigned long)r->replacement);
 	}
-	if (!err)
+	if (!err) {
+		fhook_ranges_sort(parts.ranges);
 		return parts.ranges;
+	}
 
 	kfree(parts.ranges);
 	err = fhook_fail(report, FHOOK_ERR_NO_MEMORY, -ENOMEM, 0,

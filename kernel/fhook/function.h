@@ -24,28 +24,15 @@ struct fhook_range {
 /**
  * struct fhook_ranges - code of functions in which no task may be
  * @num: number of ranges
- * @range: the ranges
+ * @range: the ranges, sorted by address, without overlaps
  */
 struct fhook_ranges {
 	unsigned int		num;
 	struct fhook_range	range[] __counted_by(num);
 };
 
-/* Is an address in one of the functions? */
-static inline bool fhook_in_ranges(const struct fhook_ranges *ranges,
-				   unsigned long addr)
-{
-	unsigned int i;
-
-	for (i = 0; i < ranges->num; i++) {
-		if (addr >= ranges->range[i].start &&
-		    addr < ranges->range[i].end)
-			return true;
-	}
-
-	return false;
-}
-
+bool fhook_in_ranges(const struct fhook_ranges *ranges, unsigned long addr);
+void fhook_ranges_sort(struct fhook_ranges *ranges);
 bool fhook_same_function(const char *a, const char *b);
 int fhook_redirect_find(struct fhook_redirect *redirect,
 			const struct module *coming,
