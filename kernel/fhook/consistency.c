@@ -13,7 +13,8 @@
  * tasks leave such places by themselves. A sleeping task has called something, and
  * calls made by BPF code are unwound reliably (on x86_64: unwind_orc.c), so no sleeping
  * task prevents the switch forever without being inside; but on arm64 one that sleeps in
- * a page fault of the kernel does, until it wakes.
+ * a page fault of the kernel does, until it wakes. The fault may have interrupted a
+ * replacement, so the text must not be freed before.
  *
  * Two cases are not detected: NMIs that interrupt a stopped CPU, and tasks in
  * do_exit() that are no longer on the task list.
@@ -63,6 +64,7 @@
  * @pid: its process ID
  * @addr: an address inside a function, from its stack; 0 if the stack cannot be
  *	unwound reliably
+ * @asleep: whether the task sleeps
  * @took: duration of the check, in milliseconds
  */
 struct attempt {
@@ -72,6 +74,7 @@ struct attempt {
 	char			comm[TASK_COMM_LEN];
 	pid_t			pid;
 	unsigned long		addr;
+	bool			asleep;
 	unsigned int		took;
 };
 
@@ -98,6 +101,7 @@ static bool in_the_way(struct attempt *attempt, struct task_struct *task)
 	/* Not get_task_comm(): a stopped task may hold the lock. */
 	strscpy(attempt->comm, task->comm);
 	attempt->pid = task_pid_nr(task);
+	attempt->asleep = !task_is_running(task);
 
 	return true;
 }
@@ -257,7 +261,8 @@ void fhook_wait_until_left(const struct fhook_ranges *ranges, const char *name)
 				name, attempt.comm, attempt.pid,
 				(void *)attempt.addr);
 		else
-			pr_info("%s: waiting for task %s (%d), whose stack cannot be unwound reliably, so that it may be in a replacement\n",
-				name, attempt.comm, attempt.pid);
+			pr_info("%s: waiting for task %s (%d), which is %s, and may be in a replacement, because its stack cannot be unwound reliably\n",
+				name, attempt.comm, attempt.pid,
+				attempt.asleep ? "asleep" : "running");
 	}
 }
