@@ -167,14 +167,17 @@ static void on_exit(struct fhook_ops *ops, unsigned long ip, unsigned long ret_i
 
 NOKPROBE_SYMBOL(on_exit);
 
+static bool is_on(void)
+{
+	return READ_ONCE(fprobes_wanted) && !READ_ONCE(fhook_switched_off);
+}
+
 static bool is_possible(const struct fprobe *fp)
 {
-	if (!READ_ONCE(fprobes_wanted) || READ_ONCE(fhook_switched_off))
-		return false;
 	if (fp->exit_handler)
 		return !hook_base_fprobe_limited(fp) && fp->entry_data_size <= FHOOK_MAX_DATA;
 
-	return fp->entry_handler && HOOK_BASE_FPROBE_AT_ENTRY;
+	return fp->entry_handler && !HOOK_BASE_FPROBE_ELSEWHERE;
 }
 
 /**
@@ -193,6 +196,11 @@ int fhook_fprobe_register(struct fprobe *fp, const unsigned long *addrs, unsigne
 	struct fhook_fprobe *carried;
 	int ret;
 
+	if (!is_on()) {
+		if (!HOOK_BASE_FPROBE_ELSEWHERE)
+			pr_info_ratelimited("not carried: fhook/enabled or fhook.fprobes is 0, and nothing else carries fprobes here\n");
+		return -EOPNOTSUPP;
+	}
 	if (!is_possible(fp))
 		return -EOPNOTSUPP;
 	carried = kzalloc(sizeof(*carried), GFP_KERNEL);

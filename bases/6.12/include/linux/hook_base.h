@@ -51,10 +51,10 @@ struct hook_base_fprobe_room {
 })
 
 /*
- * Whether fhook carries fprobes without an exit handler: where ftrace can save full registers,
- * a call takes fewer instructions with ftrace (144 instead of 191, on x86_64).
+ * Whether ftrace can carry fprobes, because it can save full registers. It then keeps those
+ * without an exit handler: a call takes fewer instructions (144 instead of 191, on x86_64).
  */
-#define HOOK_BASE_FPROBE_AT_ENTRY	(!IS_ENABLED(CONFIG_RETHOOK))
+#define HOOK_BASE_FPROBE_ELSEWHERE	IS_ENABLED(CONFIG_RETHOOK)
 
 /* Does the fprobe limit the number of active calls? Only rethook implements that. */
 #define hook_base_fprobe_limited(fp) \
