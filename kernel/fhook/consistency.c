@@ -85,8 +85,8 @@ static bool in_the_way(struct attempt *attempt, struct task_struct *task)
 {
 	int i, num;
 
-	/* The code that stops the CPUs is in none of these functions. */
-	if (task_curr(task))
+	/* The other CPUs are in the same functions as this one, and cannot be unwound. */
+	if (task != current && task_curr(task))
 		return false;
 
 	attempt->addr = 0;
