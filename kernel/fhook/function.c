@@ -307,7 +307,8 @@ struct parts {
 
 /*
  * Is a symbol the start of a function, rather than a label of another function? Compilers
- * align functions, except their cold parts.
+ * align functions, except their cold parts. On x86_64 a label is rarely aligned like that,
+ * but on arm64 all labels are if CONFIG_FUNCTION_ALIGNMENT is 4, and half of them if it is 8.
  */
 static bool begins_function(unsigned long addr)
 {
