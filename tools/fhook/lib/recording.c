@@ -463,6 +463,26 @@ int recording_check(const char *directory, struct fault *fault)
 	return result;
 }
 
+int recording_check_new(const char *directory, struct fault *fault)
+{
+	struct stat status;
+
+	if (recording_check(directory, fault))
+		return -1;
+	/* recording_create() makes it, or says why it cannot. */
+	if (stat(directory, &status))
+		return 0;
+	if (status.st_uid != geteuid())
+		return fault_say(fault,
+				 "%s belongs to another user (%u), who could put links to other files there: choose another directory",
+				 directory, status.st_uid);
+	if (status.st_mode & (S_IWGRP | S_IWOTH))
+		return fault_say(fault,
+				 "others may write to %s, and could put links to other files there: choose another directory, or remove that permission (chmod go-w)",
+				 directory);
+	return 0;
+}
+
 FILE *recording_unnamed_file(bool for_others, char **path)
 {
 	int fd = memfd_create("fhook-map", MFD_CLOEXEC), length = -1;
@@ -521,14 +541,16 @@ static int claim(const struct recording *recording)
 int recording_create(struct recording *recording, const char *directory, const char *map,
 		     struct fault *fault)
 {
-	if (recording_check(directory, fault))
-		return -1;
 	recording->directory = strdup(directory);
 	if (!recording->directory)
 		return no_memory(fault);
-	recording->made_directory = !mkdir(directory, 0777);
+	/* Not for others to write to, even if the umask would let them. */
+	recording->made_directory = !mkdir(directory, 0755);
 	if (!recording->made_directory && errno != EEXIST)
 		return fault_say(fault, "%s: %s", directory, strerror(errno));
+	/* It may have been made by somebody else since the last look. */
+	if (!recording->made_directory && recording_check_new(directory, fault))
+		return -1;
 	recording->path = realpath(directory, NULL);
 	if (!recording->path || claim(recording))
 		return fault_say(fault, "%s: %s", directory, strerror(errno));

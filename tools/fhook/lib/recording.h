@@ -125,10 +125,16 @@ int recording_write(const struct recording *recording, struct fault *fault);
 /* Fails if the directory already has a recording, or files with the names of one. */
 int recording_check(const char *directory, struct fault *fault);
 
+/*
+ * Fails also if the directory is not this user's alone to write to: somebody else could put links
+ * there, through which the recorder would write to files that only this user may change.
+ */
+int recording_check_new(const char *directory, struct fault *fault);
+
 /**
  * recording_create - make a recording that has only a map
  * @recording: description; its directory is set by this function
- * @directory: path of the directory, which must not have a recording
+ * @directory: path of the directory, for which recording_check_new() must succeed
  * @map: path of the map to copy, or NULL
  * @fault: receives a sentence
  *

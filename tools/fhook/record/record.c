@@ -423,7 +423,9 @@ static int check_program(const struct record *record, struct fault *fault)
 	for (i = 0; i < record->nr_until; i++)
 		if (spec_check_plain(&record->until[i], fault))
 			return -1;
-	return recording_check(record->directory, fault);
+	/* An attached process makes the directory, perhaps as another user. */
+	return record->attach ? recording_check(record->directory, fault) :
+				recording_check_new(record->directory, fault);
 }
 
 static int record_program(struct record *record, struct fault *fault)

@@ -67,7 +67,7 @@ static int check_way(const struct record *record, struct fault *fault)
 			return fault_say(fault,
 					 "fhook's events have no stubs, and record no programs: --map is for the processor's trace and QEMU's plugin");
 	}
-	return recording_check(record->directory, fault);
+	return recording_check_new(record->directory, fault);
 }
 
 int record_choose_way(struct record *record, struct fault *fault)
