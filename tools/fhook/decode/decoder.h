@@ -56,18 +56,30 @@ struct decoder_ops {
  * @ops: operations of the format
  * @data: contents of the file
  * @size: size of @data in bytes
+ * @end: end of the last byte of the file that is not zero, see decoder_end()
+ * @zeroes: number of zeroes after @end in the file, of which @data may have fewer
  * @begin: number of bytes at the start that were not kept, in a snapshot
  * @released: number of bytes at the start that are no longer in memory
  */
 struct decoder {
 	const struct decoder_ops *ops;
 	const u8 *data;
-	size_t size, begin, released;
+	size_t size, end, zeroes, begin, released;
 };
 
-/* For the decoders: map the file, and unmap it. */
+/* Map a file whose size does not change, and unmap it. */
 int decoder_map(struct decoder *decoder, const char *path, struct fault *fault);
 void decoder_unmap(struct decoder *decoder);
+
+/* No format has so many bytes of zeroes at the end of its data. */
+#define DECODER_PADDING	64
+
+/*
+ * Map a stream without the zeroes after its data. A recorder that still writes cuts them off when
+ * it ends, and reading them would raise SIGBUS then.
+ */
+int decoder_map_stream(struct decoder *decoder, const char *path, struct fault *fault);
+
 /* Release the memory of the data before this offset, which have been read. */
 void decoder_release(struct decoder *decoder, size_t offset);
 

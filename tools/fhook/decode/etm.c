@@ -221,7 +221,7 @@ static struct decoder *open_etm(const struct recording *recording,
 	etm->base.ops = &decoder_etm;
 	etm->tree = C_API_INVALID_TREE_HANDLE;
 	etm->synced = true;
-	if (decoder_map(&etm->base, path, fault)) {
+	if (decoder_map_stream(&etm->base, path, fault)) {
 		free(etm);
 		return NULL;
 	}

@@ -261,7 +261,7 @@ static struct decoder *open_pt(const struct recording *recording, const struct m
 		return NULL;
 	}
 	pt->base.ops = &decoder_pt;
-	if (decoder_map(&pt->base, path, fault)) {
+	if (decoder_map_stream(&pt->base, path, fault)) {
 		free(pt);
 		return NULL;
 	}

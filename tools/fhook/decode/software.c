@@ -84,7 +84,7 @@ static struct decoder *open_software(const struct recording *recording,
 		return NULL;
 	}
 	software->base.ops = &decoder_software;
-	if (decoder_map(&software->base, path, fault)) {
+	if (decoder_map_stream(&software->base, path, fault)) {
 		free(software);
 		return NULL;
 	}

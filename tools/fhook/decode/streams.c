@@ -8,9 +8,6 @@
 #include "streams.h"
 #include "tasks.h"
 
-/* No format has so many bytes of zeroes at the end of its data. */
-#define PADDING_MOST	64
-
 /**
  * struct stream - a stream that is being read
  * @decoder: decoder of the stream
@@ -93,7 +90,7 @@ static struct stream *open_stream(struct decoding *decoding, u32 number, struct 
 		return NULL;
 	}
 	/* A recorder that was killed leaves zeroes after the data. A record may end with some. */
-	end = decoder_end(stream->decoder, PADDING_MOST);
+	end = decoder_end(stream->decoder, DECODER_PADDING);
 	end += (stream->decoder->size - end) % sizeof(struct software_record);
 	if (end > stream->decoder->begin)
 		streams->totals.bytes += end - stream->decoder->begin;

@@ -133,15 +133,21 @@ static int decode(struct printing *printing, struct map *map, struct fault *faul
 static int do_one(struct printing *printing, size_t number, bool print, struct fault *fault)
 {
 	const char *directory = printing->options->directories.names[number];
+	/*
+	 * Filters, names and sinks have the numbers of the first map's functions. It is read once:
+	 * that of a recording that is still being written may have more functions the next time.
+	 */
+	const bool is_read = print && !number;
 	struct map own = { 0 };
-	int result;
+	int result = 0;
 
 	if (recording_read(&printing->recording, directory, fault))
 		return -1;
-	result = read_map(&printing->recording, printing->options, &own, fault) ?:
-		 check_same(printing, &own, number, fault);
+	if (!is_read)
+		result = read_map(&printing->recording, printing->options, &own, fault) ?:
+			 check_same(printing, &own, number, fault);
 	if (!result && print)
-		result = decode(printing, &own, fault);
+		result = decode(printing, is_read ? &printing->map : &own, fault);
 	/* The sink uses the names of the first map to the end. */
 	if (!result && !print && !number)
 		printing->map = own;
