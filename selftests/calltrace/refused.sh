@@ -289,6 +289,28 @@ gcc -O2 -I"$programs/../../../tools/fhook" -Wl,--build-id -o unmapped fib.stubs.
 objcopy -R .entry_exit_map unmapped
 refuses "has been stripped off" $map unmapped
 
+# Stubs that share a name of 100,000 letters, which a map has for each of them.
+long=$(printf '%0100000d' 0 | tr 0 a)
+gcc -nostdlib -shared -xassembler -Wl,--build-id -Wl,-z,noexecstack -o shares - <<-END
+	.section .entry_exit_stub, "ax"; stubs: .skip 48000, 0x90
+	.section .entry_exit_map; i = 0
+	.rept 3000; .quad stubs + i, 0x1000, 0; .long 0, 16; i = i + 16; .endr
+	.section .entry_exit_str; .string "$long"
+END
+gcc -nostdlib -shared -xassembler -Wl,--build-id -Wl,-z,noexecstack -o exits - <<-END
+	.type $long, @function; $long: nopl 8(%rax,%rax)
+	.rept 3000; je 1f; nopl 8(%rax,%rax); ret; 1: nopl 8(%rax,%rax); .endr
+	ret; .size $long, . - $long
+END
+for file in shares exits; do
+	run="$rewrite -F aa*"
+	[ "$file" != shares ] || run=$map
+	refuses "$file is damaged: its names are longer than 16 times the file." \
+		prlimit --as=200000000 $run $file
+done
+refuses "exits is damaged: its names are longer than 16 times the file." \
+	prlimit --as=200000000 "$tools/fhook-attach" -n -a 0x10000000 -o out -F '*' exits
+
 # An output file is replaced, but a pipe is written to.
 mkfifo pipe
 cat pipe > piped &

@@ -332,16 +332,24 @@ static int compare_names(const void *a, const void *b, void *data)
 	return strcmp(symbols[x].name, symbols[y].name) ?: x < y ? -1 : x > y;
 }
 
+int elf_count_name(const struct elf_image *image, u64 *names, const char *name,
+		   struct fault *fault)
+{
+	*names += strlen(name);
+	if (*names <= image->names_most)
+		return 0;
+	return fault_say(fault, "%s is damaged: its names are longer than %d times the file.",
+			 image->path, ELF_NAMES_MOST);
+}
+
 static int sort_symbols(struct elf_image *image, struct fault *fault)
 {
-	size_t i, length = 0;
+	u64 names = 0;
+	size_t i;
 
 	for (i = 0; i < image->nr_symbols; i++) {
-		length += strlen(image->symbols[i].name);
-		if (length > ELF_NAMES_MOST * image->size)
-			return fault_say(fault,
-					 "%s is damaged: its names are longer than %d times the file.",
-					 image->path, ELF_NAMES_MOST);
+		if (elf_count_name(image, &names, image->symbols[i].name, fault))
+			return -1;
 	}
 	image->by_name = calloc(image->nr_symbols + 1, sizeof(*image->by_name));
 	if (!image->by_name)
@@ -363,6 +371,7 @@ static int open_image(struct elf_image *image, const char *path, bool is_debug, 
 	image->path = path;
 	if (read_file(image, most, fault) || check_header(image, fault))
 		return -1;
+	image->names_most = ELF_NAMES_MOST * image->size;
 	image->header = (void *)image->data;
 	/* Its segments may be those of the program, whose contents it does not have. */
 	if (is_debug)
@@ -421,6 +430,7 @@ void elf_take_symbols(struct elf_image *image, struct elf_image *debug)
 	image->by_name = debug->by_name;
 	image->nr_symbols = debug->nr_symbols;
 	image->room_symbols = debug->room_symbols;
+	image->names_most += debug->names_most;
 	image->stripped = false;
 	debug->symbols = NULL;
 	debug->by_name = NULL;

@@ -41,6 +41,7 @@ struct elf_symbol {
  * @loads: loadable segments, sorted by address, without overlaps
  * @by_address: sections in memory with bytes in the file, sorted by address, without
  *	overlaps
+ * @names_most: limit for the total length of names, see elf_count_name()
  * @stripped: there is no .symtab; the symbols are those of the dynamic linker
  */
 struct elf_image {
@@ -57,6 +58,7 @@ struct elf_image {
 	const Elf64_Phdr **loads;
 	const Elf64_Shdr **by_address;
 	size_t nr_loads, nr_by_address;
+	u64 names_most;
 	bool stripped;
 };
 
@@ -78,6 +80,13 @@ void elf_take_symbols(struct elf_image *image, struct elf_image *debug);
  * may exceed the size of the file, but by more than this factor only in a malicious file.
  */
 #define ELF_NAMES_MOST	16
+
+/*
+ * Add the length of a name to *NAMES, before something is made of it once more. Fails if the
+ * names are then too long together.
+ */
+int elf_count_name(const struct elf_image *image, u64 *names, const char *name,
+		   struct fault *fault);
 
 /* Add functions, whose names must live as long as the image. */
 int elf_add_symbols(struct elf_image *image, const struct elf_symbol *symbols, size_t nr,

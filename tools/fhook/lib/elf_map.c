@@ -204,6 +204,7 @@ static int write_records(const struct elf_image *image, const struct sections *s
 {
 	struct elf_record *record = sections->records;
 	const char *name;
+	u64 names = 0;
 	size_t i;
 
 	for (i = 0; i < sections->nr_records; i++, record++) {
@@ -213,7 +214,8 @@ static int write_records(const struct elf_image *image, const struct sections *s
 		if (check_record(image, sections, i, fault))
 			return -1;
 		name = elf_string(image, sections->names, record->name);
-		if (find_entry(image, record, name, fault))
+		/* Records of one function may share its name. */
+		if (elf_count_name(image, &names, name, fault) || find_entry(image, record, name, fault))
 			return -1;
 		if (write_record(image, record, name, id, to))
 			return fault_say(fault, "There is no memory.");

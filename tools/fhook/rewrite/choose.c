@@ -284,16 +284,34 @@ static int choose_functions(struct rewrite *rw)
 	return ret;
 }
 
-static int plan_functions(struct rewrite *rw)
+/* The record of each stub has the names of its function and of the target of a tail. */
+static int count_names(const struct rewrite *rw, size_t f, size_t points, u64 *names,
+		       struct fault *fault)
 {
-	size_t f;
+	for (; points < rw->nr_points; points++) {
+		const struct elf_symbol *target = rw->points[points].target;
+
+		if (elf_count_name(&rw->image, names, rw->functions[f].symbol->name, fault) ||
+		    (target && elf_count_name(&rw->image, names, target->name, fault)))
+			return -1;
+	}
+	return 0;
+}
+
+static int plan_functions(struct rewrite *rw, struct fault *fault)
+{
+	size_t f, points;
+	u64 names = 0;
 
 	for (f = 0; f < rw->nr_functions; f++) {
 		instrument_progress("functions", f, rw->nr_functions);
+		points = rw->nr_points;
 		if (plan_function(rw, f))
+			return fault_say(fault, "There is no memory.");
+		if (count_names(rw, f, points, &names, fault))
 			return -1;
 	}
-	return plan_hops(rw);
+	return plan_hops(rw) ? fault_say(fault, "There is no memory.") : 0;
 }
 
 static int count_functions(struct rewrite *rw, struct fault *fault)
@@ -399,11 +417,7 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 	known_mark_entries(rw);
 	if (choose_functions(rw))
 		return fault_say(fault, "There is no memory.");
-	if (leaves_find(rw, fault))
-		return -1;
-	if (plan_functions(rw))
-		return fault_say(fault, "There is no memory.");
-	if (count_functions(rw, fault))
+	if (leaves_find(rw, fault) || plan_functions(rw, fault) || count_functions(rw, fault))
 		return -1;
 	if (find_imported(rw) || instrument_unmatched(&rw->run, what_it_is, rw))
 		return fault_say(fault, "There is no memory.");
