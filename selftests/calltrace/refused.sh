@@ -311,6 +311,38 @@ done
 refuses "exits is damaged: its names are longer than 16 times the file." \
 	prlimit --as=200000000 "$tools/fhook-attach" -n -a 0x10000000 -o out -F '*' exits
 
+# Instructions that share a table, and parts of functions that share a name
+echo '.type f, @function; f: nopl 8(%rax,%rax); .rept 20000; lea table(%rip), %rax; .endr; ret
+	.size f, . - f; .section .rodata; table: .rept 10000; .long f - table; .endr' |
+	gcc -nostdlib -shared -xassembler -Wl,-z,noexecstack -o table -
+{
+	echo '.type f, @function; f: nopl 8(%rax,%rax); ret; .size f, . - f'
+	seq 40000 | sed 's/.*/.type s&, @function; s&: ret/'
+	seq 5000 | sed 's/.*/.type f.cold.&, @function; f.cold.&: ret; .size f.cold.&, 1/'
+} | gcc -nostdlib -shared -xassembler -Wl,-z,noexecstack -o named -
+python3 - named <<-'END'
+	import struct, sys
+	data = bytearray(open(sys.argv[1], "rb").read())
+	start, = struct.unpack_from("<Q", data, 40)
+	count, = struct.unpack_from("<H", data, 60)
+	heads = [struct.unpack_from("<IIQQQQII", data, start + 64 * i) for i in range(count)]
+	symbols = next(head for head in heads if head[1] == 2)
+	names = heads[symbols[6]][4]
+	begin, end = symbols[4], symbols[4] + symbols[5]
+	def name(at):
+	    word = names + struct.unpack_from("<I", data, at)[0]
+	    return data[word:data.index(0, word)]
+	f = next(at for at in range(begin, end, 24) if name(at) == b"f")
+	for at in range(begin, end, 24):
+	    if name(at).startswith(b"s"):
+	        data[at:at + 4] = data[f:f + 4]
+	open(sys.argv[1], "wb").write(data)
+END
+for file in table named; do
+	refuses "$file would take too long: its functions share too many tables or parts." \
+		$rewrite -F f $file
+done
+
 # An output file is replaced, but a pipe is written to.
 mkfifo pipe
 cat pipe > piped &

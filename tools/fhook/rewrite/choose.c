@@ -113,7 +113,7 @@ static const struct elf_symbol *named_at(const struct elf_image *image, size_t f
  * Find the function to which a part belongs. If several functions have this name, the one that
  * jumps to the part; NULL if none does.
  */
-static const struct elf_symbol *whole_of(const struct rewrite *rw, const char *name,
+static const struct elf_symbol *whole_of(struct rewrite *rw, const char *name,
 					 const struct elf_symbol *part)
 {
 	const struct elf_image *image = &rw->image;
@@ -125,14 +125,14 @@ static const struct elf_symbol *whole_of(const struct rewrite *rw, const char *n
 	for (i = code_branches_to(code, part->address); i < code->nr_branches; i++) {
 		const struct rewrite_insn *insn = code->insns + code->branches[i];
 
-		if (insn->target - part->address >= part->size)
+		if (insn->target - part->address >= part->size || !rewrite_may_read(rw, 1))
 			break;
 		from = insn->kind == INSN_JUMP || insn->kind == INSN_CONDITIONAL ?
 		       named_at(image, first, count, insn->address) : NULL;
 		if (from)
 			return from;
 	}
-	for (i = first; i < first + count; i++) {
+	for (i = first; i < first + count && rewrite_may_read(rw, 1); i++) {
 		const struct elf_symbol *symbol = image->symbols + image->by_name[i];
 
 		if (!symbol->size)
@@ -147,7 +147,7 @@ static const struct elf_symbol *whole_of(const struct rewrite *rw, const char *n
  * Add the parts that compilers place elsewhere.
  * Returns 1; 0 if it is unknown whether a part belongs to this function; or -1.
  */
-static int add_named_parts(const struct rewrite *rw, struct function *function)
+static int add_named_parts(struct rewrite *rw, struct function *function)
 {
 	const struct elf_symbol *whole, *symbol;
 	size_t first, count, i;
@@ -161,6 +161,8 @@ static int add_named_parts(const struct rewrite *rw, struct function *function)
 	free(name);
 	for (i = first; i < first + count; i++) {
 		symbol = rw->image.symbols + rw->image.by_name[i];
+		if (!rewrite_may_read(rw, strlen(symbol->name)))
+			return -1;
 		if (!symbol->size || symbol_part_of(symbol->name) + 1 != (size_t)length)
 			continue;
 		whole = whole_of(rw, function->symbol->name, symbol);
@@ -197,7 +199,7 @@ static bool is_only_from(const struct code *code, const struct function *functio
 }
 
 /* Unnamed code to which only this function jumps is a part of the function. */
-static void add_nameless_parts(const struct rewrite *rw, struct function *function)
+static void add_nameless_parts(struct rewrite *rw, struct function *function)
 {
 	const struct code *code = &rw->code;
 	size_t r, i, low, high, start;
@@ -223,6 +225,8 @@ static void add_nameless_parts(const struct rewrite *rw, struct function *functi
 			for (high = start + 1; high < code->nr_insns &&
 			     !(code->insns[high].marks & MARK_REGION); high++)
 				;
+			if (!rewrite_may_read(rw, high - low))
+				return;
 			if (high < code->nr_insns &&
 			    !elf_symbol_of(&rw->image, code->insns[low].address) &&
 			    is_only_from(code, function, code->insns[low].address,
@@ -279,9 +283,21 @@ static int choose_functions(struct rewrite *rw)
 		if (!wanted)
 			continue;
 		why = why_not(rw, wanted);
+		if (!rewrite_may_read(rw, 0))
+			return -1;
 		ret = why ? refuse(rw, wanted, by_name, why) : add_function(rw, wanted, by_name);
 	}
 	return ret;
+}
+
+/* The sentence on a failure. */
+static int say_failure(struct rewrite *rw, struct fault *fault)
+{
+	if (rewrite_may_read(rw, 0))
+		return fault_say(fault, "There is no memory.");
+	return fault_say(fault,
+			 "%s would take too long: its functions share too many tables or parts.",
+			 rw->image.path);
 }
 
 /* The record of each stub has the names of its function and of the target of a tail. */
@@ -306,8 +322,8 @@ static int plan_functions(struct rewrite *rw, struct fault *fault)
 	for (f = 0; f < rw->nr_functions; f++) {
 		instrument_progress("functions", f, rw->nr_functions);
 		points = rw->nr_points;
-		if (plan_function(rw, f))
-			return fault_say(fault, "There is no memory.");
+		if (plan_function(rw, f) || !rewrite_may_read(rw, 0))
+			return say_failure(rw, fault);
 		if (count_names(rw, f, points, &names, fault))
 			return -1;
 	}
@@ -415,8 +431,8 @@ int choose_all(struct rewrite *rw, struct fault *fault)
 				 "build it without -s, or give its debug file with -d");
 	targets_mark_shared(&rw->code);
 	known_mark_entries(rw);
-	if (choose_functions(rw))
-		return fault_say(fault, "There is no memory.");
+	if (choose_functions(rw) || !rewrite_may_read(rw, 0))
+		return say_failure(rw, fault);
 	if (leaves_find(rw, fault) || plan_functions(rw, fault) || count_functions(rw, fault))
 		return -1;
 	if (find_imported(rw) || instrument_unmatched(&rw->run, what_it_is, rw))

@@ -49,7 +49,7 @@ struct value {
  * @values: values by number of the register
  */
 struct followed {
-	const struct rewrite *rw;
+	struct rewrite *rw;
 	const struct function *function;
 	u32 tables;
 	struct value values[FLOW_REGISTERS];
@@ -193,7 +193,7 @@ static size_t begin_of(const struct code *code, const struct function *function,
 }
 
 /* The bit mask of the registers to which a function moves the address of a table. */
-u32 jumps_tables(const struct rewrite *rw, const struct function *function)
+u32 jumps_tables(struct rewrite *rw, const struct function *function)
 {
 	const struct code *code = &rw->code;
 	struct rewrite_flow flow;
@@ -213,7 +213,7 @@ u32 jumps_tables(const struct rewrite *rw, const struct function *function)
 	return registers;
 }
 
-enum jump_way jumps_way(const struct rewrite *rw, const struct function *function, size_t jump,
+enum jump_way jumps_way(struct rewrite *rw, const struct function *function, size_t jump,
 			u32 tables, u64 *base)
 {
 	struct followed followed = { .rw = rw, .function = function, .tables = tables };

@@ -168,6 +168,7 @@ struct patch {
  * @pads: sorted addresses at which exceptions and longjmp arrive
  * @tried: code whose exceptions arrive at a landing pad
  * @bases: addresses in the function being planned to which its switches add distances
+ * @read_again: number of bytes, or of things as small, that were read once more for a function
  * @loud: for each symbol, whether stubs may be executed until its function returns; NULL: all
  *	functions get stubs at their exits
  * @frames: unwind information
@@ -202,6 +203,7 @@ struct rewrite {
 	size_t nr_tried, room_tried;
 	u64 *bases;
 	size_t nr_bases, room_bases;
+	u64 read_again;
 	u8 *loud;
 	struct frame *frames;
 	size_t nr_frames, room_frames;
@@ -219,6 +221,19 @@ struct rewrite {
 	struct patch *patches;
 	size_t nr_patches, room_patches;
 };
+
+/*
+ * Instructions may share a table, and functions a name and code: these are read for each of them.
+ * So much is read again only in a malicious file, which could take years.
+ */
+#define READ_AGAIN_MOST	64
+
+/* Count what is about to be read once more. False if it is too much. */
+static inline bool rewrite_may_read(struct rewrite *rw, u64 nr)
+{
+	rw->read_again += nr;
+	return rw->read_again <= READ_AGAIN_MOST * rw->image.size;
+}
 
 /* choose.c: from a file and a list to functions, whose points are planned */
 int choose_all(struct rewrite *rw, struct fault *fault);
@@ -258,7 +273,7 @@ int targets_mark(struct rewrite *rw, struct fault *fault);
 /* The name of the function, perhaps in a library, that an instruction calls; or NULL. */
 const char *targets_callee(const struct rewrite *rw, const struct rewrite_insn *call);
 size_t targets_of_tables(struct rewrite *rw, const struct function *function);
-bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address);
+bool targets_has_table(struct rewrite *rw, const struct function *function, u64 address);
 /* Does a part of the function end at an address? */
 bool targets_is_end(const struct function *function, u64 address);
 
@@ -277,11 +292,11 @@ enum jump_way {
 };
 
 /* jumps.c: jumps through registers */
-u32 jumps_tables(const struct rewrite *rw, const struct function *function);
+u32 jumps_tables(struct rewrite *rw, const struct function *function);
 /*
  * The target of the jump with index JUMP; *BASE is an address that it is known to need, or 0.
  */
-enum jump_way jumps_way(const struct rewrite *rw, const struct function *function, size_t jump,
+enum jump_way jumps_way(struct rewrite *rw, const struct function *function, size_t jump,
 			u32 tables, u64 *base);
 /* Jumps and calls of retpolines get their kinds; branches must have been marked before. */
 void jumps_find_thunks(struct code *code);

@@ -270,7 +270,7 @@ bool targets_is_end(const struct function *function, u64 address)
  * A table of 32-bit distances from itself; returns the number of entries that lead into
  * code, and marks their targets if requested.
  */
-static size_t read_table(const struct rewrite *rw, const struct function *function, u64 table,
+static size_t read_table(struct rewrite *rw, const struct function *function, u64 table,
 			 struct code *code)
 {
 	u64 at, target;
@@ -279,6 +279,8 @@ static size_t read_table(const struct rewrite *rw, const struct function *functi
 	s32 by;
 
 	for (at = table; (entry = elf_at(&rw->image, at, sizeof(by))); at += sizeof(by)) {
+		if (!rewrite_may_read(rw, sizeof(by)))
+			break;
 		memcpy(&by, entry, sizeof(by));
 		target = table + by;
 		if (code_find(&rw->code, target) != NO_INSN) {
@@ -292,7 +294,7 @@ static size_t read_table(const struct rewrite *rw, const struct function *functi
 	return count;
 }
 
-bool targets_has_table(const struct rewrite *rw, const struct function *function, u64 address)
+bool targets_has_table(struct rewrite *rw, const struct function *function, u64 address)
 {
 	return !code_is_code(&rw->image, address) && read_table(rw, function, address, NULL);
 }
