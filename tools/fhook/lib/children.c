@@ -79,15 +79,30 @@ static bool is_child(const char *name, const char *parent)
 	return !*name;
 }
 
+static u64 session_of(const char *directory)
+{
+	struct recording recording;
+	struct fault ignored;
+	u64 session;
+
+	if (recording_read(&recording, directory, &ignored))
+		return 0;
+	session = recording.session;
+	recording_free(&recording);
+	return session;
+}
+
+/* Another program, or an earlier run, may have a recording of this name; older ones do not tell. */
 static int add_child(struct directories *directories, const char *directory, const char *numbers,
-		     struct fault *fault)
+		     u64 session, struct fault *fault)
 {
 	char *path;
-	int result;
+	int result = 0;
 
 	if (asprintf(&path, "%s%s", directory, numbers) < 0)
 		return fault_say(fault, "there is not enough memory");
-	result = directories_add(directories, path, fault);
+	if (!session || session_of(path) == session)
+		result = directories_add(directories, path, fault);
 	free(path);
 	return result;
 }
@@ -101,6 +116,7 @@ int directories_add_children(struct directories *directories, const char *direct
 			     struct fault *fault)
 {
 	char *path = strdup(directory), *base = strdup(directory);
+	const u64 session = session_of(directory);
 	const size_t first = directories->nr;
 	DIR *stream = path ? opendir(dirname(path)) : NULL;
 	const char *name = base ? basename(base) : "";
@@ -113,7 +129,7 @@ int directories_add_children(struct directories *directories, const char *direct
 	while (!result && (entry = readdir(stream)))
 		if (is_child(entry->d_name, name))
 			result = add_child(directories, directory, entry->d_name + strlen(name),
-					   fault);
+					   session, fault);
 	if (stream)
 		closedir(stream);
 	free(path);

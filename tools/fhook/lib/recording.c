@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base.h"
+#include "clock.h"
 #include "recording.h"
 
 const char *const recording_formats[FORMATS] = { "intel-pt", "etmv4", "software" };
@@ -21,6 +23,9 @@ static const char first_line[] = "# calltrace recording 1\n";
 
 /* More streams than there are processors, or threads of QEMU. */
 #define MAX_STREAMS	65536
+
+/* The most names that are tried for a recording. */
+#define NAMES_MAX	1000
 
 char *recording_path(const struct recording *recording, const char *name)
 {
@@ -320,6 +325,8 @@ static int read_line(struct recording *recording, char **words, int count)
 		return read_numbers(words, count, 10, unopened, ARRAY_SIZE(unopened));
 	if (!strcmp(words[0], "etm"))
 		return read_numbers(words, count, 16, etm, ARRAY_SIZE(etm));
+	if (!strcmp(words[0], "session"))
+		return count == 2 ? word_number(words[1], 16, ~0ULL, &recording->session) : -1;
 	if (!strcmp(words[0], "clock"))
 		return count == 2 ? word_number(words[1], 10, 1000000000, &recording->clock) : -1;
 	return 1;
@@ -561,6 +568,37 @@ int recording_create(struct recording *recording, const char *directory, const c
 	return 0;
 }
 
+int recording_create_beside(struct recording *recording, const char *directory, const char *map,
+			    struct fault *fault)
+{
+	int result = recording_create(recording, directory, map, fault), i;
+	struct fault taken;
+	char *other;
+
+	for (i = 0; result && i < NAMES_MAX && recording_check(directory, &taken); i++) {
+		if ((i ? asprintf(&other, "%s-%d-%d", directory, getpid(), i) :
+			 asprintf(&other, "%s-%d", directory, getpid())) < 0)
+			break;
+		free(recording->directory);
+		free(recording->path);
+		recording->path = NULL;
+		recording->directory = NULL;
+		result = recording_create(recording, other, map, fault);
+		free(other);
+	}
+	return result;
+}
+
+u64 recording_new_session(void)
+{
+	u64 session;
+
+	/* Before the kernel has random numbers, the time is different enough. */
+	if (getrandom(&session, sizeof(session), GRND_NONBLOCK) != sizeof(session))
+		session = clock_ns(CLOCK_REALTIME);
+	return session ?: 1;
+}
+
 /* PATH is a result of recording_path() or recording_stream_path(). */
 static void remove_file(char *path)
 {
@@ -589,6 +627,8 @@ static void write_lines(const struct recording *recording, FILE *file)
 	fprintf(file, "%sformat %s\nprofile %s\nstreams %s\n", first_line,
 		recording_formats[recording->format], recording_profiles[recording->profile],
 		recording->threads ? "thread" : "cpu");
+	if (recording->session)
+		fprintf(file, "session 0x%llx\n", recording->session);
 	if (recording->format == FORMAT_INTEL_PT)
 		fprintf(file, "cpu %u %u %u\n", recording->family, recording->model,
 			recording->stepping);

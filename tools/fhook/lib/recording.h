@@ -72,6 +72,8 @@ struct recording_etm {
  * @threads: "streams thread", a stream is one thread; otherwise "streams cpu"
  * @has_format: there was a line "format"
  * @has_streams: there was a line "streams"
+ * @session: line "session 0xNUMBER": random number that the recordings of a program and of its
+ *	children have in common; 0 without it
  * @loads: lines "load ID 0xBIAS": objects at other addresses than in the map
  * @tids: lines "thread STREAM TID": the thread of a stream
  * @tasks: lines "task TID PID [NAME]": the process of a thread or task, and its own name
@@ -100,6 +102,7 @@ struct recording {
 	enum recording_format format;
 	enum recording_profile profile;
 	bool threads, has_format, has_streams;
+	u64 session;
 	struct recording_load *loads;
 	struct recording_note *tids, *lost;
 	struct recording_task *tasks;
@@ -142,6 +145,19 @@ int recording_check_new(const char *directory, struct fault *fault);
  */
 int recording_create(struct recording *recording, const char *directory, const char *map,
 		     struct fault *fault);
+
+/*
+ * The same; if the directory has a recording already, as that of an earlier process with the number
+ * of this one, make the recording in another one, whose name is followed by numbers.
+ */
+int recording_create_beside(struct recording *recording, const char *directory, const char *map,
+			    struct fault *fault);
+
+/* A number for a program and its children; not 0. */
+u64 recording_new_session(void);
+
+/* The number for the programs that the command starts, as 0xNUMBER in the environment. */
+#define RECORDING_SESSION	"FHOOK_SESSION"
 
 /* Remove everything that recording_create() and its streams have made. */
 void recording_remove(const struct recording *recording);

@@ -57,9 +57,6 @@ struct recorder {
 	struct until_calls calls;
 };
 
-/* The most names that are tried for a recording. */
-#define NAMES_MAX	1000
-
 /* Values of @state. */
 enum { STATE_NEW, STATE_RECORDS, STATE_OFF };
 
@@ -183,7 +180,7 @@ static void write_map(void)
 static void forked(void)
 {
 	struct recorder *recorder;
-	char *directory;
+	char *directory, session[24];
 
 	/* Unwritten data in the parent's streams belong to the parent. */
 	pthread_mutex_init(&lock, NULL);
@@ -204,10 +201,14 @@ static void forked(void)
 	state = STATE_NEW;
 	/* Its map is another one. */
 	generation++;
+	/* Its number may have been another child's before, or be that of one in another namespace. */
+	record_may_move = true;
 	if (asprintf(&directory, "%s-%d", recording.path, getpid()) >= 0) {
 		setenv("FHOOK_RECORD", directory, 1);
 		settings.directory = directory;
 	}
+	snprintf(session, sizeof(session), "0x%llx", settings.session);
+	setenv(RECORDING_SESSION, session, 1);
 	recording_free(&recording);
 }
 
@@ -232,29 +233,14 @@ static void __attribute__((constructor)) prepare(void)
 	prepared = true;
 }
 
-/*
- * Make the recording. If programs that execute others may have taken its directory, try others
- * with the number of this process.
- */
 static int create(struct fault *fault)
 {
-	int result = recording_create(&recording, settings.directory, NULL, fault), i;
-	struct fault taken;
-	char *directory;
-
-	for (i = 0; result && record_may_move && i < NAMES_MAX; i++) {
-		if (!recording_check(settings.directory, &taken) ||
-		    (i ? asprintf(&directory, "%s-%d-%d", settings.directory, getpid(), i) :
-			 asprintf(&directory, "%s-%d", settings.directory, getpid())) < 0)
-			break;
-		free(recording.directory);
-		free(recording.path);
-		recording.path = NULL;
-		recording.directory = NULL;
-		result = recording_create(&recording, directory, NULL, fault);
-		free(directory);
-	}
-	return result;
+	if (!settings.session)
+		settings.session = recording_new_session();
+	recording.session = settings.session;
+	return record_may_move ?
+	       recording_create_beside(&recording, settings.directory, NULL, fault) :
+	       recording_create(&recording, settings.directory, NULL, fault);
 }
 
 /* Called with the lock, at the first event of the process, or on request. */
@@ -267,8 +253,7 @@ static int start(struct fault *fault)
 	recording.threads = true;
 	recording.clock = 1000000;
 	recording.snapshot = settings.snapshot_mb;
-	if (until_set(&recording, settings.until, fault) ||
-	    create(fault))
+	if (until_set(&recording, settings.until, fault) || create(fault))
 		return -1;
 	prepare();
 	/* In an emulator, the name of its first thread is the emulator's. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "cyg_control.h"
 #include "lib/clock.h"
+#include "lib/recording.h"
 
 #define LOOK_NS	1000000000ull
 
@@ -44,11 +45,13 @@ struct settings settings_of_environment(void)
 {
 	/* The caller of a setuid program must not choose where its owner creates files. */
 	const char *snapshot = secure_getenv("FHOOK_SNAPSHOT");
+	const char *session = secure_getenv(RECORDING_SESSION);
 
 	return (struct settings){
 		.directory = secure_getenv("FHOOK_RECORD"),
 		.until = secure_getenv("FHOOK_UNTIL"),
 		.snapshot_mb = snapshot ? strtoul(snapshot, NULL, 10) : 0,
+		.session = session ? strtoull(session, NULL, 16) : 0,
 	};
 }
 

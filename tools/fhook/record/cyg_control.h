@@ -14,10 +14,12 @@
  * @directory: directory of the recording; NULL or empty to record nothing
  * @until: conditions that end the recording, one on each line, or NULL
  * @snapshot_mb: number of MiB of each thread to keep; 0: all
+ * @session: number of the recordings of a program and of its children; 0: a new one
  */
 struct settings {
 	const char *directory, *until;
 	u32 snapshot_mb;
+	u64 session;
 };
 
 /* The command has this time to lock the directory of a recording that has begun. */

@@ -57,12 +57,14 @@ static int preload_python(struct fault *fault)
 static int set_environment(const struct record *record, const char *out, struct fault *fault)
 {
 	char conditions[sizeof(((struct control *)NULL)->until)], snapshot[24];
+	char session[24];
 
 	if (write_conditions(record, conditions, sizeof(conditions), fault))
 		return -1;
 	snprintf(snapshot, sizeof(snapshot), "%llu", record->snapshot_mb);
+	snprintf(session, sizeof(session), "0x%llx", recording_new_session());
 	if (setenv("FHOOK_RECORD", out, 1) || setenv("FHOOK_SNAPSHOT", snapshot, 1) ||
-	    setenv("FHOOK_UNTIL", conditions, 1))
+	    setenv("FHOOK_UNTIL", conditions, 1) || setenv(RECORDING_SESSION, session, 1))
 		return fault_say(fault, "there is not enough memory to record");
 	return record->how == RECORD_PYTHON ? preload_python(fault) : 0;
 }

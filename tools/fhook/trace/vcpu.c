@@ -64,6 +64,9 @@ static struct recording_load loads[TRACE_RANGES];
 static unsigned int nr_loads, nr_unplaced;
 static bool running;
 static unsigned int recordings;
+/* The number that this process and its children have in common, and whether it is a child. */
+static u64 session;
+static bool forked;
 static u32 next_stream;
 /* Protects all variables above; taken inside of a vCPU's lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -479,8 +482,13 @@ static int create(struct fault *fault)
 	char *directory;
 	int result;
 
+	if (!session)
+		session = recording_new_session();
+	recording.session = session;
 	if (!recordings++)
-		return recording_create(&recording, plugin.out, plugin.map_path, fault);
+		return forked ? recording_create_beside(&recording, plugin.out, plugin.map_path,
+							fault) :
+				recording_create(&recording, plugin.out, plugin.map_path, fault);
 	if (asprintf(&directory, "%s.%u", plugin.out, recordings) < 0)
 		return fault_say(fault, "there is not enough memory to record");
 	result = recording_create(&recording, directory, plugin.map_path, fault);
@@ -670,6 +678,7 @@ void trace_forked(void)
 	}
 	recording_free(&recording);
 	recordings = 0;
+	forked = true;
 	if (asprintf(&out, "%s-%d", plugin.out, getpid()) < 0)
 		return;
 	plugin.out = out;
