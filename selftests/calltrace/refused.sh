@@ -52,6 +52,40 @@ cat > head.c <<-'END'
 END
 echo 'static inline int inner(void) { return 1; }' > inner.h
 printf 'int one(void) { return 1; }\n\000int two(void) { return 2; }\n' > zero.c
+# A coroutine, without the headers of a library
+cat > turns.cc <<-'END'
+	#if __clang_major__ < 15
+	#define PLACE std::experimental
+	#else
+	#define PLACE std
+	#endif
+	namespace PLACE {
+	template <class R, class... A> struct coroutine_traits {
+		using promise_type = typename R::promise_type;
+	};
+	template <class P = void> struct coroutine_handle;
+	template <> struct coroutine_handle<void> { };
+	template <class P> struct coroutine_handle : coroutine_handle<> {
+		static coroutine_handle from_address(void *) noexcept { return {}; }
+	};
+	}
+	struct ready {
+		bool await_ready() noexcept { return true; }
+		void await_suspend(PLACE::coroutine_handle<>) noexcept { }
+		void await_resume() noexcept { }
+	};
+	struct task {
+		struct promise_type {
+			task get_return_object() { return {}; }
+			ready initial_suspend() noexcept { return {}; }
+			ready final_suspend() noexcept { return {}; }
+			void return_void() { }
+			void unhandled_exception() { }
+		};
+	};
+	task turns() { co_await ready{}; }
+END
+clang++ -std=c++20 -w -O1 -Xclang -disable-llvm-passes -emit-llvm -c -o turns.bc turns.cc
 echo '# nothing' > empty.list
 clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c -o odd.bc odd.c
 gcc -O2 -Wl,--build-id -o plain "$programs/shapes.c"
@@ -86,6 +120,7 @@ refuses "No function of odd.bc matches q*." $ir -F 'q*' odd.bc
 refuses "elsewhere is only declared here" $ir -F elsewhere odd.bc
 refuses "always is always inlined" $ir -F always odd.bc
 refuses "bare is naked" $ir -F bare odd.bc
+refuses "is a coroutine: it is left and entered in its midst" $ir -F _Z5turnsv turns.bc
 refuses "alias is another name of a function" $ir -F alias odd.bc
 refuses "variable is data" $ir -F variable odd.bc
 refuses "neither bitcode nor LLVM IR" $ir -F plain text

@@ -263,7 +263,9 @@ static const char *why_not(LLVMValueRef function)
 		return "is naked: it is written in assembler";
 	if (has_attribute(function, "alwaysinline"))
 		return "is always inlined: it has no calls that could be traced";
-	if (LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+	/* Before LLVM 15, the attribute was a string. */
+	if (has_attribute(function, "presplitcoroutine") ||
+	    LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex,
 					  "coroutine.presplit", strlen("coroutine.presplit")))
 		return "is a coroutine: it is left and entered in its midst";
 	if (LLVMGetLinkage(function) == LLVMAvailableExternallyLinkage)
