@@ -58,6 +58,11 @@ static void flush_while_none_runs(void *cpu, uintptr_t data __unused)
 	tb_flush(cpu);
 }
 
+void trace_control_forked(void)
+{
+	pthread_mutex_init(&flush_lock, NULL);
+}
+
 /* Make QEMU drop its translated code, and wait until that is done. */
 static int flush_code(struct fault *fault)
 {

@@ -172,6 +172,11 @@ static void look_at_mappings(u64 address)
 	fclose(file);
 }
 
+void trace_loads_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
 void trace_find_loads(u64 address)
 {
 	/* "looked" only becomes true, so an old value costs at most one unnecessary look. */

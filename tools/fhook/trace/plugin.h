@@ -110,8 +110,11 @@ void trace_vcpu_gone(unsigned int vcpu);
 void trace_executes(u64 path);
 /* That has failed. */
 void trace_executes_not(void);
-/* In the child of a fork. */
+/* In the child of a fork; the others release locks that other threads of the parent had. */
 void trace_forked(void);
+void trace_sites_forked(void);
+void trace_loads_forked(void);
+void trace_control_forked(void);
 
 /* An object of the map was found in memory. */
 void trace_add_load(u32 object, u64 bias);

@@ -19,6 +19,14 @@ struct trace_plugin plugin = {
 /* Hash table of sites by address; sites are only added. */
 static struct trace_site *sites[SITE_SLOTS];
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
+/* A program may load objects while the control channel adds ranges. */
+static pthread_mutex_t ranges_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void trace_sites_forked(void)
+{
+	pthread_mutex_init(&sites_lock, NULL);
+	pthread_mutex_init(&ranges_lock, NULL);
+}
 
 void trace_forget_ranges(void)
 {
@@ -38,14 +46,12 @@ void trace_drop_range(u64 start, u64 size)
 
 int trace_add_range(u64 start, u64 size, struct fault *fault)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	unsigned int nr;
 	int result = 0;
 
 	if (!size || start + size - 1 < start)
 		return fault_say(fault, "0x%llx and 0x%llx are no range", start, size);
-	/* A program may load objects while the control channel adds ranges. */
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&ranges_lock);
 	nr = atomic_load(&plugin.nr_ranges);
 	if (nr == TRACE_RANGES) {
 		result = fault_say(fault, "there are %u ranges already, and no room for more", nr);
@@ -53,7 +59,7 @@ int trace_add_range(u64 start, u64 size, struct fault *fault)
 		plugin.ranges[nr] = (struct trace_range){ .start = start, .size = size };
 		atomic_store_explicit(&plugin.nr_ranges, nr + 1, memory_order_release);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&ranges_lock);
 	return result;
 }
 

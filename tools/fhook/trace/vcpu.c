@@ -664,10 +664,10 @@ void trace_forked(void)
 	unsigned int i;
 	char *out;
 
-	if (!running)
-		return;
-	running = false;
 	pthread_mutex_init(&lock, NULL);
+	trace_sites_forked();
+	trace_loads_forked();
+	trace_control_forked();
 	for (i = 0; i < VCPUS; i++) {
 		if (!vcpus[i])
 			continue;
@@ -676,6 +676,9 @@ void trace_forked(void)
 		free(vcpus[i]);
 		vcpus[i] = NULL;
 	}
+	if (!running)
+		return;
+	running = false;
 	recording_free(&recording);
 	recordings = 0;
 	forked = true;
