@@ -215,7 +215,8 @@ static int write_records(const struct elf_image *image, const struct sections *s
 			return -1;
 		name = elf_string(image, sections->names, record->name);
 		/* Records of one function may share its name. */
-		if (elf_count_name(image, &names, name, fault) || find_entry(image, record, name, fault))
+		if (elf_count_name(image, &names, name, fault) ||
+		    find_entry(image, record, name, fault))
 			return -1;
 		if (write_record(image, record, name, id, to))
 			return fault_say(fault, "There is no memory.");

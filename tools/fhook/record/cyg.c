@@ -201,7 +201,7 @@ static void forked(void)
 	state = STATE_NEW;
 	/* Its map is another one. */
 	generation++;
-	/* Its number may have been another child's before, or be that of one in another namespace. */
+	/* Another child may have had its number, or have it in another PID namespace. */
 	record_may_move = true;
 	if (asprintf(&directory, "%s-%d", recording.path, getpid()) >= 0) {
 		setenv("FHOOK_RECORD", directory, 1);
