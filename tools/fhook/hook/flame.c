@@ -235,7 +235,6 @@ static int write_all(const struct flame *root, const char *title, bool html, int
 {
 	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-	int result;
 
 	if (!out) {
 		if (copy >= 0)
@@ -246,8 +245,7 @@ static int write_all(const struct flame *root, const char *title, bool html, int
 		write_page(root, title, out);
 	else
 		write_graph(root, title, out);
-	result = fflush(out) || ferror(out) ? -1 : 0;
-	return fclose(out) ? -1 : result;
+	return close_checked(out);
 }
 
 int flame_save(const struct flame *root, const char *title, bool html, const char *path,

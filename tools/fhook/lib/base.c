@@ -163,6 +163,13 @@ char *line_text(char *line)
 	return line;
 }
 
+int close_checked(FILE *file)
+{
+	const int failed = ferror(file);
+
+	return fclose(file) || failed ? EOF : 0;
+}
+
 void files_raise_limit(unsigned int files)
 {
 	const rlim_t wanted = files + 64;

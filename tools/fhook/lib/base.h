@@ -91,6 +91,9 @@ const char *line_error(void);
 /* A line without blanks before its text, a byte-order mark and its end, which may be CR LF. */
 char *line_text(char *line);
 
+/* Close a file, and fail if anything before has failed: fclose() reports only its own writing. */
+int close_checked(FILE *file);
+
 /* Let this process open so many files more, as far as that is allowed. */
 void files_raise_limit(unsigned int files);
 

@@ -288,7 +288,7 @@ int calltrace_cases(int argc, char **argv, struct fault *fault)
 		else
 			ret = fault_say(fault, "there is not enough memory for the cases");
 	}
-	if (cases.statuses && fclose(cases.statuses) && !ret)
+	if (cases.statuses && close_checked(cases.statuses) && !ret)
 		ret = fault_say(fault, "%s/" STATUSES " cannot be written: %s", cases.output,
 				strerror(errno));
 	case_list_free(&cases.list);

@@ -272,7 +272,7 @@ static void forget_objects(void)
 /* An existing map stays until a new one is complete. */
 static int finish(FILE *file, const char *from, const char *to)
 {
-	const bool failed = ferror(file) | fclose(file);
+	const bool failed = close_checked(file);
 
 	if (!failed && !rename(from, to)) {
 		drop_map();
@@ -317,7 +317,7 @@ static bool copy_file(const char *from, FILE *to)
 		return false;
 	while ((size = fread(buffer, 1, sizeof(buffer), file)))
 		fwrite(buffer, 1, size, to);
-	return !(ferror(file) | fclose(file));
+	return !close_checked(file);
 }
 
 /* Replace the map by one with one more object. */

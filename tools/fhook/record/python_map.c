@@ -185,7 +185,7 @@ static int complete_directory(const char *directory, FILE *all, struct fault *fa
 		return no_memory(fault);
 	map = fopen(path, "r+e");
 	result = map ? complete(map, all) : -1;
-	if (map && fclose(map))
+	if (map && close_checked(map))
 		result = -1;
 	if (result)
 		fault_say(fault, "%s cannot be completed: %s", path, strerror(errno));

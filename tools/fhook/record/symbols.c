@@ -273,7 +273,7 @@ int symbols_write(const struct symbols *symbols, const char *path, struct fault 
 	writer.file = fopen(new_path, "w");
 	if (writer.file)
 		write_map(symbols, &writer);
-	result = !writer.file || ferror(writer.file) | fclose(writer.file);
+	result = !writer.file || close_checked(writer.file);
 	if (result || rename(new_path, path)) {
 		result = fault_say(fault, "%s: the map cannot be written: %s", path,
 				   strerror(errno));
