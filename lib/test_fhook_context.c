@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of fhook: nested contexts, other CPUs that call functions while
- * hooks are added and removed, waiting during unregistration, and stacks with
- * trampolines.
+ * hooks are added and removed, waiting during unregistration, stacks with
+ * trampolines, and kprobes beside one that has gone.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -10,6 +10,7 @@
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
@@ -616,6 +617,55 @@ static void test_beside_patched(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_KPROBES_ON_FHOOK
+static unsigned int kprobe_calls;
+
+static int kprobe_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	kprobe_calls++;
+
+	return 0;
+}
+
+static void register_disabled(struct kunit *test, struct kprobe *p)
+{
+	*p = (struct kprobe){
+		.addr		= (void *)fhook_target_a,
+		.pre_handler	= kprobe_hit,
+		.flags		= KPROBE_FLAG_DISABLED,
+	};
+	KUNIT_EXPECT_EQ(test, 0, register_kprobe(p));
+}
+
+/*
+ * The module of a carried kprobe has gone, and other text is at its address. fhook, which is
+ * off, cannot carry the kprobes there.
+ */
+static void test_kprobe_gone(struct kunit *test)
+{
+	static struct kprobe gone, probes[2];
+
+	register_disabled(test, &gone);
+	if (!(gone.flags & KPROBE_FLAG_FHOOK)) {
+		unregister_kprobe(&gone);
+		kunit_skip(test, "kprobes are not carried");
+	}
+	gone.flags |= KPROBE_FLAG_GONE;
+	KUNIT_EXPECT_EQ(test, 0, fhook_test_switch(false));
+	register_disabled(test, &probes[0]);
+	register_disabled(test, &probes[1]);
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probes[0]));
+	KUNIT_EXPECT_EQ(test, 0, enable_kprobe(&probes[1]));
+	kprobe_calls = 0;
+	fhook_target_a(1);
+	KUNIT_EXPECT_EQ(test, 2, kprobe_calls);
+	unregister_kprobe(&probes[0]);
+	unregister_kprobe(&probes[1]);
+	KUNIT_EXPECT_EQ(test, 0, fhook_test_switch(true));
+	unregister_kprobe(&gone);
+}
+#endif
+
 static struct kunit_case fhook_context_cases[] = {
 	KUNIT_CASE(test_contexts),
 	KUNIT_CASE(test_contexts_exit),
@@ -628,6 +678,9 @@ static struct kunit_case fhook_context_cases[] = {
 	KUNIT_CASE(test_new_tasks),
 	KUNIT_CASE(test_unwind),
 	KUNIT_CASE(test_beside_patched),
+#ifdef CONFIG_KPROBES_ON_FHOOK
+	KUNIT_CASE(test_kprobe_gone),
+#endif
 	{}
 };
 

@@ -386,7 +386,7 @@ int fhook_kprobe_arm(struct kprobe *p, bool is_return)
 	struct kprobe_use *use;
 	int ret;
 
-	/* A probe that has gone, at the same address, was at the entry of another function. */
+	/* An address inside the slot is moved to its end, where probes of the entry may be. */
 	if (!(p->flags & KPROBE_FLAG_ON_FUNC_ENTRY))
 		return -EBUSY;
 	use = kzalloc(sizeof(*use), GFP_KERNEL);
