@@ -162,7 +162,7 @@ int fhook_test_assemble(unsigned long slot, struct fhook_asm *as, bool measure);
 int fhook_test_place(unsigned long slot, unsigned int less,
 		     struct fhook_report *report);
 int fhook_test_switch(bool on);
-bool fhook_test_in_ranges(const unsigned long (*range)[2], unsigned int num, unsigned long addr);
+bool fhook_test_in_ranges(const unsigned long *ends, unsigned int num, unsigned long addr);
 unsigned int fhook_test_trace_regs(struct pt_regs *regs, unsigned long *store,
 				   unsigned int size);
 int fhook_test_trace_reliable(unsigned long *store, unsigned int size);

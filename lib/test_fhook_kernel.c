@@ -213,11 +213,13 @@ EXPORT_SYMBOL_NS_GPL(fhook_test_switch, "FHOOK_KUNIT");
 
 /**
  * fhook_test_in_ranges() - fhook_in_ranges() after fhook_ranges_sort()
- * @range: first and last address of each range
+ * @ends: first and last address of each range
  * @num: number of ranges
  * @addr: address to look for
+ *
+ * Return: whether it is in one of them.
  */
-bool fhook_test_in_ranges(const unsigned long (*range)[2], unsigned int num, unsigned long addr)
+bool fhook_test_in_ranges(const unsigned long *ends, unsigned int num, unsigned long addr)
 {
 	struct fhook_ranges *ranges;
 	unsigned int i;
@@ -229,8 +231,8 @@ bool fhook_test_in_ranges(const unsigned long (*range)[2], unsigned int num, uns
 	ranges = kzalloc(struct_size(ranges, range, num), GFP_KERNEL | __GFP_NOFAIL);
 	ranges->num = num;
 	for (i = 0; i < num; i++) {
-		ranges->range[i].start = range[i][0];
-		ranges->range[i].end = range[i][1] + 1;
+		ranges->range[i].start = ends[2 * i];
+		ranges->range[i].end = ends[2 * i + 1] + 1;
 	}
 	fhook_ranges_sort(ranges);
 	found = fhook_in_ranges(ranges, addr);
