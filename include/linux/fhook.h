@@ -325,6 +325,7 @@ void fhook_task_free(struct task_struct *task);
 unsigned long fhook_ret_addr(struct task_struct *task,
 			     struct fhook_frame **cursor, unsigned long addr,
 			     unsigned long key);
+bool is_fhook_return(unsigned long addr);
 unsigned long fhook_find_caller(unsigned long addr, unsigned long key,
 				struct llist_node *node);
 void fhook_module_init(struct module *mod);
@@ -413,6 +414,11 @@ static inline unsigned long fhook_ret_addr(struct task_struct *task,
 					   unsigned long key)
 {
 	return addr;
+}
+
+static inline bool is_fhook_return(unsigned long addr)
+{
+	return false;
 }
 
 static inline unsigned long fhook_find_caller(unsigned long addr,

@@ -55,11 +55,20 @@ static_assert(!IS_ENABLED(CONFIG_CPU_BIG_ENDIAN));
 /* There is room for a frame if it lies after the stack's own head. */
 static_assert(sizeof(struct fhook_stack) <= sizeof(u64));
 
-static bool is_return(unsigned long addr)
+/**
+ * is_fhook_return() - check whether an address is a return address that fhook has placed
+ * @addr: address from a stack
+ *
+ * For unwinders, in any context: if fhook_ret_addr() does not replace it, the function to
+ * which it belongs returns to an unknown caller.
+ */
+bool is_fhook_return(unsigned long addr)
 {
 	return addr == (unsigned long)fhook_return ||
 	       addr == (unsigned long)fhook_regs_return;
 }
+
+NOKPROBE_SYMBOL(is_fhook_return);
 
 static struct fhook_frame *older(const struct fhook_frame *frame)
 {
@@ -129,7 +138,7 @@ unsigned long fhook_ret_addr(struct task_struct *task,
 	struct fhook_frame *frame;
 	unsigned long ret;
 
-	if (!is_return(addr) || !stack)
+	if (!is_fhook_return(addr) || !stack)
 		return addr;
 
 	frame = *cursor ? older(*cursor) : READ_ONCE(stack->top);
@@ -138,7 +147,7 @@ unsigned long fhook_ret_addr(struct task_struct *task,
 		if (READ_ONCE(frame->key) == key) {
 			*cursor = frame;
 			ret = READ_ONCE(frame->ret);
-			if (!is_return(ret))
+			if (!is_fhook_return(ret))
 				return ret;
 		}
 		if (READ_ONCE(frame->size) < sizeof(*frame))
