@@ -71,15 +71,9 @@ static struct exception {
 	{ 0x7f800000, 0x73800000, "AUTIASPPC" },
 	{ 0xffff8000, 0xdac18000, "PACIASPPC and AUTIASPPCR" },
 	{ 0xfffff0ff, 0xd503305f, "CLREX" },
-	{ 0xffffffff, 0xd6bf03e0, "DRPS" },
-	{ 0xff00001f, 0x5500001f, "RETAASPPC" },
-	{ 0x7c000000, 0x74000000, "compare and branch" },
-	{ 0xfe000000, 0xd6000000, "other branch to a register" },
-	{ 0xfc000000, 0x54000000, "unallocated conditional branch" },
 	{ 0xfffff000, 0xd5031000, "WFET and WFIT" },
 	{ 0xfff80000, 0xd5080000, "SYS that programs may not do" },
 	{ 0xfff80000, 0xd5280000, "SYSL" },
-	{ 0xffc00000, 0xd5400000, "128-bit system register" },
 	{ 0xff000000, 0xd5000000, "other system instruction" },
 };
 
