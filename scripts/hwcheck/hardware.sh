@@ -59,8 +59,8 @@ say_ibt()
 }
 
 # program_hooks PROGRAM: run it with each kind of hook at its function "work", which checks
-# itself; exit status 4 of the program means that it needs something that is not here, and its
-# last line says what.
+# itself, and with a hook of the kernel at each of its calls; exit status 4 of the program means
+# that it needs something that is not here, and its last line says what.
 program_hooks()
 {
 	path=$(command -v "$1")
@@ -75,11 +75,17 @@ program_hooks()
 	handlers="user=count user=record user=$handler"
 	# With these registers, only handlers without vectors are called.
 	! has_feature sve || handlers="user=count user=record"
-	for hook in $handlers; do
-		echo "u:hwcheck/call $site $hook" > "$tracing/uhook_events" || return
+	{
+		for hook in $handlers; do
+			echo "$site $hook"
+		done
+		awk -v path="$path" '$1 ~ /^call/ { print path ":" $2 }' "$work/offsets"
+	} > "$work/hooks"
+	while read -r hook; do
+		echo "u:hwcheck/call $hook" > "$tracing/uhook_events" || return
 		[ ! -e "$tracing/events/hwcheck/call" ] ||
 			echo 1 > "$tracing/events/hwcheck/call/enable"
-		"$path" work 20000 > "$work/worked" 2>&1
+		"$path" work 20000 > "$work/worked" 2>&1 < /dev/null
 		status=$?
 		cat "$work/worked" "$tracing/uhook/profile"
 		all=$(awk '/^hwcheck\/call / {
@@ -90,8 +96,9 @@ program_hooks()
 		echo > "$tracing/uhook_events"
 		echo "$hook: $all hits, status $status"
 		[ "$status" -eq 0 ] && [ "$all" -gt 0 ] || return 1
-		[ "$hook" != "user=$handler" ] || ! grep -qx 'handled 0' "$work/worked" || return 1
-	done
+		[ "$hook" != "$site user=$handler" ] || ! grep -qx 'handled 0' "$work/worked" ||
+			return 1
+	done < "$work/hooks"
 }
 
 # say_program NAME PROGRAM

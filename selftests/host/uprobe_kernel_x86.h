@@ -122,8 +122,24 @@ static inline unsigned long get_unmapped_area(struct file *file, unsigned long a
 	return 0;
 }
 
-static inline int shstk_update_last_frame(unsigned long val) { return 0; }
-static inline int shstk_push(unsigned long val) { return 0; }
+/* How often the shadow stack was written in each way, and the last address. */
+extern unsigned int shadow_pushes, shadow_updates;
+extern unsigned long shadow_address;
+
+static inline int shstk_update_last_frame(unsigned long val)
+{
+	shadow_updates++;
+	shadow_address = val;
+	return 0;
+}
+
+static inline int shstk_push(unsigned long val)
+{
+	shadow_pushes++;
+	shadow_address = val;
+	return 0;
+}
+
 static inline bool is_endbr(u32 *addr) { return false; }
 #define UPROBE_NO_TRAMPOLINE_VADDR		(~0UL)
 #define uprobe_get_trampoline_vaddr()		UPROBE_NO_TRAMPOLINE_VADDR

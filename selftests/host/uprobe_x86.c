@@ -10,7 +10,8 @@
  * emulates are emulated; those that it steps are stepped in another place, between its own
  * fixups; and the processor runs the same instruction in its original place from the same
  * state. Both must result in the same registers, flags, memory and signal. Capstone must
- * confirm the kind of an emulated instruction.
+ * confirm the kind of an emulated instruction. A call that is emulated must push its return
+ * address on the shadow stack, and one that is stepped must replace that of the copy.
  *
  * Without -e 1, a ModRM byte in five is tried with each opcode: another one with the next
  * prefixes.
@@ -48,7 +49,8 @@ static struct uprobe_task utask;
 static struct task_struct task = { .utask = &utask };
 struct task_struct *current = &task;
 struct mm_struct probed_mm;
-unsigned int signals_sent;
+unsigned int signals_sent, shadow_pushes, shadow_updates;
+unsigned long shadow_address;
 
 static csh capstone[2];
 static u8 *site_bytes, *xol_bytes;	/* where both are written */
@@ -157,6 +159,8 @@ static bool run_probed(struct arch_uprobe *auprobe)
 	struct pt_regs regs;
 
 	memcpy((void *)ARENA, memory, ARENA_SIZE);
+	shadow_pushes = 0;
+	shadow_updates = 0;
 	wanted.gregs[REG_RIP] = SITE;
 	wanted.gregs[REG_EFL] &= ~X86_EFLAGS_TF;
 	probed = wanted;
@@ -348,6 +352,28 @@ static bool is_register_nop(const struct sample *s)
 	return s->two && s->opcode == 0x1f && s->modrm >= 0xc0;
 }
 
+static bool is_call(const struct sample *s)
+{
+	const u8 reg = s->modrm >> 3 & 7;
+
+	return !s->two && (s->opcode == 0xe8 || s->opcode == 0x9a ||
+			   (s->opcode == 0xff && (reg == 2 || reg == 3)));
+}
+
+static const char *shadow_differs(const struct sample *s, bool emulates)
+{
+	const bool called = is_call(s) && probed.signal == SIGTRAP;
+	unsigned long address = 0;
+
+	if (shadow_pushes != (called && emulates))
+		return "another number of pushes on the shadow stack";
+	if (shadow_updates != (called && !emulates))
+		return "another number of updates of the shadow stack";
+	if (called)
+		memcpy(&address, (void *)probed.gregs[REG_RSP], bits / 8);
+	return called && shadow_address != address ? "another address on the shadow stack" : NULL;
+}
+
 static void try(const struct sample *s, size_t size, unsigned long seed)
 {
 	struct arch_uprobe auprobe = {};
@@ -367,7 +393,7 @@ static void try(const struct sample *s, size_t size, unsigned long seed)
 	emulates = run_probed(&auprobe);
 	emulated += emulates;
 	stepped += !emulates;
-	wrong = differs();
+	wrong = differs() ?: shadow_differs(s, emulates);
 	if (wrong)
 		complain_of(wrong, s->bytes, size);
 	else if (emulates && !is_emulable(s->bytes) && !is_register_nop(s))

@@ -3,7 +3,9 @@
  * uhook: hooks in a program that has a shadow stack, which the processor compares with each
  * return.
  *
- *	uhook_shadow_stack offsets	where: the function "work" and its "handler"
+ *	uhook_shadow_stack offsets	where: the function "work" and its "handler", and on
+ *					x86_64 the calls in it: "call", which uprobes emulate,
+ *					and "call_indirect", which they step
  *	uhook_shadow_stack kind		the name of what is tested
  *	uhook_shadow_stack work N	N calls with a shadow stack; prints the calls of the
  *					handler.  Exits with 4, and says why, where there is
@@ -27,9 +29,23 @@ asm(".text\n"
 	"shadow_work:\n"
 	"	push %rbp\n"
 	"	mov %rsp, %rbp\n"
-	"	mov %rdi, %rax\n"
+	"	lea 2f(%rip), %rax\n"
+	"shadow_call:\n"
+	"	call 1f\n"
+	"shadow_call_indirect:\n"
+	"	call *%rax\n"
 	"	pop %rbp\n"
+	"	ret\n"
+	"1:	ret\n"
+	"2:	mov %rdi, %rax\n"
 	"	ret\n");
+extern const char shadow_call[], shadow_call_indirect[];
+
+static void say_calls(void)
+{
+	say_offset("call", shadow_call);
+	say_offset("call_indirect", shadow_call_indirect);
+}
 
 /* Inlined, because a function that began without a shadow stack cannot return with one. */
 #define enable_shadow_stack()	syscall_arch_prctl(ARCH_SHSTK_ENABLE, ARCH_SHSTK_SHSTK)
@@ -49,6 +65,8 @@ asm(".text\n"
 	"	stp x29, x30, [sp, #-16]!\n"
 	"	ldp x29, x30, [sp], #16\n"
 	"	ret\n");
+
+static void say_calls(void) { }
 
 /* The kernel has none for programs of arm64. */
 #define enable_shadow_stack()	(-EOPNOTSUPP)
@@ -82,6 +100,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "offsets")) {
 		say_offset("work", shadow_work);
 		say_offset("handler", handler);
+		say_calls();
 	} else if (argc == 2 && !strcmp(argv[1], "kind")) {
 		printf("user shadow stack\n");
 	} else if (argc == 3 && !strcmp(argv[1], "work")) {
