@@ -16,6 +16,7 @@
 #ifndef _KERNEL_UHOOK_MM_H
 #define _KERNEL_UHOOK_MM_H
 
+#include <linux/atomic.h>
 #include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/mm_types.h>
@@ -59,6 +60,7 @@ struct uhook_thread {
  * struct uhook_mm - uhook's state in an address space
  * @lock: serializes allocation of slots and creation of areas
  * @sites: sites that were hit, by address
+ * @unkept: number of hits at addresses that were not added to @sites because it was full
  * @nr_areas: number of areas; only grows, with @lock and the mmap lock held for writing
  * @nr_kind: number of areas of each kind
  * @areas: the areas, in order of creation
@@ -99,6 +101,7 @@ struct uhook_thread {
 struct uhook_mm {
 	struct mutex		lock;	/* protects sites and areas */
 	struct rhashtable	sites;
+	atomic_long_t		unkept;
 	unsigned int		nr_areas;
 	unsigned int		nr_kind[UHOOK_AREA_KINDS];
 	struct uhook_area	*areas[UHOOK_AREA_KINDS * UHOOK_MAX_AREAS];

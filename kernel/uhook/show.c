@@ -3,8 +3,9 @@
  * uhook: the file uhook/slots in tracefs.
  *
  * Lists the sites that were hit, one on a line: process, address, and the slot or body,
- * or the reason why there is none. The listing holds a reference to one process at a
- * time, and does not prevent it from exiting.
+ * or the reason why there is none; and the number of hits at other sites, if a process has as
+ * many as it may have. The listing holds a reference to one process at a time, and does not
+ * prevent it from exiting.
  */
 #include <linux/dcache.h>
 #include <linux/fs.h>
@@ -105,6 +106,12 @@ static bool has_gone_file(const struct uhook_mm *um, const struct uhook_site *si
 	return gone;
 }
 
+static void show_process(struct seq_file *m, pid_t pid, const char *comm)
+{
+	seq_printf(m, "%d ", pid);
+	seq_escape(m, comm, "\n\\ ");
+}
+
 static void show_site(struct seq_file *m, const struct uhook_mm *um,
 		      const struct uhook_site *site)
 {
@@ -134,8 +141,7 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 		if (IS_ERR(site))
 			continue;
 
-		seq_printf(m, "%d ", pid);
-		seq_escape(m, comm, "\n\\ ");
+		show_process(m, pid, comm);
 		show_site(m, um, site);
 
 		if (!(++shown % SHOWN_AT_ONCE)) {
@@ -146,6 +152,19 @@ static void show_sites(struct seq_file *m, struct uhook_mm *um, pid_t pid,
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
+}
+
+static void show_unkept(struct seq_file *m, const struct uhook_mm *um, pid_t pid,
+			const char *comm)
+{
+	long hits = atomic_long_read(&um->unkept);
+
+	if (!hits)
+		return;
+
+	show_process(m, pid, comm);
+	seq_printf(m, " %ld hits at other sites: the process has as many sites as it may have\n",
+		   hits);
 }
 
 /* The first process whose PID is POS or more, with a reference. */
@@ -224,6 +243,7 @@ static int slots_show(struct seq_file *m, void *v)
 	if (um) {
 		get_task_comm(comm, leader);
 		show_sites(m, um, task_tgid_nr(leader), comm);
+		show_unkept(m, um, task_tgid_nr(leader), comm);
 	}
 	mmput(mm);
 

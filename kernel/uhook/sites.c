@@ -90,6 +90,12 @@ static struct uhook_site *lookup_site(struct uhook_mm *um, unsigned long vaddr)
 	return rhashtable_lookup_fast(&um->sites, &vaddr, site_params);
 }
 
+/* Whether the table takes no more sites; stable with um->lock held. */
+static bool is_full(const struct uhook_mm *um)
+{
+	return atomic_read(&um->sites.nelems) >= um->sites.max_elems;
+}
+
 /* Create an empty table of sites. Return 0 or -ENOMEM. */
 int uhook_init_sites(struct uhook_mm *um)
 {
@@ -218,7 +224,16 @@ struct uhook_site *uhook_add_site(unsigned long vaddr, struct uprobe *uprobe,
 	struct uhook_mm *um = uhook_mm_of(current->mm);
 	struct uhook_site *site;
 
-	if (!lookup->valid || mutex_lock_killable(&um->lock))
+	if (!lookup->valid)
+		return NULL;
+
+	/* Each later hit at this address comes here as well: do not let them contend. */
+	if (is_full(um) && !lookup_site(um, vaddr)) {
+		atomic_long_inc(&um->unkept);
+		return NULL;
+	}
+
+	if (mutex_lock_killable(&um->lock))
 		return NULL;
 
 	site = enter_site(um, vaddr, uprobe, lookup);

@@ -45,6 +45,8 @@ unsigned long race_jiffies;
 
 void mutex_lock(struct mutex *mutex)
 {
+	if (READ_ONCE(mutex->owner) == pthread_self())
+		die("a function was called with its lock held");
 	pthread_mutex_lock(&mutex->lock);
 	WRITE_ONCE(mutex->owner, pthread_self());
 }
@@ -475,6 +477,7 @@ static struct rhashtable_params table_params;
 int rhashtable_init(struct rhashtable *table, const struct rhashtable_params *params)
 {
 	memset(table, 0, sizeof(*table));
+	table->max_elems = 2 * params->max_size;
 	pthread_mutex_lock(&table_lock);
 	table_params = *params;
 	pthread_mutex_unlock(&table_lock);
@@ -506,7 +509,10 @@ int rhashtable_insert_fast(struct rhashtable *table, struct rhash_head *node,
 {
 	struct rhash_head **bucket = bucket_of(table, key_of(node, &params));
 
+	if (atomic_read(&table->nelems) >= (int)table->max_elems)
+		return -E2BIG;
 	pthread_mutex_lock(&table_lock);
+	__atomic_fetch_add(&table->nelems.counter, 1, __ATOMIC_RELAXED);
 	node->next = *bucket;
 	__atomic_store_n(bucket, node, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&table_lock);

@@ -96,6 +96,7 @@ typedef atomic_t refcount_t;
 #define atomic64_read(a)	READ_ONCE((a)->counter)
 #define atomic_long_read(a)	READ_ONCE((a)->counter)
 #define atomic64_add(n, a)	__atomic_fetch_add(&(a)->counter, n, __ATOMIC_RELAXED)
+#define atomic_long_inc(a)	__atomic_fetch_add(&(a)->counter, 1, __ATOMIC_RELAXED)
 #define atomic_long_inc_return(a) __atomic_add_fetch(&(a)->counter, 1, __ATOMIC_SEQ_CST)
 #define refcount_set(r, n)	WRITE_ONCE((r)->counter, n)
 #define refcount_read(r)	READ_ONCE((r)->counter)
@@ -407,6 +408,8 @@ struct rhash_head {
 
 struct rhashtable {
 	struct rhash_head *buckets[64];
+	atomic_t nelems;
+	unsigned int max_elems;
 };
 
 struct rhashtable_params {

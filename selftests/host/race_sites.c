@@ -13,6 +13,9 @@
  *
  * A hit must find a probe that has not been freed, and if the mapping did not change during
  * the hit, the probe must be one of the file that is mapped.
+ *
+ * Before the rounds, a process has as many sites as it may have: hits at other addresses are
+ * counted, and do not take its lock.
  */
 #undef __KERNEL__
 #include <stdio.h>
@@ -214,9 +217,8 @@ static void *hit_sites(void *data)
 	return NULL;
 }
 
-static void run_process(void)
+static void make_process(void)
 {
-	pthread_t threads[HITTERS + 2];
 	unsigned long i;
 
 	mm = calloc(1, sizeof(*mm));
@@ -224,6 +226,49 @@ static void run_process(void)
 	task.mm = mm;
 	for (i = 0; i < ADDRESSES; i++)
 		mapped[i] = i * FILES;
+}
+
+static void end_process(void)
+{
+	uhook_free_mm(mm);
+	free(mm);
+}
+
+static void check_full(void)
+{
+	struct uhook_mm *um;
+	unsigned int nr;
+
+	make_process();
+	current = &task;
+	hit(0);
+	um = uhook_mm_of(mm);
+	um->sites.max_elems = 1;
+
+	mutex_lock(&um->lock);
+	for (nr = 1; nr < ADDRESSES; nr++)
+		hit(nr);
+	mutex_unlock(&um->lock);
+	if (atomic_long_read(&um->unkept) != ADDRESSES - 1)
+		complain("%ld hits were not kept, of %d", atomic_long_read(&um->unkept),
+			 ADDRESSES - 1);
+	if (uhook_find_site(address(1)))
+		complain("there are more sites than the process may have");
+
+	/* The site that is in the table becomes valid again. */
+	uhook_munmap(mm);
+	hit(0);
+	if (!uhook_find_site(address(0)))
+		complain("a full table does not keep the site that it has");
+	end_process();
+}
+
+static void run_process(void)
+{
+	pthread_t threads[HITTERS + 2];
+	unsigned long i;
+
+	make_process();
 	running = HITTERS;
 	pthread_barrier_init(&start, NULL, HITTERS);
 	for (i = 0; i < HITTERS; i++)
@@ -232,8 +277,7 @@ static void run_process(void)
 	pthread_create(&threads[i++], NULL, map_files, NULL);
 	while (i--)
 		pthread_join(threads[i], NULL);
-	uhook_free_mm(mm);
-	free(mm);
+	end_process();
 }
 
 int main(int argc, char **argv)
@@ -244,6 +288,7 @@ int main(int argc, char **argv)
 	race_begin();
 	for (i = 0; i < FILES * ADDRESSES; i++)
 		tree[i / ADDRESSES][i % ADDRESSES] = make_probe(i / ADDRESSES, i % ADDRESSES);
+	check_full();
 	for (i = 0; i < rounds; i++)
 		run_process();
 	race_barrier();
