@@ -282,4 +282,18 @@ build described <<-'END'
 END
 rewrites described 1
 
+# Functions that share much code without a name, and one with many jumps to such an instruction
+{
+	echo '.text; .globl before; before: nop; .fill 25000, 1, 0x90; .Lshared: ret'
+	seq 4000 | sed 's/.*/.type f&, @function; f&: nopl 8(%rax,%rax); je .Lshared; ret; \
+		.size f&, . - f&; .skip 8, 0xcc/'
+} | build nameless
+rewrites nameless 4000
+{
+	echo '.text; .globl T; T: ret'
+	echo '.type f, @function; f: nopl 8(%rax,%rax); .rept 400000; je T; .endr; ret; .size f, . - f'
+	echo '.type g, @function; g: nopl 8(%rax,%rax); jmp T; .size g, . - g'
+} | build jumps
+rewrites jumps 1
+
 exit $status

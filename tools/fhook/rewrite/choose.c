@@ -175,64 +175,65 @@ static int add_named_parts(struct rewrite *rw, struct function *function)
 }
 
 /* Is a range reachable only from this function: no other branches, no address in data? */
-static bool is_only_from(const struct code *code, const struct function *function, u64 start,
-			 u64 end)
+static bool is_only_from(struct rewrite *rw, const struct function *function,
+			 const struct range *range)
 {
+	const struct code *code = &rw->code;
 	size_t i;
 
-	for (i = code_find(code, start); i < code->nr_insns && code->insns[i].address < end; i++) {
-		if (code->insns[i].marks & MARK_TAKEN)
-			return false;
-	}
-	for (i = code_branches_to(code, start); i < code->nr_branches; i++) {
+	for (i = code_branches_to(code, range->start); i < code->nr_branches; i++) {
 		const struct rewrite_insn *insn = code->insns + code->branches[i];
 
-		if (insn->target >= end)
+		if (insn->target >= range->end)
 			break;
-		if (insn->kind == INSN_CALL)
+		if (insn->kind == INSN_CALL || !rewrite_may_read(rw, 1))
 			return false;
-		if (!function_has(function, insn->address) &&
-		    (insn->address < start || insn->address >= end))
+		if (!function_has(function, insn->address) && !range_has(range, insn->address))
+			return false;
+	}
+	for (i = code_find(code, range->start);
+	     i < code->nr_insns && code->insns[i].address < range->end; i++) {
+		if ((code->insns[i].marks & MARK_TAKEN) || !rewrite_may_read(rw, 1))
 			return false;
 	}
 	return true;
+}
+
+static bool jumps_to_nameless(const struct rewrite *rw, const struct function *function,
+			      const struct rewrite_insn *insn)
+{
+	if (insn->kind != INSN_JUMP && insn->kind != INSN_CONDITIONAL)
+		return false;
+	return !function_has(function, insn->target) && !elf_symbol_of(&rw->image, insn->target) &&
+	       (insn->kind == INSN_CONDITIONAL || !code_comes_back(&rw->code, insn));
 }
 
 /* Unnamed code to which only this function jumps is a part of the function. */
 static void add_nameless_parts(struct rewrite *rw, struct function *function)
 {
 	const struct code *code = &rw->code;
-	size_t r, i, low, high, start;
+	/* Many jumps may lead to the same code: look at it once, until the function grows. */
+	struct range part, others = {};
+	size_t r, i;
 
-	for (r = 0; r < function->nr_ranges; r++) {
+	for (r = 0; r < function->nr_ranges && !function->scattered; r++) {
 		const struct range *range = function->ranges + r;
 
 		i = code_find(code, range->start);
 		for (; i < code->nr_insns && code->insns[i].address < range->end; i++) {
-			u64 target = code->insns[i].target;
+			const struct rewrite_insn *insn = code->insns + i;
 
-			if ((code->insns[i].kind != INSN_JUMP &&
-			     code->insns[i].kind != INSN_CONDITIONAL) ||
-			    function_has(function, target) || elf_symbol_of(&rw->image, target) ||
-			    (code->insns[i].kind == INSN_JUMP &&
-			     code_comes_back(code, code->insns + i)))
+			if (range_has(&others, insn->target) ||
+			    !jumps_to_nameless(rw, function, insn) ||
+			    !code_region(code, insn->target, &part))
 				continue;
-			start = code_find(code, target);
-			if (start == NO_INSN)
+			if (elf_symbol_of(&rw->image, part.start) ||
+			    !is_only_from(rw, function, &part)) {
+				others = part;
 				continue;
-			for (low = start; low && !(code->insns[low].marks & MARK_REGION); low--)
-				;
-			for (high = start + 1; high < code->nr_insns &&
-			     !(code->insns[high].marks & MARK_REGION); high++)
-				;
-			if (!rewrite_may_read(rw, high - low))
-				return;
-			if (high < code->nr_insns &&
-			    !elf_symbol_of(&rw->image, code->insns[low].address) &&
-			    is_only_from(code, function, code->insns[low].address,
-					 code->insns[high].address))
-				add_range(function, code->insns[low].address,
-					  code->insns[high].address);
+			}
+			add_range(function, part.start, part.end);
+			others = (struct range){};
 		}
 	}
 }

@@ -38,6 +38,21 @@ size_t code_find(const struct code *code, u64 address)
 	return i < code->nr_insns && code->insns[i].address == address ? i : NO_INSN;
 }
 
+bool code_region(const struct code *code, u64 address, struct range *region)
+{
+	size_t next = first_index(code->nr_regions, i, code->regions[i] <= address), end;
+
+	if (code_find(code, address) == NO_INSN || next == code->nr_regions)
+		return false;
+	/* The next element may be the address of data. */
+	end = first_behind(code, code->regions[next]);
+	if (end == code->nr_insns)
+		return false;
+	region->start = code->regions[next - 1];
+	region->end = code->insns[end].address;
+	return true;
+}
+
 const u8 *code_bytes(const struct code *code, const struct rewrite_insn *insn)
 {
 	return elf_at(code->image, insn->address, insn->size);
@@ -105,15 +120,28 @@ static int compare_addresses(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+int code_add_region(struct code *code, u64 start)
+{
+	if (grow(&code->regions, &code->room_regions, code->nr_regions, sizeof(u64)))
+		return -1;
+	code->regions[code->nr_regions++] = start;
+	return 0;
+}
+
 static int add_regions(struct rewrite *rw)
 {
+	const struct elf_image *image = &rw->image;
 	struct code *code = &rw->code;
 	size_t i;
 
-	for (i = 0; i < rw->image.nr_symbols; i++) {
-		if (grow(&code->regions, &code->room_regions, code->nr_regions, sizeof(u64)))
+	for (i = 0; i < image->nr_symbols; i++) {
+		if (code_add_region(code, image->symbols[i].address))
 			return -1;
-		code->regions[code->nr_regions++] = rw->image.symbols[i].address;
+	}
+	for (i = 0; i < image->nr_sections; i++) {
+		if (is_code_section(image->sections + i) &&
+		    code_add_region(code, image->sections[i].sh_addr))
+			return -1;
 	}
 	if (code->nr_regions)
 		qsort(code->regions, code->nr_regions, sizeof(u64), compare_addresses);

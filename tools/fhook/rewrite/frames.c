@@ -267,16 +267,14 @@ static int keep_frame(struct reading *reading, u64 start, u64 end, u64 at, struc
 static int read_fde(struct reading *reading, struct reader entry, u64 at)
 {
 	const struct rules *rules = &reading->rules;
-	struct code *code = &reading->rw->code;
 	u64 function = take_encoded(&entry, rules->address), lsda = 0;
 	u64 size = take_encoded(&entry, rules->address & PE_FORMAT);
 	struct reader data = entry;
 
 	if (entry.failed || (rules->address & PE_INDIRECT))
 		return not_understood(reading);
-	if (grow(&code->regions, &code->room_regions, code->nr_regions, sizeof(u64)))
+	if (code_add_region(&reading->rw->code, function))
 		return no_memory(reading);
-	code->regions[code->nr_regions++] = function;
 	if (rules->has_data) {
 		u64 length = take_leb(&entry, false);
 

@@ -21,7 +21,7 @@
 /**
  * struct code - the instructions of a file
  * @insns: instructions sorted by address
- * @regions: sorted starts of functions, from symbols and unwind information
+ * @regions: sorted starts of functions, from symbols and unwind information, and of sections
  * @branches: indexes of the instructions that have a target, sorted by target
  * @finds_functions: the program looks for the function of an instruction, as Go's runtime does
  */
@@ -50,6 +50,11 @@ struct range {
 	u64 start;
 	u64 end;
 };
+
+static inline bool range_has(const struct range *range, u64 address)
+{
+	return address >= range->start && address < range->end;
+}
 
 #define RANGES_MAX	8
 
@@ -93,7 +98,7 @@ static inline bool function_has(const struct function *function, u64 address)
 	size_t i;
 
 	for (i = 0; i < function->nr_ranges; i++) {
-		if (address >= function->ranges[i].start && address < function->ranges[i].end)
+		if (range_has(function->ranges + i, address))
 			return true;
 	}
 	return false;
@@ -246,7 +251,14 @@ int names_of_frames(struct rewrite *rw, struct fault *fault);
 
 /* code.c: reading code */
 int code_read(struct rewrite *rw, struct fault *fault);
+/* A function may begin at an address; must precede code_read(). */
+int code_add_region(struct code *code, u64 start);
 size_t code_find(const struct code *code, u64 address);
+/*
+ * The code around an instruction, from one element of @regions to the next. False if there is no
+ * instruction at the address, or no code after this region.
+ */
+bool code_region(const struct code *code, u64 address, struct range *region);
 bool code_is_code(const struct elf_image *image, u64 address);
 void code_mark(struct code *code, u64 address, unsigned int mark);
 /* Fix the instructions in any of the ranges that have these marks; sorts the ranges. */
