@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "children.h"
 #include "recording.h"
 
@@ -92,7 +93,35 @@ static u64 session_of(const char *directory)
 	return session;
 }
 
+/* Is there no recording at all? Others may be damaged, which their readers report. */
+static bool has_no_info(const char *directory)
+{
+	char *path;
+	bool missing;
+
+	if (asprintf(&path, "%s/info", directory) < 0)
+		return false;
+	missing = access(path, F_OK) && (errno == ENOENT || errno == ENOTDIR);
+	free(path);
+	return missing;
+}
+
 /* Another program, or an earlier run, may have a recording of this name; older ones do not tell. */
+static bool is_foreign(const char *directory, u64 session)
+{
+	struct recording recording;
+	struct fault ignored;
+	bool foreign;
+
+	if (!session)
+		return false;
+	if (recording_read(&recording, directory, &ignored))
+		return has_no_info(directory);
+	foreign = recording.session != session;
+	recording_free(&recording);
+	return foreign;
+}
+
 static int add_child(struct directories *directories, const char *directory, const char *numbers,
 		     u64 session, struct fault *fault)
 {
@@ -101,7 +130,7 @@ static int add_child(struct directories *directories, const char *directory, con
 
 	if (asprintf(&path, "%s%s", directory, numbers) < 0)
 		return fault_say(fault, "there is not enough memory");
-	if (!session || session_of(path) == session)
+	if (!is_foreign(path, session))
 		result = directories_add(directories, path, fault);
 	free(path);
 	return result;
