@@ -559,8 +559,12 @@ int recording_create(struct recording *recording, const char *directory, const c
 	if (!recording->made_directory && recording_check_new(directory, fault))
 		return -1;
 	recording->path = realpath(directory, NULL);
-	if (!recording->path || claim(recording))
-		return fault_say(fault, "%s: %s", directory, strerror(errno));
+	if (!recording->path || claim(recording)) {
+		fault_say(fault, "%s: %s", directory, strerror(errno));
+		if (recording->made_directory)
+			rmdir(directory);
+		return -1;
+	}
 	if (map && copy_map(recording, map, fault)) {
 		recording_remove(recording);
 		return -1;
@@ -575,7 +579,8 @@ int recording_create_beside(struct recording *recording, const char *directory, 
 	struct fault taken;
 	char *other;
 
-	for (i = 0; result && i < NAMES_MAX && recording_check(directory, &taken); i++) {
+	for (i = 0; result && i < NAMES_MAX && recording->directory &&
+		    recording_check(recording->directory, &taken); i++) {
 		if ((i ? asprintf(&other, "%s-%d-%d", directory, getpid(), i) :
 			 asprintf(&other, "%s-%d", directory, getpid())) < 0)
 			break;
