@@ -391,6 +391,9 @@ static void remove_programs(struct list_head *from)
 {
 	struct program *p, *next;
 
+	if (list_empty(from))
+		return;
+
 	list_for_each_entry(p, from, list)
 		uhook_unregister_async(&p->ops, NULL);
 	/* Waits once for all of them. */
