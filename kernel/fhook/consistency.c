@@ -200,9 +200,9 @@ static bool nobody_left(struct fhook_looks *looks, struct fhook_report *report)
 
 	/* The failed try counts as the first look. */
 	while (++looks->num < TRIES) {
-		pause = pause_after(&attempt, WAIT_MS);
-		if (looks->waited + pause > TRIES_MS)
+		if (looks->waited >= TRIES_MS)
 			return false;
+		pause = min(pause_after(&attempt, WAIT_MS), TRIES_MS - looks->waited);
 		msleep(pause);
 		looks->waited += pause;
 		if (!stop_machine(stopped, &attempt, NULL))
