@@ -130,7 +130,8 @@ int recording_check(const char *directory, struct fault *fault);
 
 /*
  * Fails also if the directory is not this user's alone to write to: somebody else could put links
- * there, through which the recorder would write to files that only this user may change.
+ * there, through which the recorder would write to files that only this user may change. Who may
+ * write to a directory above it could do the same later, and is trusted.
  */
 int recording_check_new(const char *directory, struct fault *fault);
 
