@@ -73,15 +73,15 @@ void uhook_spots_return(const void **stack);
 extern const char uhook_spots_self[], uhook_spots_end[];
 
 asm(".pushsection .text\n"
-    "uhook_spots_return:\n"
-    "	movq %rsp, %rdx\n"
-    "	movq %rdi, %rsp\n"
-    "uhook_spots_self:\n"
-    "	ret\n"
-    "uhook_spots_end:\n"
-    "	movq %rdx, %rsp\n"
-    "	ret\n"
-    ".popsection\n");
+	"uhook_spots_return:\n"
+	"	movq %rsp, %rdx\n"
+	"	movq %rdi, %rsp\n"
+	"uhook_spots_self:\n"
+	"	ret\n"
+	"uhook_spots_end:\n"
+	"	movq %rdx, %rsp\n"
+	"	ret\n"
+	".popsection\n");
 
 static void on_return_trap(int sig, siginfo_t *info, void *context)
 {

@@ -483,7 +483,7 @@ int recording_check_new(const char *directory, struct fault *fault)
 		return fault_say(fault,
 				 "%s belongs to another user (%u), who could put links to other files there: choose another directory",
 				 directory, status.st_uid);
-	if (status.st_mode & (S_IWGRP | S_IWOTH))
+	if (status.st_mode & 022)
 		return fault_say(fault,
 				 "others may write to %s, and could put links to other files there: choose another directory, or remove that permission (chmod go-w)",
 				 directory);
@@ -579,8 +579,9 @@ int recording_create_beside(struct recording *recording, const char *directory, 
 	struct fault taken;
 	char *other;
 
-	for (i = 0; result && i < NAMES_MAX && recording->directory &&
-		    recording_check(recording->directory, &taken); i++) {
+	for (i = 0; result && i < NAMES_MAX; i++) {
+		if (!recording->directory || !recording_check(recording->directory, &taken))
+			break;
 		if ((i ? asprintf(&other, "%s-%d-%d", directory, getpid(), i) :
 			 asprintf(&other, "%s-%d", directory, getpid())) < 0)
 			break;

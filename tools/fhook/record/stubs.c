@@ -34,11 +34,13 @@ static int lock(struct record_stubs *stubs, struct fault *fault)
 	if (asprintf(&path, "%s/" DIRECTORY, kernel_files_path()) < 0)
 		return no_memory(fault);
 	stubs->lock = opendir(path);
-	if (!stubs->lock || flock(dirfd(stubs->lock), LOCK_EX | LOCK_NB))
-		result = errno == EWOULDBLOCK ?
-			 fault_say(fault,
-				   "kernel functions are being recorded already: wait until that recording has ended") :
-			 fault_say(fault, "%s cannot be locked: %s", path, strerror(errno));
+	if (!stubs->lock || flock(dirfd(stubs->lock), LOCK_EX | LOCK_NB)) {
+		if (errno == EWOULDBLOCK)
+			result = fault_say(fault,
+					   "kernel functions are being recorded already: wait until that recording has ended");
+		else
+			result = fault_say(fault, "%s cannot be locked: %s", path, strerror(errno));
+	}
 	free(path);
 	return result;
 }
