@@ -2,6 +2,7 @@
 /* A flame graph; the header describes the functions. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -155,7 +156,7 @@ static int say_not_written(const char *path, struct fault *fault)
 
 /**
  * struct scratch - where a graph is written
- * @to: path of the file, not of a symbolic link to it
+ * @to: path of the file, not of a symbolic link to it; NULL if it is a device or a pipe
  * @path: path of a new file beside it, or NULL if it is a device or a pipe, and written to
  * @fd: descriptor, or -1
  */
@@ -183,26 +184,42 @@ static int make_beside(struct scratch *scratch, const struct stat *status)
 	return 0;
 }
 
+/* The path of an open file, without symbolic links; to be freed, or NULL and errno. */
+static char *path_of(int fd)
+{
+	char link[32], path[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	return length < 0 ? NULL : strndup(path, length);
+}
+
 /* Returns 0, or -1 and a sentence; scratch_close() is to be called in any case. */
 static int scratch_open(struct scratch *scratch, const char *path, struct fault *fault)
 {
 	const mode_t mask = umask(0);
-	struct stat status = { .st_mode = 0666 & ~mask, .st_uid = -1, .st_gid = -1 };
-	int result;
+	struct stat status = { .st_mode = S_IFREG | (0666 & ~mask), .st_uid = -1, .st_gid = -1 };
+	int old, result;
 
 	umask(mask);
-	*scratch = (struct scratch){ .to = realpath(path, NULL), .fd = -1 };
-	if (!scratch->to)
-		scratch->to = strdup(path);
-	if (!scratch->to)
-		return fault_say(fault, "there is not enough memory");
-	if (!stat(scratch->to, &status) && !S_ISREG(status.st_mode)) {
-		scratch->fd = open(scratch->to, O_WRONLY | O_CLOEXEC);
+	*scratch = (struct scratch){ .fd = -1 };
+	/* The kernel decides whether root may follow a link of another user; realpath() does not. */
+	old = open(path, O_PATH | O_CLOEXEC);
+	if ((old < 0 && errno != ENOENT) || (old >= 0 && fstat(old, &status))) {
+		result = -1;
+	} else if (!S_ISREG(status.st_mode)) {
+		scratch->fd = open(path, O_WRONLY | O_CLOEXEC);
 		result = scratch->fd < 0 ? -1 : 0;
 	} else {
-		result = make_beside(scratch, &status);
+		scratch->to = old < 0 ? strdup(path) : path_of(old);
+		result = scratch->to ? make_beside(scratch, &status) : -1;
 	}
-	return result ? say_not_written(path, fault) : 0;
+	if (result)
+		say_not_written(path, fault);
+	if (old >= 0)
+		close(old);
+	return result;
 }
 
 /* Remove the new file, if it is still there. */
