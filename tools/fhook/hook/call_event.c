@@ -37,27 +37,38 @@ static const struct enumeration *names_of(const struct call_event *event, const 
 	return NULL;
 }
 
+static int say_unknown(const struct enumeration *names, const char *word, struct fault *fault)
+{
+	const char *near = enumeration_near(names, word);
+
+	if (names->has_functions)
+		return fault_say(fault, "no function is named %s; %s name is \"%s\"", word,
+				 near ? "the nearest" : "the first",
+				 near ? near : names->all[0].name);
+	return fault_say(fault, near ? "no value is named %s; the nearest name is %s" :
+			 "no value is named %s: the first name is %s", word,
+			 near ? near : names->all[0].name);
+}
+
 /* Add the value of a name to a set of flags. */
 static int add_value(const struct enumeration *names, const char *text, size_t length,
 		     u64 *value, struct fault *fault)
 {
 	char *word = strndup(text, length);
-	const char *near;
 	u64 added = 0;
+	int result;
 
 	if (!word)
 		return fault_say(fault, "there is not enough memory");
-	if (!enumeration_value(names, word, &added)) {
-		*value |= added;
-		free(word);
-		return 0;
-	}
-	near = enumeration_near(names, word);
-	fault_say(fault, near ? "no value is named %s; the nearest name is %s" :
-		  "no value is named %s: the first name is %s", word,
-		  near ? near : names->all[0].name);
+	result = enumeration_value(names, word, &added);
+	*value |= added;
+	if (result > 0)
+		fault_say(fault, "several functions are named %s: compare with \"%s\", or another one",
+			  word, names->all[added].name);
+	else if (result)
+		say_unknown(names, word, fault);
 	free(word);
-	return -1;
+	return result ? -1 : 0;
 }
 
 /* Copy the value that an argument is compared with. Returns the text after it, or NULL. */
@@ -67,6 +78,13 @@ static const char *copy_value(const struct enumeration *names, const char *text,
 	u64 value = 0;
 	size_t length;
 
+	if (names->has_functions && *text == '"') {
+		length = strcspn(text + 1, "\"");
+		if (add_value(names, text + 1, length, &value, fault))
+			return NULL;
+		fprintf(out, "%llu", value);
+		return text + 1 + length + !!text[1 + length];
+	}
 	if (isdigit((unsigned char)*text) || !enumeration_name_length(text))
 		return text;
 	for (;;) {
@@ -76,7 +94,7 @@ static const char *copy_value(const struct enumeration *names, const char *text,
 		text += length;
 		if (text[0] != '|' || text[1] == '|' || !enumeration_name_length(text + 1))
 			break;
-		if (!enumeration_is_flags(names)) {
+		if (names->has_functions || !enumeration_is_flags(names)) {
 			fault_say(fault,
 				  "values before and after '%.20s' are no flags: write each comparison, with || between them",
 				  text);

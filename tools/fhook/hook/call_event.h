@@ -22,7 +22,7 @@
  * @spec: functions, arguments and condition
  * @enumerations: names of the values of each argument, where it has an enum type
  * @seen: whether the type of the argument is known
- * @names_functions: the first argument is the number of the function
+ * @names_functions: the first argument is the number of the function, by its name
  * @has_caller: there is an argument CALL_EVENT_CALLER, which the user has not named
  */
 struct call_event {

@@ -130,7 +130,10 @@ static int record_caller(const struct call_events *events, struct call_event *ev
 	       fault_say(fault, "there is not enough memory") : 0;
 }
 
-/* Add an argument before the others, whose value is the number of the function. */
+/*
+ * Add an argument before the others, whose value is the number of the function, or of the first
+ * one with its name.
+ */
 static int name_functions(struct call_event *event, const struct program *program,
 			  struct fault *fault)
 {
@@ -145,6 +148,8 @@ static int name_functions(struct call_event *event, const struct program *progra
 	enumeration_begin(names, "u32");
 	for (i = 0; i < program->nr && !result; i++)
 		result = enumeration_add_text(names, program->functions[i].name, i);
+	if (!result)
+		result = enumeration_join_functions(names);
 	event->names_functions = true;
 	return result ? fault_say(fault, "there is not enough memory") : 0;
 }
@@ -156,7 +161,7 @@ static int number_function(struct call_event *event, size_t number, struct fault
 	if (!event->names_functions)
 		return 0;
 	free(*value);
-	if (asprintf(value, "\\%zu:u32", number) >= 0)
+	if (asprintf(value, "\\%llu:u32", event->enumerations->all[number].value) >= 0)
 		return 0;
 	*value = NULL;
 	return fault_say(fault, "there is not enough memory");

@@ -52,6 +52,33 @@ int enumeration_add(struct enumeration *enumeration, const char *name, u64 value
 	       enumeration_add_text(enumeration, name, value) : -1;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	const struct enumerator *x = *(struct enumerator *const *)a;
+	const struct enumerator *y = *(struct enumerator *const *)b;
+	const int order = strcmp(x->name, y->name);
+
+	return order ?: x->value < y->value ? -1 : x->value > y->value;
+}
+
+int enumeration_join_functions(struct enumeration *enumeration)
+{
+	struct enumerator **sorted = calloc(enumeration->nr, sizeof(*sorted));
+	size_t i;
+
+	if (!sorted)
+		return -1;
+	for (i = 0; i < enumeration->nr; i++)
+		sorted[i] = enumeration->all + i;
+	qsort(sorted, enumeration->nr, sizeof(*sorted), compare_names);
+	for (i = 1; i < enumeration->nr; i++)
+		if (!strcmp(sorted[i]->name, sorted[i - 1]->name))
+			sorted[i]->value = sorted[i - 1]->value;
+	free(sorted);
+	enumeration->has_functions = true;
+	return 0;
+}
+
 void enumeration_free(struct enumeration *enumeration)
 {
 	size_t i;
@@ -196,10 +223,35 @@ static bool is_qualified_well(const char *scope, const char *name)
 	       is_end_of(scope, type > scope ? type - scope - 2 : 0, name, length);
 }
 
+/* The value of the name of a function, or of its name without parameters. */
+static int function_value(const struct enumeration *enumeration, const char *name, u64 *value)
+{
+	const struct enumerator *at = enumeration->all, *found = NULL;
+	const size_t length = strlen(name);
+	bool several = false;
+
+	for (; at < enumeration->all + enumeration->nr; at++) {
+		if (strncmp(at->name, name, length) || (at->name[length] && at->name[length] != '('))
+			continue;
+		if (!found || !at->name[length]) {
+			found = at;
+			several = false;
+		}
+		if (!found->name[length])
+			break;
+		several |= found->value != at->value;
+	}
+	if (found)
+		*value = found->value;
+	return found ? several : -1;
+}
+
 int enumeration_value(const struct enumeration *enumeration, const char *name, u64 *value)
 {
 	size_t i;
 
+	if (enumeration->has_functions)
+		return function_value(enumeration, name, value);
 	for (i = 0; i < enumeration->nr; i++) {
 		if (strcmp(enumeration->all[i].name, unqualified(name)) ||
 		    !is_qualified_well(enumeration->scope, name))
@@ -218,7 +270,7 @@ const char *enumeration_near(const struct enumeration *enumeration, const char *
 
 	for (i = 0; i < enumeration->nr; i++)
 		list_remember(&list, enumeration->all[i].name);
-	near = list_near(&list, unqualified(name));
+	near = list_near(&list, enumeration->has_functions ? name : unqualified(name));
 	for (i = 0; near && strcmp(enumeration->all[i].name, near); i++)
 		;
 	near = near ? enumeration->all[i].name : NULL;

@@ -22,7 +22,7 @@ struct enumerator {
 };
 
 /**
- * struct enumeration - names of values
+ * struct enumeration - names of values, or of functions, by their numbers
  * @scope: name of the type with those of the namespaces and types around it, as space::color; of
  *	a type without a name, as space::; NULL if it is unknown
  * @all: enumerators in their order
@@ -30,13 +30,14 @@ struct enumerator {
  * @bits: size of the field or bit-field that has such a value, in bits
  * @is_signed: the field is signed
  * @is_part: the value is a bit-field; other bits of the field may be set
+ * @has_functions: the names are those of functions, which may have parameters
  */
 struct enumeration {
 	char *scope;
 	struct enumerator *all;
 	size_t nr, room;
 	unsigned int bits;
-	bool is_signed, is_part;
+	bool is_signed, is_part, has_functions;
 };
 
 /*
@@ -52,6 +53,12 @@ int enumeration_add(struct enumeration *enumeration, const char *name, u64 value
  * control characters are replaced. Returns 0, or -1 without memory.
  */
 int enumeration_add_text(struct enumeration *enumeration, const char *text, u64 value);
+
+/*
+ * After the names of functions, as they are printed, were added: give those that have the same name
+ * one value. Returns 0, or -1 without memory.
+ */
+int enumeration_join_functions(struct enumeration *enumeration);
 void enumeration_free(struct enumeration *enumeration);
 
 bool enumeration_equal(const struct enumeration *a, const struct enumeration *b);
@@ -76,11 +83,13 @@ size_t enumeration_name_length(const char *text);
 
 /*
  * The value of a name, which may be qualified with the end of the scope: with or without the name
- * of the type, or with a leading ::, with the whole scope. Returns 0, or -1 if there is none.
+ * of the type, or with a leading ::, with the whole scope. That of a function may lack its
+ * parameters. Returns 0, -1 if there is none, or 1 if functions with several names have it, and
+ * then *VALUE is that of the first one.
  */
 int enumeration_value(const struct enumeration *enumeration, const char *name, u64 *value);
 
-/* The most similar name without its qualification, or NULL if none is similar. */
+/* The most similar name, or NULL if none is similar. */
 const char *enumeration_near(const struct enumeration *enumeration, const char *name);
 
 /* The value as the field has it: without the bytes that it does not have. */
