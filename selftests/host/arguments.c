@@ -4,6 +4,7 @@
  * the names of their values; and declarations as "fhook list -v" prints them
  *
  * Usage: arguments PROGRAM 'FUNCTION(ARGUMENT, ...) [if CONDITION]'...
+ *	  arguments -t PROGRAM FUNCTION(...)...		with texts last, as for "--json"
  *	  arguments -k FILE BUILD-ID FUNCTION(...)...	of a kernel that has this debug file
  *	  arguments -d FILE BUILD-ID FUNCTION...	declarations
  *	  arguments -r FUNCTION(...)...			of this machine's kernel
@@ -63,7 +64,8 @@ static int print_place(struct program *program, const struct program_function *p
 	return text ? 0 : -1;
 }
 
-static int print_program(const char *path, struct call_event *event, struct fault *fault)
+static int print_program(const char *path, struct call_event *event, bool texts_last,
+			 struct fault *fault)
 {
 	struct program program;
 	size_t i;
@@ -71,6 +73,8 @@ static int print_program(const char *path, struct call_event *event, struct faul
 
 	if (program_select(&program, path, &event->spec.pattern, 1, fault))
 		return -1;
+	if (texts_last)
+		arguments_texts_last(&program, program.functions, &event->spec);
 	for (i = 0; i < program.nr && !result; i++)
 		result = print_place(&program, program.functions + i, event, fault);
 	program_free(&program);
@@ -122,6 +126,7 @@ int main(int argc, char **argv)
 	const bool declarations = argc > 4 && !strcmp(argv[1], "-d");
 	const bool file = declarations || (argc > 4 && !strcmp(argv[1], "-k"));
 	const bool running = argc > 2 && !strcmp(argv[1], "-r");
+	const bool texts_last = argc > 3 && !strcmp(argv[1], "-t");
 	struct kernel_debug debug = { };
 	struct fault fault;
 	int result = 0, i;
@@ -132,7 +137,7 @@ int main(int argc, char **argv)
 		result = kernel_debug_open(&debug, &fault);
 	else if (stopped)
 		result = print_stopped(argv[2], argv[3], &fault);
-	for (i = stopped ? argc : file ? 4 : 2; i < argc && !result; i++) {
+	for (i = stopped ? argc : file ? 4 : texts_last ? 3 : 2; i < argc && !result; i++) {
 		struct call_event event = { };
 
 		if (declarations) {
@@ -143,7 +148,7 @@ int main(int argc, char **argv)
 		if (!result)
 			result = file || running ?
 				 print_kernel(&debug, &event, &fault) :
-				 print_program(argv[1], &event, &fault);
+				 print_program(argv[1 + texts_last], &event, texts_last, &fault);
 		print_names(&event);
 		if (!result)
 			result = print_filter(&event, &fault);

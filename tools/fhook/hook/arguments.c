@@ -358,6 +358,42 @@ static bool is_string(const char *type)
 	return !strcmp(type, ":string") || !strcmp(type, ":ustring");
 }
 
+static bool is_text(struct program *program, const struct program_function *place,
+		    const char *value)
+{
+	static const char *const types[] = { "string", "ustring", "symstr", "%pd", "%pD" };
+	const char *type = strrchr(value, ':');
+	struct program_value named = { };
+	struct fault ignored;
+	unsigned int i;
+
+	for (i = 0; type && i < ARRAY_SIZE(types); i++)
+		if (!strncmp(type + 1, types[i], strlen(types[i])))
+			return true;
+	if (type || !place || path_length(value) != strlen(value))
+		return !strcasecmp(value, "$comm");
+	return !value_of(program, place, value, &named, &ignored) && !strcmp(named.type, "string");
+}
+
+void arguments_texts_last(struct program *program, const struct program_function *place,
+			  struct spec *spec)
+{
+	unsigned int i = 0, tried, last = spec->nr - 1;
+
+	for (tried = 0; tried < spec->nr; tried++) {
+		char *label = spec->labels[i], *value = spec->values[i];
+
+		if (!is_text(program, place, value)) {
+			i++;
+			continue;
+		}
+		memmove(spec->labels + i, spec->labels + i + 1, (last - i) * sizeof(label));
+		memmove(spec->values + i, spec->values + i + 1, (last - i) * sizeof(value));
+		spec->labels[last] = label;
+		spec->values[last] = value;
+	}
+}
+
 /* Can the text around a name, which begins at NAME and ends at REST, be applied to its value? */
 static int check_use(const char *text, const char *name, const char *rest,
 		     const struct program_value *value, struct fault *fault)

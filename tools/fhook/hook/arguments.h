@@ -39,6 +39,13 @@ struct arguments_place {
 int arguments_check(const struct spec *spec, const struct arguments_place *place,
 		    struct fault *fault);
 
+/*
+ * Move arguments that fetch text to the end. The kernel prints quotation marks in a text as they
+ * are, so that it may imitate arguments after it. PROGRAM and PLACE are those of names, or NULL.
+ */
+void arguments_texts_last(struct program *program, const struct program_function *place,
+			  struct spec *spec);
+
 /* The name in an expression, or NULL; and its length, with members as in a->b.c. */
 const char *arguments_name(const char *text, size_t *length);
 

@@ -41,21 +41,22 @@ static const char *suffix_of(const struct call_events *events, const struct spec
 static int define_in_kernel(struct call_events *events, struct call_event *event,
 			    struct fault *fault)
 {
-	const struct spec *spec = &event->spec;
-	char *arguments = kernel_arguments(&events->info, (char **)&spec->pattern, 1, spec, event,
-					   fault);
-	char *suffix;
+	struct spec *spec = &event->spec;
+	char *arguments, *suffix;
 	size_t functions;
 	int result;
 
+	if (events->options->json)
+		arguments_texts_last(NULL, NULL, spec);
+	arguments = kernel_arguments(&events->info, &spec->pattern, 1, spec, event, fault);
 	if (!arguments)
 		return -1;
 	result = asprintf(&suffix, "%s%s", suffix_of(events, spec), arguments);
 	free(arguments);
 	if (result < 0)
 		return fault_say(fault, "there is not enough memory");
-	result = kernel_define(&events->session, event->name, (char **)&spec->pattern, 1, suffix,
-			       &functions, fault);
+	result = kernel_define(&events->session, event->name, &spec->pattern, 1, suffix, &functions,
+			       fault);
 	free(suffix);
 	return result;
 }
@@ -199,7 +200,7 @@ static int define_in_program(const struct call_events *events, struct call_event
 			     struct fault *fault)
 {
 	const struct options *options = events->options;
-	const struct spec *spec = &event->spec;
+	struct spec *spec = &event->spec;
 	struct left_out left_out = { 0 };
 	struct progress progress;
 	struct program program;
@@ -212,8 +213,10 @@ static int define_in_program(const struct call_events *events, struct call_event
 	if (events->session.mainline && *suffix_of(events, spec) && arguments_named(spec))
 		return fault_say(fault,
 				 "mainline's returns have no parameters: leave out $retval and -r");
-	if (program_select(&program, options->program, (char **)&spec->pattern, 1, fault))
+	if (program_select(&program, options->program, &spec->pattern, 1, fault))
 		return -1;
+	if (options->json)
+		arguments_texts_last(&program, program.functions, spec);
 	result = program_check_machine(&program, fault) ||
 		 record_caller(events, event, &program, fault) ||
 		 name_functions(event, &program, fault) ? -1 : 0;
