@@ -96,14 +96,17 @@ static void print_value(FILE *out, const char *text, size_t length)
 void trace_value_head(FILE *out, const char *line, const char *name)
 {
 	const size_t blanks = strspn(line, " ");
+	const char *rest;
 	unsigned int cpu;
 	char time[32];
 	int task;
 
 	fputs("{\"event\":", out);
 	json_string(out, name);
-	if (strlen(line) <= NAME_WIDTH ||
-	    sscanf(line + NAME_WIDTH, "-%d [%u] %*s %31[0-9.]", &task, &cpu, time) != 3)
+	/* With the option record-tgid, the number of the process is before the CPU. */
+	rest = strlen(line) > NAME_WIDTH ? strchr(line + NAME_WIDTH, '[') : NULL;
+	if (!rest || sscanf(line + NAME_WIDTH, "-%d", &task) != 1 ||
+	    sscanf(rest, "[%u] %*s %31[0-9.]", &cpu, time) != 2)
 		return;
 	fputs(",\"comm\":", out);
 	print_part(out, line + blanks, NAME_WIDTH - blanks);
