@@ -39,7 +39,8 @@ static void print_row(const struct options *options, const struct tally_row *row
 static void print_all(const struct source *source, struct tally_row **rows, bool last)
 {
 	const struct options *options = source->options;
-	unsigned int lines = live_lines(options), i;
+	const unsigned int lines = live_lines(options, last);
+	unsigned int i, nr = 0;
 
 	if (live_terminal(options) && !last)
 		live_clear();
@@ -49,13 +50,16 @@ static void print_all(const struct source *source, struct tally_row **rows, bool
 	for (i = 0; rows[i]; i++) {
 		const u64 calls = last ? rows[i]->calls : rows[i]->calls - rows[i]->old_calls;
 
-		if (calls && options->json)
+		if (!calls)
+			continue;
+		nr++;
+		if (options->json)
 			print_json(rows[i], last);
-		else if (calls && i < lines)
+		else if (nr <= lines)
 			print_row(options, rows[i], last);
 	}
-	if (i > lines && !options->json)
-		printf("%12s  of %u functions\n", "...", i);
+	if (!options->json)
+		live_more(options, lines, nr);
 }
 
 static int show(void *data, bool last, struct fault *fault)

@@ -146,15 +146,22 @@ bool live_terminal(const struct options *options)
 	return options->interval && !options->json && has_escapes(STDOUT_FILENO);
 }
 
-unsigned int live_lines(const struct options *options)
+unsigned int live_lines(const struct options *options, bool last)
 {
 	struct winsize size;
 
 	if (options->lines)
 		return options->lines;
-	if (live_terminal(options) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row > 4)
+	if (!last && live_terminal(options) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) &&
+	    size.ws_row > 4)
 		return size.ws_row - 3;
 	return UINT_MAX;
+}
+
+void live_more(const struct options *options, unsigned int shown, unsigned int all)
+{
+	if (shown < all)
+		printf("%12s  of %u %s\n", "...", all, options->by ? "rows" : "functions");
 }
 
 /* The length of the part of a text that has this many letters. */

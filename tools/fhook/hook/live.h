@@ -33,8 +33,11 @@ int live_run(const struct live *live, int argc, char **argv, struct fault *fault
 /* Is the output a terminal on which tables are drawn in place? */
 bool live_terminal(const struct options *options);
 
-/* The number of lines of a table that fit, or all that the options want. */
-unsigned int live_lines(const struct options *options);
+/* The number of lines that the options want, or that fit if the table is drawn in place. */
+unsigned int live_lines(const struct options *options, bool last);
+
+/* Say how many rows there are, if some are not shown. */
+void live_more(const struct options *options, unsigned int shown, unsigned int all);
 
 /*
  * Print the first line of a table, without newline: reversed on a terminal, unless the

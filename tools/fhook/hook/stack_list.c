@@ -116,7 +116,7 @@ static void print_stack(const struct stack *stack)
 
 void stack_list_print(const struct stack_list *list, const struct options *options)
 {
-	const unsigned int lines = live_lines(options);
+	const unsigned int lines = live_lines(options, true);
 	size_t i;
 
 	for (i = 0; i < list->nr && !ferror(stdout); i++) {

@@ -48,22 +48,29 @@ struct timing {
 	bool since_last;
 };
 
+/* The buckets that are printed: *FIRST and others after it. Returns their number. */
+static unsigned int nr_bars(const struct tally_row *row, unsigned int *first)
+{
+	unsigned int end = TALLY_BUCKETS;
+
+	for (*first = 0; *first < end && !row->buckets[*first]; ++*first)
+		;
+	while (end > *first && !row->buckets[end - 1])
+		end--;
+	return end - *first;
+}
+
 static void print_bars(const struct options *options, const struct tally_row *row)
 {
-	unsigned int i, first = TALLY_BUCKETS, last = 0, length;
+	unsigned int i, first, length;
+	const unsigned int end = nr_bars(row, &first) + first;
 	char from[16], to[16];
 	u64 most = 1;
 
-	for (i = 0; i < TALLY_BUCKETS; i++) {
-		if (!row->buckets[i])
-			continue;
-		if (first == TALLY_BUCKETS)
-			first = i;
-		last = i;
+	for (i = first; i < end; i++)
 		if (row->buckets[i] > most)
 			most = row->buckets[i];
-	}
-	for (i = first; i <= last && i < TALLY_BUCKETS; i++) {
+	for (i = first; i < end; i++) {
 		length = (row->buckets[i] * BAR_WIDTH + most - 1) / most;
 		live_line(options, "    %8s to %8s %10llu |%.*s%*s|",
 			  live_time(i ? 1ULL << (i - 1) : 0, from), live_time(1ULL << i, to),
@@ -106,12 +113,21 @@ static void print_row(const struct options *options, const struct tally_row *row
 		  live_time(tally_quantile(row, 1), all), row->name, *row->by ? "  " : "", row->by);
 }
 
-static void print_all(const struct timing *timing, struct tally_row **rows, bool since_last)
+/* The lines of a row. The user's limit counts rows, the terminal's also histograms. */
+static unsigned int height(const struct options *options, const struct tally_row *row)
+{
+	unsigned int first;
+
+	return options->hist && !options->lines ? 1 + nr_bars(row, &first) : 1;
+}
+
+static void print_all(const struct timing *timing, struct tally_row **rows, bool last)
 {
 	const struct options *options = timing->source.options;
-	unsigned int lines = live_lines(options), i;
+	const bool since_last = timing->since_last && !last;
+	unsigned int lines = live_lines(options, last), i, shown = 0, nr = 0;
 
-	if (live_terminal(options) && since_last)
+	if (live_terminal(options) && !last)
 		live_clear();
 	if (!options->json)
 		live_header("%10s %9s %9s %9s %9s %9s  FUNCTION%s", "CALLS", "TOTAL", "MEAN",
@@ -121,13 +137,23 @@ static void print_all(const struct timing *timing, struct tally_row **rows, bool
 
 		if (!row.calls)
 			continue;
-		if (options->json)
+		nr++;
+		if (options->json) {
 			print_json(&row, !since_last);
-		else if (i < lines)
-			print_row(options, &row);
-		if (options->hist && !options->json && i < lines)
+			continue;
+		}
+		if (height(options, &row) > lines)
+			lines = 0;
+		if (!lines)
+			continue;
+		lines -= height(options, &row);
+		shown++;
+		print_row(options, &row);
+		if (options->hist)
 			print_bars(options, &row);
 	}
+	if (!options->json)
+		live_more(options, shown, nr);
 }
 
 static int show_slowest(struct timing *timing, struct fault *fault)
@@ -139,7 +165,7 @@ static int show_slowest(struct timing *timing, struct fault *fault)
 	if (!result && options->json)
 		slowest_print_json(&slowest);
 	else if (!result)
-		slowest_print(&slowest, live_lines(options));
+		slowest_print(&slowest, live_lines(options, true));
 	slowest_free(&slowest);
 	return result;
 }
@@ -147,15 +173,14 @@ static int show_slowest(struct timing *timing, struct fault *fault)
 static int show(void *data, bool last, struct fault *fault)
 {
 	struct timing *timing = data;
-	const bool since_last = timing->since_last && !last;
 	struct tally_row **rows;
 
 	if (source_read(&timing->source, fault))
 		return -1;
-	rows = tally_sorted(&timing->source.tally, true, since_last);
+	rows = tally_sorted(&timing->source.tally, true, timing->since_last && !last);
 	if (!rows)
 		return fault_say(fault, "there is not enough memory");
-	print_all(timing, rows, since_last);
+	print_all(timing, rows, last);
 	if (last)
 		source_warn(&timing->source);
 	free(rows);
