@@ -2,7 +2,6 @@
 /* Commands with subcommands: selecting a subcommand by its name, and listing them. */
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,8 +117,14 @@ bool is_closed_pipe(void)
 
 int output_fault(struct fault *fault)
 {
-	return fault_say(fault, "the output cannot be written: %s",
-			 fcntl(STDOUT_FILENO, F_GETFD) < 0 ? "it is closed" : "is the disk full?");
+	const char *why = "is the disk full?";
+	struct stat status;
+
+	if (fstat(STDOUT_FILENO, &status))
+		why = "it is closed";
+	else if (S_ISFIFO(status.st_mode) || isatty(STDOUT_FILENO))
+		why = "nobody read it when a signal came";
+	return fault_say(fault, "the output cannot be written: %s", why);
 }
 
 static void check_output(int status, void *data __unused)
