@@ -109,7 +109,8 @@ static int watch(const struct live *live, const struct target *target,
 			break;
 		if (!options->interval || now() < next)
 			continue;
-		next += options->interval;
+		/* Not a table for each interval in which this process was stopped. */
+		next = now() + options->interval;
 		if (live->show(live->data, false, fault))
 			return -1;
 		fflush(stdout);
