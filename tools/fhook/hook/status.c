@@ -135,11 +135,14 @@ int hook_off(int argc, char **argv, struct fault *fault)
 int hook_on(int argc, char **argv, struct fault *fault)
 {
 	struct options options;
+	struct fault kernels;
 
 	if (parse(&on_word, &options, argc, argv, fault))
 		return -1;
-	if (kernel_file_write("fhook/enabled", "1", fault))
-		return fault_say(fault, "hooks stay off: dmesg says which cannot be restored");
+	if (kernel_file_write("fhook/enabled", "1", &kernels))
+		return fault_say(fault,
+				 "hooks stay off: %s; dmesg says if some cannot be restored",
+				 kernels.text);
 	puts("Hooks and redirects in the kernel are on.");
 	return 0;
 }
