@@ -40,6 +40,7 @@ static const struct {
 	{ "uhook_events", "CONFIG_UHOOK_EVENTS", "count, trace and time in programs" },
 	{ "fhook/calltrace/functions", "CONFIG_FHOOK_CALLTRACE", "calltrace record --kernel" },
 	{ "dynamic_events", "CONFIG_DYNAMIC_EVENTS", "events" },
+	{ "events/sched/sched_switch/hist", "CONFIG_HIST_TRIGGERS", "count, time and stacks" },
 };
 
 static void __printf(2, 3) say(const char *state, const char *format, ...)

@@ -89,14 +89,18 @@ int session_set(const struct session *session, const char *event, const char *fi
 	return result;
 }
 
-bool session_has(const struct session *session, const char *event, const char *file)
+int session_add_up(const struct session *session, const char *event, const char *trigger,
+		   struct fault *fault)
 {
-	struct fault fault;
-	char *path = event_path(session, event, file, &fault);
-	const bool there = path && kernel_file_exists(path);
+	char *path = event_path(session, event, "hist", fault);
+	int result = -1;
 
+	if (path && kernel_file_exists(path))
+		result = session_set(session, event, "trigger", trigger, fault);
+	else if (path)
+		fault_say(fault, "counts need CONFIG_HIST_TRIGGERS: this kernel has none");
 	free(path);
-	return there;
+	return result;
 }
 
 char *session_get(const struct session *session, const char *event, const char *file,

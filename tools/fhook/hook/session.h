@@ -50,8 +50,9 @@ int __printf(6, 7) session_define(const struct session *session, struct fault *f
 int session_set(const struct session *session, const char *event, const char *file,
 		const char *text, struct fault *fault);
 
-/* Does an event have a file? */
-bool session_has(const struct session *session, const char *event, const char *file);
+/* Let the kernel add up the hits of an event, by a trigger that begins with "hist". */
+int session_add_up(const struct session *session, const char *event, const char *trigger,
+		   struct fault *fault);
 
 /* The contents of a file of an event (hist), to be freed; or NULL and a sentence. */
 char *session_get(const struct session *session, const char *event, const char *file,

@@ -147,7 +147,7 @@ int slowest_begin(const struct session *session, const char *event, const char *
 	trigger = trigger_of(&saves, key, functions, condition);
 	if (!trigger)
 		return fault_say(fault, "there is not enough memory");
-	result = session_set(session, event, "trigger", trigger, &kernels);
+	result = session_add_up(session, event, trigger, &kernels);
 	free(trigger);
 	if (!result)
 		return 0;

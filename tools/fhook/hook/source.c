@@ -57,8 +57,6 @@ static int add_up(const struct source *source, const char *event, const char *fu
 	char trigger[256], keys[128], others[40];
 
 	wanted *= (by ? ENTRIES_BY : 1) * (source->spans ? ENTRIES_LOG2 : 1);
-	if (!session_has(&source->session, event, "hist"))
-		return fault_say(fault, "counts need CONFIG_HIST_TRIGGERS: this kernel has none");
 	snprintf(keys, sizeof(keys), "%s%s%s%s%s%s", function_key, *function_key && by ? "," : "",
 		 by ? by : "", by_modifier(source->options),
 		 source->spans && (*function_key || by) ? "," : "",
@@ -66,7 +64,7 @@ static int add_up(const struct source *source, const char *event, const char *fu
 	snprintf(others, sizeof(others), " if common_pid != %d", source->session.task);
 	snprintf(trigger, sizeof(trigger), "hist:keys=%s%s:size=%zu%s", keys,
 		 source->spans ? ":vals=duration" : "", hist_size(wanted, LEAST_ENTRIES), others);
-	if (session_set(&source->session, event, "trigger", trigger, fault))
+	if (session_add_up(&source->session, event, trigger, fault))
 		return -1;
 	return spec ? slowest_begin(&source->session, event, *function_key ? function_key :
 				    SLOWEST_ONLY, functions, spec, others, fault) : 0;

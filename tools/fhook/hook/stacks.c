@@ -140,7 +140,7 @@ static int open_kernel(struct stacks *stacks, const struct options *options, str
 		 MOST_STACKS, stacks->session.task);
 	return kernel_define(&stacks->session, EVENT, options->functions, options->nr_functions, "",
 			     &functions, fault) ||
-	       session_set(&stacks->session, EVENT, "trigger", trigger, fault) ? -1 : 0;
+	       session_add_up(&stacks->session, EVENT, trigger, fault) ? -1 : 0;
 }
 
 static int open_all(void *data, struct options *options, struct fault *fault)

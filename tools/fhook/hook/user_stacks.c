@@ -67,7 +67,7 @@ int user_stacks_open(struct user_stacks *stacks, const struct session *session,
 	       program_check_machine(&stacks->program, fault) ||
 	       define_all(&stacks->program, session, name, options->pid, fault) ||
 	       task_events_open(&stacks->events, &stacks->tasks, fault) ||
-	       session_set(session, name, "trigger", trigger, fault) ? -1 : 0;
+	       session_add_up(session, name, trigger, fault) ? -1 : 0;
 }
 
 int user_stacks_follow(struct user_stacks *stacks, struct fault *fault)
