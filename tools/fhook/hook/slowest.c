@@ -111,7 +111,7 @@ static char *trigger_of(const struct saves *saves, const char *key, size_t funct
 
 	if (!out)
 		return NULL;
-	fprintf(out, "hist:keys=%s:slowest=duration:size=%zu:clock=mono:onmax($slowest).save(", key,
+	fprintf(out, "hist:keys=%s:slowest=duration:size=%zu:clock=boot:onmax($slowest).save(", key,
 		size);
 	for (i = 0; i < saves->nr; i++)
 		fprintf(out, "%s%s", i ? "," : "", saves->names[i]);

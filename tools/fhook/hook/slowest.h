@@ -28,7 +28,7 @@ enum value_kind { VALUE_UNSIGNED, VALUE_SIGNED, VALUE_HEX, VALUE_STRING };
  * struct slow_call - the slowest call of a function
  * @function: name of the function
  * @ns: its duration
- * @ended: when it ended, in nanoseconds of CLOCK_MONOTONIC
+ * @ended: when it ended, in nanoseconds of CLOCK_BOOTTIME
  * @pid: number of the thread
  * @comm: name of the thread
  * @spec: the arguments

@@ -14,15 +14,15 @@ static int compare(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-/* The time of day in nanoseconds at a time of CLOCK_MONOTONIC. */
-static u64 wall_ns(u64 monotonic)
+/* The time of day in nanoseconds at a time of CLOCK_BOOTTIME, which goes on during a suspend. */
+static u64 wall_ns(u64 boot)
 {
-	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC) + monotonic;
+	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + boot;
 }
 
-static void print_when(u64 monotonic)
+static void print_when(u64 boot)
 {
-	const u64 ns = wall_ns(monotonic);
+	const u64 ns = wall_ns(boot);
 	const time_t seconds = ns / NS_PER_S;
 	struct tm local;
 	char text[16];
