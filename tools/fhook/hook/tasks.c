@@ -43,6 +43,9 @@ int tasks_thread(struct tasks *tasks, pid_t thread, pid_t process)
 
 	if (!task)
 		return -1;
+	/* A new task has its own number here. */
+	task->is_reused |= task->process != process &&
+			   (task->process != thread || task->parent || task->nr);
 	task->process = process;
 	return 0;
 }
@@ -55,12 +58,20 @@ int tasks_fork(struct tasks *tasks, pid_t child, pid_t parent)
 
 	if (!task)
 		return -1;
+	task->is_reused |= task->parent || task->nr || task->process != child;
 	task->process = child;
 	task->parent = parent;
 	task->nr_inherited = nr;
-	/* Another process had the number before. */
 	task->nr = 0;
 	return 0;
+}
+
+bool tasks_is_reused(const struct tasks *tasks, pid_t thread)
+{
+	const struct task *task = find_task(tasks, thread);
+	const struct task *process = task ? find_task(tasks, task->process) : NULL;
+
+	return task && (task->is_reused || (process && process->is_reused));
 }
 
 static int compare_file(const struct code_file *file, const char *path, u64 inode)

@@ -41,17 +41,19 @@ struct mapping {
 /**
  * struct task - a thread
  * @id: its number
- * @process: number of its process; the rest is of processes only
+ * @process: number of its process; the rest but the last is of processes only
  * @parent: process that has forked it, or 0 if unknown
  * @nr_inherited: number of mappings that the parent had then
  * @mappings: mappings, the oldest first
  * @nr: number of mappings
+ * @is_reused: another thread, or process, had the number before
  */
 struct task {
 	pid_t id, process, parent;
 	size_t nr_inherited;
 	struct mapping *mappings;
 	size_t nr, room;
+	bool is_reused;
 };
 
 /**
@@ -81,6 +83,9 @@ int tasks_fork(struct tasks *tasks, pid_t child, pid_t parent);
 /* Add a mapping of the file with this path and inode number; its member file is set here. */
 int tasks_map(struct tasks *tasks, pid_t process, struct mapping *mapping, const char *path,
 	      u64 inode);
+
+/* Did several threads, or processes, have this number? Calls of them cannot be told apart later. */
+bool tasks_is_reused(const struct tasks *tasks, pid_t thread);
 
 /* Is code known to have been mapped at the address of a thread? */
 bool tasks_has_code(const struct tasks *tasks, pid_t thread, u64 address);

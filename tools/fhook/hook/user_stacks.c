@@ -111,6 +111,7 @@ static int add_entry(struct user_stacks *stacks, struct stack_list *list, char *
 	if (sscanf(text, " common_pid: %d, " CALLER ": %llx, " STACK " %n", &thread, &caller,
 		   &at) < 2 || !at)
 		return fault_say(fault, "the kernel's histogram is not understood: %.60s", text);
+	stacks->reused += tasks_is_reused(&stacks->tasks, thread);
 	for (text += at; !result; text = end) {
 		address = strtoull(text, &end, 16);
 		if (end == text || is_end(stacks, &stack, thread, address))
@@ -145,6 +146,10 @@ int user_stacks_read(struct user_stacks *stacks, char *text, struct stack_list *
 		text = end;
 	}
 	task_events_warn(&stacks->events);
+	if (stacks->reused)
+		fprintf(stderr,
+			"fhook: %zu stacks may have wrong names: several processes had the same number.\n",
+			stacks->reused);
 	return 0;
 }
 

@@ -12,11 +12,13 @@
  * @program: the functions
  * @tasks: what is mapped at the addresses of stacks
  * @events: changes of @tasks; its descriptor is -1 before user_stacks_open()
+ * @reused: number of stacks of tasks whose number was used again
  */
 struct user_stacks {
 	struct program program;
 	struct tasks tasks;
 	struct task_events events;
+	size_t reused;
 };
 
 /*
