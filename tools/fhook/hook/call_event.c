@@ -63,7 +63,8 @@ static int add_value(const struct enumeration *names, const char *text, size_t l
 	result = enumeration_value(names, word, &added);
 	*value |= added;
 	if (result > 0)
-		fault_say(fault, "several functions are named %s: compare with \"%s\", or another one",
+		fault_say(fault,
+			  "several functions are named %s: compare with \"%s\", or another one",
 			  word, names->all[added].name);
 	else if (result)
 		say_unknown(names, word, fault);

@@ -231,7 +231,8 @@ static int function_value(const struct enumeration *enumeration, const char *nam
 	bool several = false;
 
 	for (; at < enumeration->all + enumeration->nr; at++) {
-		if (strncmp(at->name, name, length) || (at->name[length] && at->name[length] != '('))
+		if (strncmp(at->name, name, length) ||
+		    (at->name[length] && at->name[length] != '('))
 			continue;
 		if (!found || !at->name[length]) {
 			found = at;

@@ -204,7 +204,7 @@ static int scratch_open(struct scratch *scratch, const char *path, struct fault 
 
 	umask(mask);
 	*scratch = (struct scratch){ .fd = -1 };
-	/* The kernel decides whether root may follow a link of another user; realpath() does not. */
+	/* The kernel decides whether root may follow a link; realpath() would follow any. */
 	old = open(path, O_PATH | O_CLOEXEC);
 	if ((old < 0 && errno != ENOENT) || (old >= 0 && fstat(old, &status))) {
 		result = -1;
