@@ -45,6 +45,14 @@ static unsigned long called;
 static unsigned char code[16];
 static size_t code_len;
 
+/* Let /proc/PID/cmdline lead to the point. */
+static void point_arguments_at_text(void)
+{
+	check(!prctl(PR_SET_MM, PR_SET_MM_ARG_START, HERE, 0, 0) &&
+	      !prctl(PR_SET_MM, PR_SET_MM_ARG_END, HERE + sizeof(code), 0, 0),
+	      "PR_SET_MM: %s", strerror(errno));
+}
+
 static void run_child(void)
 {
 	char c;
@@ -52,6 +60,7 @@ static void run_child(void)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	map_text(path, 0, HERE, MAP_FIXED_NOREPLACE);
+	point_arguments_at_text();
 	while (read(to_child[0], &c, 1) == 1) {
 		for (i = 0; i < CALLS; i++)
 			check(call_text(HERE, i) == i + NUMBER, "the point returns 0x%lx",
