@@ -66,9 +66,10 @@ struct uhook_code_at {
 /**
  * struct uhook_area - a mapping of slots in one process or, for bodies, in a process and
  *	its children
- * @ref: number of address spaces that have the area
+ * @ref: number of address spaces that have the area; rises only in forks, with the mmap lock
+ *	of an owner held for writing
  * @kind: contents of the area
- * @lock: serializes look-up and allocation of slots, and the addition of owners
+ * @lock: serializes look-up and allocation of slots
  * @vaddr: address of the area, the same in all of its address spaces
  * @used: number of allocated slots, starting at the first
  * @buckets: heads of the hash chains of slots, by site; linked by &uhook_slot.next
@@ -82,7 +83,7 @@ struct uhook_code_at {
 struct uhook_area {
 	refcount_t		ref;
 	enum uhook_area_kind	kind;
-	struct mutex		lock;	/* serializes new slots and owners */
+	struct mutex		lock;	/* serializes new slots */
 	unsigned long		vaddr;
 	unsigned int		used;
 	u16			buckets[1 << UHOOK_BUCKET_BITS];

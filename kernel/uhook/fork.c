@@ -10,7 +10,6 @@
 #include <linux/err.h>
 #include <linux/mm_types.h>
 #include <linux/mmap_lock.h>
-#include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/uhook_hooks.h>
@@ -35,10 +34,8 @@ static int share_area(const struct uhook_mm *from, unsigned int i, struct uhook_
 	if (area->kind == UHOOK_LONG_BODIES && uhook_copy_stacks(from->data[i], to->data[nr]))
 		return -ENOMEM;
 
-	/* Wait for additions in progress; there are none once the area is shared. */
-	mutex_lock(&area->lock);
+	/* Nothing is being added: a sole owner needs its mmap lock for that, see new_slot(). */
 	refcount_inc(&area->ref);
-	mutex_unlock(&area->lock);
 	to->areas[nr] = area;
 	to->nr_kind[area->kind]++;
 	to->nr_areas = nr + 1;

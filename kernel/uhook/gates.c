@@ -35,7 +35,7 @@ static enum uhook_verdict reserve(struct uhook_area *area, size_t len, unsigned 
 
 	if (first % per_page + nr > per_page)
 		first = round_up(first, per_page);
-	if (first + nr > uhook_area_slots(area->kind) || refcount_read(&area->ref) > 1)
+	if (first + nr > uhook_area_slots(area->kind))
 		return UHOOK_FULL;
 
 	/* Skipped slots have no site, but need a page, too. */

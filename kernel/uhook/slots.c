@@ -89,12 +89,19 @@ static enum uhook_verdict new_slot(struct uhook_area *area, const struct uhook_w
 	struct uhook_code code;
 	unsigned int i;
 
+	/*
+	 * Allocate nothing with the lock of a shared area, whose other owners would wait for
+	 * the memory. The mmap lock, which is held for bodies, keeps a sole owner from sharing.
+	 */
+	if (refcount_read(&area->ref) > 1)
+		return UHOOK_FULL;
+
 	verdict = w->set ? uhook_prepare_handlers(area, w->set) : UHOOK_GRANTED;
 	if (verdict)
 		return verdict;
 
 	where.nr = area->used;
-	if (where.nr == uhook_area_slots(area->kind) || refcount_read(&area->ref) > 1)
+	if (where.nr == uhook_area_slots(area->kind))
 		return UHOOK_FULL;
 
 	i = where.nr / uhook_page_slots(area->kind);
