@@ -17,6 +17,7 @@
  */
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/pagemap.h>
 #include <linux/rseq.h>
 #include <linux/sched.h>
 #include <linux/uhook.h>
@@ -202,6 +203,7 @@ static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
 			  struct arch_uprobe *auprobe)
 {
 	struct uhook_mm *um = uhook_mm_of(current->mm);
+	unsigned long unread;
 
 	/* Reads memory of the program, so call it before taking the mmap lock. */
 	if (rseq_is_in_section(site->vaddr)) {
@@ -217,7 +219,13 @@ static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
 		WRITE_ONCE(site->again, jiffies + pause_of(site));
 		mmap_write_unlock(current->mm);
 	}
+	unread = um->unread;
+	um->unread = 0;
 	mutex_unlock(&um->lock);
+
+	/* The file system may take its time: let the next attempt find the function in memory. */
+	if (unread)
+		fault_in_readable((const char __user *)unread, 1);
 }
 
 /* Whether the reason may vanish without a notification. */

@@ -4,8 +4,8 @@
  *
  * Bodies call both through the gate of their area (gates.c). Code of an owner is copied
  * into the area. A function is called in the process's own mapping of its file. When that
- * mapping is removed, or is no longer executable, jumps to bodies that call the function
- * become breakpoints.
+ * mapping is removed, is no longer executable or begins to require landing pads, jumps to
+ * bodies that call the function become breakpoints.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <linux/uhook_gate.h>
 #include <linux/uhook_hooks.h>
 #include <asm/uhook.h>
@@ -80,8 +81,28 @@ static enum uhook_verdict find_code(struct uhook_mm *um, struct uhook_wanted *w,
 	return i < UHOOK_BODY_CELLS ? UHOOK_GRANTED : UHOOK_TOO_LONG;
 }
 
-/* Address at which current has mapped an instruction of a file as executable, or 0. */
-static unsigned long find_mapped(const struct uhook_point *point)
+/*
+ * Gates branch to functions indirectly. Guarded text must not be called where it has no
+ * landing pad, as at static functions, nor at a probe, which may become a jump.
+ */
+static enum uhook_verdict check_landing(struct uhook_mm *um, const struct vm_area_struct *vma,
+					unsigned long addr)
+{
+	u8 insn[sizeof(u32)];
+
+	if (!(vma->vm_flags & VM_LANDING_PADS))
+		return UHOOK_GRANTED;
+	if (copy_from_user_nofault(insn, (void __user *)addr, sizeof(insn))) {
+		um->unread = addr;
+		return UHOOK_UNDECIDED;
+	}
+
+	return arch_uhook_is_landing(vma, insn) ? UHOOK_GRANTED : UHOOK_NO_LANDING;
+}
+
+/* Find the address at which current has mapped an instruction of a file as executable. */
+static enum uhook_verdict find_mapped(struct uhook_mm *um, const struct uhook_point *point,
+				      unsigned long *addr)
 {
 	VMA_ITERATOR(vmi, current->mm, 0);
 	struct vm_area_struct *vma;
@@ -92,26 +113,26 @@ static unsigned long find_mapped(const struct uhook_point *point)
 		if (!vma->vm_file || !(vma->vm_flags & VM_EXEC) ||
 		    file_inode(vma->vm_file) != point->inode)
 			continue;
-		if (point->offset >= start && point->offset - start < vma->vm_end - vma->vm_start)
-			return vma->vm_start + (point->offset - start);
+		if (point->offset >= start && point->offset - start < vma->vm_end - vma->vm_start) {
+			*addr = vma->vm_start + (point->offset - start);
+			return check_landing(um, vma, *addr);
+		}
 	}
 
-	return 0;
+	return UHOOK_NO_FUNCTION;
 }
 
 static enum uhook_verdict find_function(struct uhook_mm *um, struct uhook_wanted *w, unsigned int i,
 					struct uprobe *uprobe)
 {
-	enum uhook_verdict verdict = find_code(um, w, i, uprobe);
+	enum uhook_verdict verdict;
 
-	if (verdict)
-		return verdict;
-	w->functions[i] = find_mapped(&w->set->counters[i]->function);
-	if (!w->functions[i])
-		return UHOOK_NO_FUNCTION;
-	WRITE_ONCE(um->functions, true);
+	verdict = find_code(um, w, i, uprobe) ?:
+		  find_mapped(um, &w->set->counters[i]->function, &w->functions[i]);
+	if (!verdict)
+		WRITE_ONCE(um->functions, true);
 
-	return UHOOK_GRANTED;
+	return verdict;
 }
 
 static enum uhook_verdict prepare_function(struct uhook_area *area, struct uhook_counter *counter)
@@ -188,7 +209,7 @@ static int demote_callers(struct uhook_mm *um, const struct uhook_area *area,
 
 /**
  * uhook_file_munmap - demote the callers of a file that is being unmapped
- * @vma: mapping that is being removed, or can no longer be executed
+ * @vma: mapping that is being removed, can no longer be executed, or gets landing pads
  *
  * If the mapping is of a file, turn jumps to bodies that call functions of the file into
  * breakpoints, whose hits look for the functions again.
@@ -231,8 +252,9 @@ int uhook_mprotect(struct vm_area_struct *vma, unsigned long start, unsigned lon
 {
 	int ret = 0;
 
-	/* Functions in it cannot be called any more. */
-	if (vma->vm_flags & ~newflags & VM_EXEC)
+	/* Functions in it cannot be called any more, or not all of them. */
+	if ((vma->vm_flags & ~newflags & VM_EXEC) ||
+	    (newflags & ~vma->vm_flags & VM_LANDING_PADS))
 		ret = uhook_file_munmap(vma);
 	if (ret || !(newflags & ~vma->vm_flags & (VM_WRITE | VM_LANDING_PADS)))
 		return ret;

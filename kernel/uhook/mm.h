@@ -70,6 +70,8 @@ struct uhook_thread {
  * @nr_blocks: number of stub blocks; changes under the same rules as @nr_areas
  * @blocks: the stub blocks
  * @spans: calls that have not ended, or NULL
+ * @unread: address of a function that has to be read before a body can call it, or 0; set with
+ *	@lock held
  * @functions: true if a body calls a function of a file
  * @breaks: true if a body begins with a breakpoint
  * @before_rseq: true if jumps were written by a thread that had not registered for
@@ -111,6 +113,7 @@ struct uhook_mm {
 	unsigned int		nr_blocks;
 	struct uhook_stubs	*blocks[UHOOK_MAX_BLOCKS];
 	struct uhook_spans	*spans;
+	unsigned long		unread;
 	bool			functions;
 	bool			breaks;
 	bool			before_rseq;

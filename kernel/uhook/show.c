@@ -43,6 +43,7 @@ static const char * const no_body[UHOOK_VERDICTS] = {
 	[UHOOK_IN_RSEQ]		= "it is in a restartable sequence",
 	[UHOOK_NO_CLOCK]	= "the task may not read the clock or its thread register",
 	[UHOOK_NO_FUNCTION]	= "the file of the handler is not mapped",
+	[UHOOK_NO_LANDING]	= "the handler begins with no BTI: declare it without static",
 	[UHOOK_NO_CALLS]	= "handlers cannot be called: the processor lacks FSGSBASE",
 	[UHOOK_NO_VECTORS]	= "cannot save vectors: add vectors=0 if the handler uses none",
 	[UHOOK_TOO_LONG]	= "there are more handlers than there is room for",

@@ -24,6 +24,7 @@
  * @UHOOK_NO_HOOK: no hook needs a body
  * @UHOOK_TOO_LONG: the handlers do not fit in a body
  * @UHOOK_NO_FUNCTION: the process has not mapped the file of a handler; retried
+ * @UHOOK_NO_LANDING: a handler may not be called, as it has no landing pad; retried
  * @UHOOK_NO_CALLS: the processor lacks what calls of handlers need
  * @UHOOK_NO_VECTORS: a handler may use vector registers that a gate cannot save
  * @UHOOK_NO_STUB: the address of its stub is in use; retried
@@ -44,6 +45,7 @@ enum uhook_verdict {
 	UHOOK_NO_HOOK,
 	UHOOK_TOO_LONG,
 	UHOOK_NO_FUNCTION,
+	UHOOK_NO_LANDING,
 	UHOOK_NO_CALLS,
 	UHOOK_NO_VECTORS,
 	UHOOK_NO_STUB,
@@ -115,7 +117,8 @@ static inline bool uhook_may_try(enum uhook_verdict verdict)
 {
 	return verdict == UHOOK_UNDECIDED || verdict == UHOOK_BY_TASK ||
 	       verdict == UHOOK_NO_MEMORY || verdict == UHOOK_NO_CLOCK ||
-	       verdict == UHOOK_NO_FUNCTION || verdict == UHOOK_NO_STUB;
+	       verdict == UHOOK_NO_FUNCTION || verdict == UHOOK_NO_LANDING ||
+	       verdict == UHOOK_NO_STUB;
 }
 
 #endif /* _KERNEL_UHOOK_VERDICT_H */

@@ -16,6 +16,8 @@
  *					and their stacks are unmapped
  *	uhook_handler hidden N FILE	work N times while FILE, which has a function that the
  *					hook calls, is executable, and while it is not
+ *	uhook_handler guarded N FILE	work once, and N times when FILE has become guarded
+ *					text, if there is any; "guarded N", or 0
  *
  * The handler looks at the registers that it is given, adds up the arguments in the
  * words that it is given, and makes the argument of "work" odd.  It prints
@@ -28,11 +30,13 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <linux/uhook.h>
 
 #include "uhook_test.h"
@@ -373,6 +377,23 @@ static void hide(long times, const char *path)
 	printf("hidden %ld\n", 4 * times);
 }
 
+/* The function of the file has no landing pad: in guarded text its call is a SIGILL. */
+static void guard(long times, const char *path)
+{
+	const int fd = open(path, O_RDONLY), prot_bti = 0x10;
+	const off_t size = lseek(fd, 0, SEEK_END);
+	void *text = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	bool guarded;
+
+	check(text != MAP_FAILED, "%s is not mapped", path);
+	handler_work(0);
+	guarded = !mprotect(text, size, PROT_READ | PROT_EXEC | prot_bti);
+	/* The kernel looks for the function again. */
+	usleep(300000);
+	work((void *)times);
+	printf("guarded %ld\n", guarded ? times : 0);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "offsets")) {
@@ -396,9 +417,11 @@ int main(int argc, char **argv)
 		deaths(atol(argv[2]));
 	} else if (argc == 4 && !strcmp(argv[1], "hidden")) {
 		hide(atol(argv[2]), argv[3]);
+	} else if (argc == 4 && !strcmp(argv[1], "guarded")) {
+		guard(atol(argv[2]), argv[3]);
 	} else {
-		fail("usage: %s offsets | {work|jumps|faults|forks|nested|outer|deaths|hidden} N",
-		     argv[0]);
+		fail("usage: %s offsets | {work|jumps|faults|forks|nested|outer|deaths} N | "
+		     "{hidden|guarded} N FILE", argv[0]);
 	}
 	check(!wrong, "the handler was given something else %ld times", wrong);
 
