@@ -181,6 +181,9 @@ static enum uhook_verdict map_area(struct uhook_mm *um, struct uhook_area *area,
 	if (!area->vaddr)
 		return UHOOK_NO_GAP;
 
+	/* Slots are short, and programs at their limit need them, too. */
+	if (uhook_has_bodies(area->kind) && !uhook_leaves_room(mm, gap.size))
+		return UHOOK_NO_MEMORY;
 	if (uhook_has_bodies(area->kind) && uhook_add_data(um, um->nr_areas, GFP_UHOOK))
 		return UHOOK_NO_MEMORY;
 	if (install_mappings(mm, area))

@@ -27,7 +27,6 @@
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "areas.h"
@@ -96,19 +95,12 @@ static struct page *page_at(const struct uhook_mm *um, unsigned long addr)
 
 static const struct uhook_text hop_text = UHOOK_TEXT(page_at);
 
-/* Room under RLIMIT_AS that must remain for the program after the mapping. */
-#define ROOM_LEFT	SZ_4M
-
 static enum uhook_jump_blocker map_pages(struct mm_struct *mm, unsigned long start,
 					 unsigned long size)
 {
 	if (!uhook_is_free(mm, start, size))
 		return UHOOK_BLOCKER_TAKEN;
-	/* The mapping counts against the program's limit: leave it some room. */
-	if (!hook_base_may_expand_vm(mm, VM_READ | VM_EXEC, (size + ROOM_LEFT) >> PAGE_SHIFT))
-		return UHOOK_BLOCKER_ERROR;
-
-	if (uhook_map_text(mm, &hop_text, start, size, 0))
+	if (!uhook_leaves_room(mm, size) || uhook_map_text(mm, &hop_text, start, size, 0))
 		return UHOOK_BLOCKER_ERROR;
 
 	return UHOOK_NO_BLOCKER;

@@ -4,6 +4,7 @@
  * and frees the state.
  */
 #include <linux/err.h>
+#include <linux/hook_base_mm.h>
 #include <linux/mm.h>
 #include <linux/mm_types.h>
 #include <linux/mutex.h>
@@ -19,6 +20,9 @@
 
 /* Room left free above the heap. */
 #define HEAP_ROOM	SZ_64M
+
+/* Room left under RLIMIT_AS. */
+#define LIMIT_ROOM	SZ_4M
 
 /**
  * uhook_has_sites - check whether an address space may have cached sites
@@ -78,6 +82,22 @@ bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size
 	next = find_vma(mm, start);
 
 	return !next || vm_start_gap(next) >= end;
+}
+
+/**
+ * uhook_leaves_room - check that a mapping leaves the program room under its limit
+ * @mm: current's address space; its mmap lock is held for writing
+ * @size: length of the mapping, in bytes
+ *
+ * Mappings of uhook count against RLIMIT_AS, of which a program may need the rest.
+ *
+ * Return: whether there is enough room.
+ */
+bool uhook_leaves_room(struct mm_struct *mm, unsigned long size)
+{
+	mmap_assert_write_locked(mm);
+
+	return hook_base_may_expand_vm(mm, VM_READ | VM_EXEC, (size + LIMIT_ROOM) >> PAGE_SHIFT);
 }
 
 static unsigned long gap_between(const struct uhook_gap *gap, unsigned long low,

@@ -177,6 +177,7 @@ struct uhook_gap {
 
 void uhook_put_mm(struct uhook_mm *um);
 bool uhook_is_free(struct mm_struct *mm, unsigned long start, unsigned long size);
+bool uhook_leaves_room(struct mm_struct *mm, unsigned long size);
 unsigned long uhook_find_gap(struct mm_struct *mm, const struct uhook_gap *gap);
 void uhook_keep_in_children(struct mm_struct *mm, unsigned long start, unsigned long size);
 

@@ -127,7 +127,8 @@ static void enter_block(struct uhook_mm *um, struct uhook_stubs *block)
 
 static enum uhook_verdict map_block(struct mm_struct *mm, const struct uhook_stubs *block)
 {
-	if (mm->map_count >= get_sysctl_max_map_count())
+	if (mm->map_count >= get_sysctl_max_map_count() ||
+	    !uhook_leaves_room(mm, block_size(block)))
 		return UHOOK_NO_MEMORY;
 	if (!uhook_is_free(mm, block->vaddr, block_size(block)))
 		return UHOOK_NO_STUB;
