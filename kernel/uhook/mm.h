@@ -9,9 +9,10 @@
  *
  * Each of these locks belongs to a process, to processes related by fork, or to a hook.
  * To create a process, none of another is needed; to end one, or to execute a program in it,
- * only uhook_counter::lock, for each record that has not been read. The global locks on these
- * paths are spinlocks: that of the list in counting.c, which is held only to add or remove a
- * node, and that of rings.c, for a walk over the bodies of one area.
+ * only uhook_counter::lock, for each record that has not been read. Three locks on these paths
+ * are global: the spinlock of the list in counting.c, which is held only to add or remove a
+ * node; that of rings.c, for a walk over the bodies of one area; and i_mmap_rwsem of the one
+ * file whose mappings are the data of all bodies, which mm/ holds to add or remove one.
  */
 #ifndef _KERNEL_UHOOK_MM_H
 #define _KERNEL_UHOOK_MM_H
