@@ -206,16 +206,14 @@ static void forget_calls(struct trace_probe *event, struct task_struct *task)
 {
 	struct trace_probe *tp;
 
-	list_for_each_entry(tp, trace_probe_probe_list(event), list) {
-		struct trace_uhook *tuh = uhook_of_probe(tp);
-
-		if (tuh->place.kind != TRACE_UHOOK_SPAN)
-			continue;
-		if (task)
-			uhook_forget_calls(task, tuh->owner);
-		else
-			trace_uhook_begin_span(tuh);
+	if (uhook_of_probe(event)->place.kind != TRACE_UHOOK_SPAN)
+		return;
+	if (task) {
+		uhook_forget_calls(task);
+		return;
 	}
+	list_for_each_entry(tp, trace_probe_probe_list(event), list)
+		trace_uhook_begin_span(uhook_of_probe(tp));
 }
 
 /* Is perf the only user of the event? */

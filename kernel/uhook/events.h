@@ -35,7 +35,7 @@ struct uhook_span {
 
 void uhook_begin_span(struct uhook_mm *um, const struct uhook_span *span);
 bool uhook_end_span(struct uhook_mm *um, struct uhook_span *span);
-void uhook_forget_calls(struct task_struct *task, u64 owner);
+void uhook_forget_calls(struct task_struct *task);
 
 void uhook_flush(void);
 void uhook_hold_hits(void);

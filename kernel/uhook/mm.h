@@ -73,6 +73,8 @@ struct uhook_thread {
  * @spans: calls that have not ended, or NULL
  * @unread: address of a function that has to be read before a body can call it, or 0; set with
  *	@lock held
+ * @forgotten: time of ktime_get_ns() until which the calls in @spans began that are unknown at
+ *	their end
  * @functions: true if a body calls a function of a file
  * @breaks: true if a body begins with a breakpoint
  * @before_rseq: true if jumps were written by a thread that had not registered for
@@ -115,6 +117,7 @@ struct uhook_mm {
 	struct uhook_stubs	*blocks[UHOOK_MAX_BLOCKS];
 	struct uhook_spans	*spans;
 	unsigned long		unread;
+	u64			forgotten;
 	bool			functions;
 	bool			breaks;
 	bool			before_rseq;

@@ -9,7 +9,8 @@
  *
  * A call that is left by an exception or by longjmp() never ends here. It is forgotten
  * when the next call has its stack pointer, or when the process has MAX_CALLS newer ones.
- * The same happens to calls whose hook was removed. A child does not inherit calls.
+ * The same happens to calls whose hook was removed, and to those of uhook_mm::forgotten. A
+ * child does not inherit calls.
  *
  * The memory group of the process pays for the table and the calls. uhook_spans::lock is
  * held to add or remove a single call. It is a mutex because the program chooses the stack
@@ -24,7 +25,8 @@
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
-#include <linux/sched/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "events.h"
@@ -167,8 +169,8 @@ bool uhook_end_span(struct uhook_mm *um, struct uhook_span *span)
 
 	mutex_lock(&spans->lock);
 	open = find_call(spans, &span->key);
-	found = open;
-	if (found) {
+	found = open && open->span.time > READ_ONCE(um->forgotten);
+	if (open) {
 		*span = open->span;
 		remove_call(spans, open);
 	}
@@ -178,29 +180,24 @@ bool uhook_end_span(struct uhook_mm *um, struct uhook_span *span)
 }
 
 /**
- * uhook_forget_calls - forget the calls of a hook in a process
+ * uhook_forget_calls - make all running calls of a process unknown at their end
  * @task: task of the process
- * @owner: &uhook_span_key.owner of the calls
  *
- * Context: task; sleeps.
+ * The calls stay in the table: a task of the process may hold its lock for any time.
+ *
+ * Context: task; does not sleep.
  */
-void uhook_forget_calls(struct task_struct *task, u64 owner)
+void uhook_forget_calls(struct task_struct *task)
 {
-	struct mm_struct *mm = get_task_mm(task);
-	struct uhook_mm *um = mm ? uhook_mm_of(mm) : NULL;
-	/* Pairs with get_spans(). */
-	struct uhook_spans *spans = um ? smp_load_acquire(&um->spans) : NULL;
-	struct open_call *open, *next;
+	struct uhook_mm *um = NULL;
 
-	if (spans) {
-		mutex_lock(&spans->lock);
-		list_for_each_entry_safe(open, next, &spans->order, order)
-			if (open->span.key.owner == owner)
-				remove_call(spans, open);
-		mutex_unlock(&spans->lock);
-	}
-	if (mm)
-		mmput(mm);
+	/* A task that has an address space under this lock is one of its users. */
+	task_lock(task);
+	if (task->mm && !(task->flags & PF_KTHREAD))
+		um = uhook_mm_of(task->mm);
+	if (um)
+		WRITE_ONCE(um->forgotten, ktime_get_ns());
+	task_unlock(task);
 }
 
 /**

@@ -318,6 +318,7 @@ struct mm_struct {
 struct task_struct {
 	struct mm_struct *mm;
 	struct task_struct *real_parent;
+	unsigned int flags;
 	pid_t pid;
 };
 
@@ -325,8 +326,9 @@ extern __thread struct task_struct *current;
 #define in_vfork(task)			((void)(task), false)
 #define task_tgid_nr(task)		((task)->pid)
 #define task_pid_nr(task)		((task)->pid)
-#define get_task_mm(task)		((task)->mm)
-#define mmput(mm)			((void)(mm))
+#define PF_KTHREAD			1
+#define task_lock(task)			((void)(task))
+#define task_unlock(task)		((void)(task))
 
 int mmap_write_lock_killable(struct mm_struct *mm);
 void mmap_write_unlock(struct mm_struct *mm);

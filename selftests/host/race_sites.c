@@ -263,6 +263,26 @@ static void check_full(void)
 	end_process();
 }
 
+/* Only calls that begin after the others have been forgotten are known at their end. */
+static void check_forgotten(void)
+{
+	struct uhook_span old = { .key.sp = 0x1000 }, new = { .key.sp = 0x2000 };
+	struct uhook_mm *um;
+
+	make_process();
+	current = &task;
+	hit(0);
+	um = uhook_mm_of(mm);
+	uhook_begin_span(um, &old);
+	uhook_forget_calls(&task);
+	uhook_begin_span(um, &new);
+	if (uhook_end_span(um, &old))
+		complain("a forgotten call is known at its end");
+	if (!uhook_end_span(um, &new))
+		complain("a call is not known that began after others had been forgotten");
+	end_process();
+}
+
 static void run_process(void)
 {
 	pthread_t threads[HITTERS + 2];
@@ -289,6 +309,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < FILES * ADDRESSES; i++)
 		tree[i / ADDRESSES][i % ADDRESSES] = make_probe(i / ADDRESSES, i % ADDRESSES);
 	check_full();
+	check_forgotten();
 	for (i = 0; i < rounds; i++)
 		run_process();
 	race_barrier();
