@@ -19,6 +19,7 @@
 #include <linux/types.h>
 
 struct arch_uprobe;
+struct inode;
 struct mm_struct;
 struct pt_regs;
 struct task_struct;
@@ -144,6 +145,8 @@ int uhook_hooks_change(struct mm_struct *mm, unsigned long vaddr);
 int uhook_hooks_go(struct uprobe *uprobe, struct mm_struct *mm, unsigned long vaddr);
 
 /* From uprobes; the last one with the mmap lock held. */
+struct uprobe *uprobe_register_nosync(struct inode *inode, loff_t offset, loff_t ref_ctr_offset,
+				      struct uprobe_consumer *uc);
 bool uprobe_find_consumer(struct uprobe *uprobe,
 			  bool (*match)(struct uprobe_consumer *uc, void *data), void *data);
 bool uprobe_is_followed(struct uprobe *uprobe, unsigned int distance);

@@ -134,7 +134,7 @@ static void name_event(struct fhook_def *def)
  */
 void trace_fhook_free(struct trace_fhook *tfh)
 {
-	trace_probe_cleanup(&tfh->tp);
+	trace_hook_cleanup(&tfh->tp);
 	trace_fhook_free_override(tfh->override);
 	kfree(tfh->pattern);
 	kfree(tfh->name);

@@ -29,7 +29,8 @@
  * @same_kind: checks whether two probes may belong to the same event; the names
  *	of their arguments are checked elsewhere
  * @same_place: checks whether two probes have the same hits
- * @attach: registers the hook of a probe, or returns a negative error
+ * @attach: registers the hook of a probe, or returns a negative error; after an error,
+ *	callbacks may use the probe until it is freed
  * @detach: unregisters the hook of a probe
  *
  * All callbacks but @run run under event_mutex.

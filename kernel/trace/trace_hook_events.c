@@ -9,6 +9,7 @@
  * event_mutex protects all data that is changed here.
  */
 #include <linux/lockdep.h>
+#include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/trace_events.h>
 
@@ -149,9 +150,10 @@ int trace_hook_enable(const struct trace_hook_type *type, struct trace_event_cal
 		trace_probe_clear_flag(tp, TP_FLAG_PROFILE);
 	/*
 	 * Hooks of the first probes may have been hit: wait before perf, or a trigger that
-	 * enables the event, frees its data.
+	 * enables the event, frees its data. Hits use it with preemption disabled or under
+	 * RCU. tracepoint_synchronize_unregister() would also wait for handlers that sleep.
 	 */
-	tracepoint_synchronize_unregister();
+	synchronize_rcu();
 	return ret;
 }
 
@@ -243,7 +245,8 @@ static int append_probe(const struct trace_hook_type *type, struct dyn_event *ev
 	if (trace_probe_is_enabled(to)) {
 		ret = type->attach(tp);
 		if (ret) {
-			trace_probe_unlink(tp);
+			/* Callbacks may use the event: it is left as by trace_hook_retire(). */
+			list_del_init(&tp->list);
 			return ret;
 		}
 	}

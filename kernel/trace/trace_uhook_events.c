@@ -81,6 +81,28 @@ static struct uhook_point *make_points(const struct trace_uhook_place *place)
 	return points;
 }
 
+static void add_hits(struct uhook_hits *sum, const struct uhook_hits *hits)
+{
+	sum->kernel += hits->kernel;
+	sum->user += hits->user;
+	sum->jumped += hits->jumped;
+	sum->lost += hits->lost;
+	sum->missed += hits->missed;
+	sum->unreturned += hits->unreturned;
+}
+
+/* No task is in a handler of this registration any more. */
+static void on_gone(struct uhook_ops *ops, const struct uhook_hits *hits)
+{
+	struct trace_uhook *tuh = ops->private;
+
+	/* Hits of a span's entry do not count. */
+	if (ops == &tuh->ops)
+		add_hits(&tuh->past, hits);
+	trace_uhook_put(tuh);
+}
+
+/* The hook holds a reference until no task is in its handlers, also if it is refused. */
 static int register_hook(struct trace_uhook *tuh, struct uhook_ops *ops,
 			 const struct uhook_point *points, unsigned int nr,
 			 struct uhook_report *report)
@@ -91,22 +113,11 @@ static int register_hook(struct trace_uhook *tuh, struct uhook_ops *ops,
 	ops->filter = tuh->pid || ops->user == UHOOK_USER_NONE ? is_meant : NULL;
 	ops->private = tuh;
 	ops->report = report;
-	ret = uhook_register(ops, points, nr);
+	refcount_inc(&tuh->refs);
+	ret = uhook_register_async(ops, points, nr, on_gone);
 	ops->report = NULL;
 
 	return ret;
-}
-
-static void unregister_hook(struct trace_uhook *tuh, struct uhook_ops *ops, uhook_gone_t gone)
-{
-	refcount_inc(&tuh->refs);
-	uhook_unregister_async(ops, gone);
-}
-
-/* No task is in a handler of the entry any more. */
-static void on_entry_gone(struct uhook_ops *ops, const struct uhook_hits *hits)
-{
-	trace_uhook_put(ops->private);
 }
 
 /* Hook the function's entry, too. A call that runs already is not known at its exit. */
@@ -120,9 +131,8 @@ static int register_span(struct trace_uhook *tuh, const struct uhook_point *poin
 	if (ret)
 		return ret;
 	ret = register_hook(tuh, &tuh->ops, points + 1, tuh->place.nr - 1, report);
-	/* The caller may free the event. */
 	if (ret)
-		uhook_unregister(&tuh->entry, NULL);
+		uhook_unregister_async(&tuh->entry, on_gone);
 	return ret;
 }
 
@@ -149,34 +159,15 @@ static int attach(struct trace_probe *tp)
 	return ret;
 }
 
-static void add_hits(struct uhook_hits *sum, const struct uhook_hits *hits)
-{
-	sum->kernel += hits->kernel;
-	sum->user += hits->user;
-	sum->jumped += hits->jumped;
-	sum->lost += hits->lost;
-	sum->missed += hits->missed;
-	sum->unreturned += hits->unreturned;
-}
-
-/* No task is in a handler of this registration any more. */
-static void on_gone(struct uhook_ops *ops, const struct uhook_hits *hits)
-{
-	struct trace_uhook *tuh = ops->private;
-
-	add_hits(&tuh->past, hits);
-	trace_uhook_put(tuh);
-}
-
 static void detach(struct trace_probe *tp)
 {
 	struct trace_uhook *tuh = uhook_of_probe(tp);
 
 	lockdep_assert_held(&event_mutex);
 
-	unregister_hook(tuh, &tuh->ops, on_gone);
+	uhook_unregister_async(&tuh->ops, on_gone);
 	if (tuh->place.kind == TRACE_UHOOK_SPAN)
-		unregister_hook(tuh, &tuh->entry, on_entry_gone);
+		uhook_unregister_async(&tuh->entry, on_gone);
 	tuh->disabled = get_state_synchronize_rcu();
 }
 
@@ -470,6 +461,25 @@ static struct trace_uhook *other_probe(struct trace_uhook *tuh)
 	return NULL;
 }
 
+/* A hit may be in callbacks of a removed probe, which use the event of the remaining ones. */
+static void keep_event(struct trace_uhook *tuh)
+{
+	struct trace_uhook *other = other_probe(tuh);
+
+	if (other)
+		refcount_inc(&other->refs);
+	tuh->keeps = other;
+}
+
+static int retire_probe(struct trace_uhook *tuh)
+{
+	int ret = trace_hook_retire(&tuh->devent, &tuh->tp);
+
+	if (!ret)
+		keep_event(tuh);
+	return ret;
+}
+
 /* Add a probe as a new event, or to an existing one. -EEXIST: error_log has the reason. */
 static int add_probe(struct trace_uhook *tuh, const struct trace_hook_words *words)
 {
@@ -479,15 +489,19 @@ static int add_probe(struct trace_uhook *tuh, const struct trace_hook_words *wor
 	guard(mutex)(&event_mutex);
 
 	ret = trace_hook_add(&trace_uhook_type, &tuh->devent, words);
-	if (!ret && tuh->place.kind == TRACE_UHOOK_RETURN)
-		warn_of_returns(&tuh->tp);
-	if (ret || trace_uhook_records(tuh))
+	if (ret) {
+		keep_event(tuh);
 		return ret;
+	}
+	if (tuh->place.kind == TRACE_UHOOK_RETURN)
+		warn_of_returns(&tuh->tp);
+	if (trace_uhook_records(tuh))
+		return 0;
 	other = other_probe(tuh);
 	if (other && !is_at_work(&other->tp))
 		return 0;
 	ret = attach(&tuh->tp);
-	if (ret && !WARN_ON_ONCE(trace_hook_remove(&tuh->devent, &tuh->tp)))
+	if (ret && !WARN_ON_ONCE(retire_probe(tuh)))
 		return ret;
 	return 0;
 }
@@ -498,7 +512,6 @@ static int add_probe(struct trace_uhook *tuh, const struct trace_hook_words *wor
  */
 static int remove_probe(struct trace_uhook *tuh)
 {
-	struct trace_uhook *other = other_probe(tuh);
 	int ret;
 
 	if (is_busy(&tuh->devent))
@@ -509,18 +522,22 @@ static int remove_probe(struct trace_uhook *tuh)
 	 * waits only if the event was disabled just before, and once for many events.
 	 */
 	cond_synchronize_rcu(tuh->disabled);
-	ret = trace_hook_retire(&tuh->devent, &tuh->tp);
+	ret = retire_probe(tuh);
 	if (ret)
 		return ret;
 
-	if (other) {
-		refcount_inc(&other->refs);
-		tuh->keeps = other;
-	}
 	/* Events without records are still registered; others were unregistered when disabled. */
 	if (tuh->ops.attachment)
 		detach(&tuh->tp);
 	return 0;
+}
+
+/* Release the files, so that their file systems can be unmounted. */
+static void drop_probe(struct trace_uhook *tuh)
+{
+	trace_uhook_leave_place(&tuh->place);
+	trace_uhook_leave_place(&tuh->function);
+	trace_uhook_put(tuh);
 }
 
 /* Log an error that has no message yet */
@@ -559,7 +576,7 @@ static int create_from_words(int argc, const char *argv[])
 		ret = add_probe(tuh, &words);
 		if (ret) {
 			log_failure(ret);
-			trace_uhook_put(tuh);
+			drop_probe(tuh);
 		}
 	}
 	trace_probe_log_clear();
@@ -576,13 +593,9 @@ static int release(struct dyn_event *ev)
 	struct trace_uhook *tuh = to_trace_uhook(ev);
 	int ret = remove_probe(tuh);
 
-	if (ret)
-		return ret;
-	/* Release the file, so that its file system can be unmounted. */
-	trace_uhook_leave_place(&tuh->place);
-	trace_uhook_leave_place(&tuh->function);
-	trace_uhook_put(tuh);
-	return 0;
+	if (!ret)
+		drop_probe(tuh);
+	return ret;
 }
 
 static struct dyn_event_operations trace_uhook_ops = {

@@ -37,6 +37,8 @@ void uhook_begin_span(struct uhook_mm *um, const struct uhook_span *span);
 bool uhook_end_span(struct uhook_mm *um, struct uhook_span *span);
 void uhook_forget_calls(struct task_struct *task);
 
+int uhook_register_async(struct uhook_ops *ops, const struct uhook_point *points,
+			 unsigned int nr, uhook_gone_t gone);
 void uhook_flush(void);
 void uhook_hold_hits(void);
 void uhook_release_hits(void);

@@ -12,7 +12,8 @@
  *
  * Unregistering removes the consumers at once. Their memory, and the hook itself, may be
  * in use until a grace period has passed. A work item waits for it, and one grace period
- * serves all hooks that were unregistered by the time it begins.
+ * serves all hooks that were unregistered by the time it begins. A hook that is refused leaves
+ * in the same way: nothing waits for handlers with uhook_ops_lock held.
  *
  * IPCOM000199350: the user gives the address and both handlers; they are checked, or
  * nothing happens.
@@ -27,6 +28,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uhook.h>
+#include <linux/uhook_hooks.h>
 #include <linux/uprobes.h>
 #include <linux/workqueue.h>
 
@@ -157,12 +159,37 @@ static void leave(struct uhook_ops *ops, uhook_gone_t gone, struct uhook_hits *r
 	queue_work(system_dfl_wq, &release_work);
 }
 
+static int check_ops(const struct uhook_ops *ops, unsigned int nr)
+{
+	const char *wrong = NULL;
+
+	if (ops->attachment) {
+		uhook_fail(ops, UHOOK_ERR_BUSY, "it is registered already");
+		return -EBUSY;
+	}
+	if (!nr)
+		wrong = "it has no points: give at least one";
+	else if (!ops->handler && !ops->ret_handler && ops->user == UHOOK_USER_NONE)
+		wrong = "it does nothing: set handler, ret_handler or user";
+	else if ((ops->flags & UHOOK_FL_IN_BODY) && !ops->handler)
+		wrong = "it has no handler for the breakpoint in the body";
+	else if (ops->flags & ~UHOOK_FL_ALL)
+		wrong = "it has unknown flags: use those of enum uhook_ops_flags";
+	if (wrong)
+		uhook_fail(ops, UHOOK_ERR_OPS, "%s", wrong);
+
+	return wrong ? -EINVAL : 0;
+}
+
 static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned int nr)
 {
 	const struct uhook_kind *kind = uhook_kind_of(ops->user);
 	struct uhook_attachment *attachment;
+	int err = check_ops(ops, nr);
 	unsigned int i;
 
+	if (err)
+		return ERR_PTR(err);
 	if (!kind) {
 		uhook_fail(ops, UHOOK_ERR_OPS, "its member user has an unknown value: %u",
 			   ops->user);
@@ -179,8 +206,7 @@ static struct uhook_attachment *make_attachment(struct uhook_ops *ops, unsigned 
 	attachment->ops = ops;
 	attachment->counter = uhook_make_counter(ops, kind, nr);
 	if (IS_ERR(attachment->counter)) {
-		int err = PTR_ERR(attachment->counter);
-
+		err = PTR_ERR(attachment->counter);
 		kvfree(attachment);
 		return ERR_PTR(err);
 	}
@@ -206,8 +232,8 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
 			uhook_fail(attachment->ops, UHOOK_ERR_KILLED, "the task is being killed");
 			return -EINTR;
 		}
-		uprobe = uprobe_register(points[i].inode, points[i].offset,
-					 points[i].ref_ctr_offset, &c->uc);
+		uprobe = uprobe_register_nosync(points[i].inode, points[i].offset,
+						points[i].ref_ctr_offset, &c->uc);
 		if (IS_ERR(uprobe)) {
 			uhook_fail_point(attachment->ops, i, &points[i], PTR_ERR(uprobe));
 			return PTR_ERR(uprobe);
@@ -218,22 +244,39 @@ static int attach(struct uhook_attachment *attachment, const struct uhook_point 
 	return 0;
 }
 
-static int check_ops(const struct uhook_ops *ops, unsigned int nr)
+/**
+ * uhook_register_async - register a hook without waiting for handlers after an error
+ * @ops: the hook
+ * @points: the instructions; the array is copied
+ * @nr: number of points
+ * @gone: callback after an error when no handler runs any more, or NULL; as that of
+ *	uhook_unregister_async(), and possibly called before this function returns
+ *
+ * Context: task; sleeps, but waits for no grace period.
+ * Return: as uhook_register().
+ */
+int uhook_register_async(struct uhook_ops *ops, const struct uhook_point *points,
+			 unsigned int nr, uhook_gone_t gone)
 {
-	const char *wrong = NULL;
+	const struct uhook_hits none = {};
+	struct uhook_attachment *attachment;
+	int ret;
 
-	if (!nr)
-		wrong = "it has no points: give at least one";
-	else if (!ops->handler && !ops->ret_handler && ops->user == UHOOK_USER_NONE)
-		wrong = "it does nothing: set handler, ret_handler or user";
-	else if ((ops->flags & UHOOK_FL_IN_BODY) && !ops->handler)
-		wrong = "it has no handler for the breakpoint in the body";
-	else if (ops->flags & ~UHOOK_FL_ALL)
-		wrong = "it has unknown flags: use those of enum uhook_ops_flags";
-	if (wrong)
-		uhook_fail(ops, UHOOK_ERR_OPS, "%s", wrong);
+	guard(mutex)(&uhook_ops_lock);
+	attachment = make_attachment(ops, nr);
+	if (IS_ERR(attachment)) {
+		if (gone)
+			gone(ops, &none);
+		return PTR_ERR(attachment);
+	}
 
-	return wrong ? -EINVAL : 0;
+	ops->attachment = attachment;
+	ret = attach(attachment, points);
+	/* Handlers of the first points may be running; uprobes may have added the refused one. */
+	if (ret)
+		leave(ops, gone, NULL);
+
+	return ret;
 }
 
 /**
@@ -246,7 +289,7 @@ static int check_ops(const struct uhook_ops *ops, unsigned int nr)
  * unregistered. If one of the points is refused, none is hooked, but handlers may have
  * been called for others meanwhile.
  *
- * Context: task; sleeps.
+ * Context: task; sleeps, and waits for a grace period after an error.
  * Return: 0; -EBUSY if the hook is registered; -EINVAL if the hook does nothing, has no
  * point, an offset after the end of the file, a register that cannot be recorded, an
  * invalid address for stubs, or invalid code; -EOPNOTSUPP if the code is not for this
@@ -256,39 +299,10 @@ static int check_ops(const struct uhook_ops *ops, unsigned int nr)
  */
 int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsigned int nr)
 {
-	struct uhook_attachment *attachment;
-	bool was_hit = false;
-	int ret;
+	int ret = uhook_register_async(ops, points, nr, NULL);
 
-	ret = check_ops(ops, nr);
-	if (ret)
-		return ret;
-
-	mutex_lock(&uhook_ops_lock);
-	ret = -EBUSY;
-	if (ops->attachment) {
-		uhook_fail(ops, UHOOK_ERR_BUSY, "it is registered already");
-		goto unlock;
-	}
-
-	attachment = make_attachment(ops, nr);
-	ret = PTR_ERR_OR_ZERO(attachment);
-	if (ret)
-		goto unlock;
-
-	ops->attachment = attachment;
-	ret = attach(attachment, points);
-	if (ret && attachment->consumers[0].uprobe) {
-		was_hit = true;
-		leave(ops, NULL, NULL);
-	} else if (ret) {
-		free_attachment(attachment);
-		ops->attachment = NULL;
-	}
-unlock:
-	mutex_unlock(&uhook_ops_lock);
 	/* Handlers of the first points may be running, and the owner may free the hook. */
-	if (was_hit)
+	if (ret)
 		uhook_barrier();
 
 	return ret;

@@ -4,7 +4,8 @@
  * recorded is in memory that userfaultfd withholds.
  *
  *	uhook_inside offsets	the probe point; its argument, in the first register of
- *				arguments, points to a word of that memory
+ *				arguments, points to a word of that memory. "refused" is an
+ *				instruction that cannot be probed, and is never executed
  *	uhook_inside stay	hit it; "held" once the handler waits; when a line was
  *				read, give the memory; once the hit is over, "done"
  *	uhook_inside string N	hit it with a string of N letters there
@@ -27,12 +28,15 @@
 
 /* Returns the argument that it gets. */
 UHOOK_FUNCTION(inside_hit);
+UHOOK_LABEL(inside_refused);
 
 #if defined(__x86_64__)
 asm(".text\n"
 	"inside_hit:\n"
 	"	{disp32} lea 0(%rdi), %rax\n"
-	"	ret\n");
+	"	ret\n"
+	"inside_refused:\n"
+	"	hlt\n");
 #elif defined(__aarch64__)
 /* At the beginning of a page, as in uhook_area.c */
 asm(".pushsection .text.inside, \"ax\"\n"
@@ -40,6 +44,8 @@ asm(".pushsection .text.inside, \"ax\"\n"
 	"inside_hit:\n"
 	"	add x0, x0, #0\n"
 	"	ret\n"
+	"inside_refused:\n"
+	"	hlt #0\n"
 	".popsection\n");
 #endif
 
@@ -114,14 +120,16 @@ int main(int argc, char *argv[])
 {
 	/* In case that nothing is probed */
 	alarm(300);
-	if (argc > 1 && !strcmp(argv[1], "offsets"))
+	if (argc > 1 && !strcmp(argv[1], "offsets")) {
 		say_offset("hit", (void *)inside_hit);
-	else if (argc > 1 && !strcmp(argv[1], "stay"))
+		say_offset("refused", inside_refused);
+	} else if (argc > 1 && !strcmp(argv[1], "stay")) {
 		stay();
-	else if (argc > 2 && !strcmp(argv[1], "string"))
+	} else if (argc > 2 && !strcmp(argv[1], "string")) {
 		string(strtoul(argv[2], NULL, 0));
-	else
+	} else {
 		fail("usage: %s offsets|stay|string N", argv[0]);
+	}
 
 	return 0;
 }
