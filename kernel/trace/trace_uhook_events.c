@@ -33,7 +33,10 @@
 static struct dyn_event_operations trace_uhook_ops;
 static const struct trace_hook_type trace_uhook_type;
 
-/* All threads are checked, because the first thread of a process may end before the others. */
+/*
+ * The first thread of a process may end before the others. The first one that has an address
+ * space decides, because all share it: other processes must not walk thousands of threads.
+ */
 static bool is_mm_of(struct pid *pid, const struct mm_struct *mm)
 {
 	struct task_struct *leader, *task;
@@ -42,9 +45,12 @@ static bool is_mm_of(struct pid *pid, const struct mm_struct *mm)
 	leader = pid_task(pid, PIDTYPE_TGID);
 	if (!leader)
 		return false;
-	for_each_thread(leader, task)
-		if (READ_ONCE(task->mm) == mm)
-			return true;
+	for_each_thread(leader, task) {
+		const struct mm_struct *task_mm = READ_ONCE(task->mm);
+
+		if (task_mm)
+			return task_mm == mm;
+	}
 	return false;
 }
 
