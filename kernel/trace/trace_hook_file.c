@@ -20,7 +20,7 @@ enum { CMD_NO_EVENT, CMD_BUSY, CMD_REMOVAL };
 
 static const char *const command_errors[] = {
 	[CMD_NO_EVENT]	= "There is no such event",
-	[CMD_BUSY]	= "The event is in use",
+	[CMD_BUSY]	= "The event is in use, or one of the group",
 	[CMD_REMOVAL]	= "A removal is -:[GRP/]EVENT or -:GRP/",
 };
 
