@@ -15,6 +15,7 @@
 #include <linux/string.h>
 #include <linux/stringhash.h>
 
+#include "../fhook/pattern.h"
 #include "trace_fhook.h"
 
 /**
@@ -137,8 +138,7 @@ static const char *get_word(struct edit *edit, const char *p, size_t *len)
 	mod = skip_spaces(p + name_len);
 	mod_len = word_len(mod);
 
-	if (mod_len > 2 && mod[0] == '[' && mod[mod_len - 1] == ']' &&
-	    !strnstr(p, ":mod:", name_len)) {
+	if (fhook_is_listed_module(mod) && !strnstr(p, ":mod:", name_len)) {
 		*len = sprintf(line, "%.*s:mod:%.*s\n", (int)name_len, p,
 			       (int)mod_len - 2, mod + 1);
 		return mod + mod_len;
