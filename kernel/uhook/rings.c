@@ -48,8 +48,12 @@
 /* Maximum number of entries to read when a process or a hook ends. */
 #define READ_AT_END	16384U
 
-/* Maximum time for all processes when hooks end: users wait, also for locks of tracefs. */
+/*
+ * Maximum time for all processes when hooks end: users wait, also for locks of tracefs. All
+ * flushes within FLUSH_PERIOD share it, as hundreds of hooks may end at once.
+ */
 #define FLUSH_TIME	(HZ / 2)
+#define FLUSH_PERIOD	(5 * HZ)
 
 /* How many times the ring is filled before an entry that was given up is used again. */
 #define LATE_TURNS	16
@@ -430,16 +434,25 @@ void uhook_drain_last(struct uhook_mm *um)
 /**
  * uhook_flush - hand over all records written so far
  *
- * Programs decide how many these are: after FLUSH_TIME the rest stays in the rings, and is
- * lost if its hook is unregistered.
+ * Programs decide how many these are: after FLUSH_TIME in a FLUSH_PERIOD the rest stays in the
+ * rings, and is lost if its hook is unregistered.
  *
  * Context: task; sleeps.
  */
 void uhook_flush(void)
 {
+	static unsigned long period_began, left = FLUSH_TIME;
+	unsigned long began;
+
 	guard(mutex)(&flush_lock);
-	flush_end = jiffies + FLUSH_TIME;
+	began = jiffies;
+	if (began - period_began >= FLUSH_PERIOD) {
+		period_began = began;
+		left = FLUSH_TIME;
+	}
+	flush_end = began + left;
 	uhook_visit_data(drain_all);
+	left -= min(left, jiffies - began);
 }
 
 static void drain_work(struct work_struct *work);
