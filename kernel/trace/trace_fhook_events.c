@@ -98,13 +98,18 @@ static int attach(struct trace_probe *tp)
 	/* A symbol of a module may have moved since the event was last used. */
 	for (i = 0; i < tp->nr_args; i++) {
 		ret = traceprobe_update_arg(&tp->args[i]);
-		if (ret)
+		if (ret) {
+			pr_warn_ratelimited("%s: the symbol of argument %s is not found: load its module, or define the event again\n",
+					    tfh->name, tp->args[i].name);
 			return ret;
+		}
 	}
 
 	tfh->use = alloc_use(tfh);
-	if (!tfh->use)
+	if (!tfh->use) {
+		pr_warn_ratelimited("%s: there is no memory to enable it\n", tfh->name);
 		return -ENOMEM;
+	}
 	ret = register_use(tfh);
 	if (ret) {
 		kfree(tfh->use);

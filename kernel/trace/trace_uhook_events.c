@@ -149,8 +149,12 @@ static int attach(struct trace_probe *tp)
 	struct uhook_report report = {};
 	int ret;
 
-	if (!points)
+	if (!points) {
+		pr_warn_ratelimited("%s/%s: there is no memory for %u points\n",
+				    trace_probe_group_name(tp), trace_probe_name(tp),
+				    tuh->place.nr);
 		return -ENOMEM;
+	}
 	say_for_whom(tp);
 
 	if (tuh->place.kind == TRACE_UHOOK_SPAN)
@@ -254,8 +258,11 @@ static int enable_event(struct trace_event_call *call, struct trace_event_file *
 		return ret;
 	forget_calls(tp, NULL);
 	ret = reapply_event(tp, true);
-	if (ret)
+	if (ret) {
+		pr_warn_ratelimited("%s/%s: its breakpoints cannot be inserted in all processes: error %d\n",
+				    trace_probe_group_name(tp), trace_probe_name(tp), ret);
 		disable_event(call, file);
+	}
 	return ret;
 }
 
