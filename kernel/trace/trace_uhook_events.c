@@ -651,9 +651,8 @@ static void show_event_hits(struct seq_file *m, struct trace_probe *event)
  * @m: output
  *
  * Prints a line "GROUP/EVENT kernel N user N jumped N [lost N] [missed N] [unreturned
- * N] [unpaired N]" for each event, with the counts of &struct uhook_hits since its
- * definition, and of &trace_uhook.unpaired. May
- * sleep; takes event_mutex.
+ * N] [unpaired N]" for each event, with the counts of &struct uhook_hits since the definition
+ * of each of its probes, and of &trace_uhook.unpaired. May sleep; takes event_mutex.
  */
 void trace_uhook_show_hits(struct seq_file *m)
 {
