@@ -6,7 +6,9 @@
  * carried with the call: arguments, as in the registers, and the time.
  *
  * A hit takes no lock: fhook calls with preemption disabled, and the lists of files and
- * the perf events are freed only after such sections.
+ * the perf events are freed only after such sections. For perf events, and for filters and
+ * triggers of files, this depends on tracepoint_synchronize_unregister(): on 7.3 it waits by
+ * SRCU-fast, whose grace period contains synchronize_rcu().
  */
 #include <linux/fhook.h>
 #include <linux/hook_base.h>

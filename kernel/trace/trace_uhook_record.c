@@ -186,7 +186,10 @@ static void perf_hit(const struct hit *hit)
 	void *record;
 	int size, rctx;
 
-	/* perf clears the flag, and waits for this section before it frees its list. */
+	/*
+	 * perf clears the flag, and waits for this section before it frees its list: by
+	 * tracepoint_synchronize_unregister(), see trace_fhook_record.c.
+	 */
 	guard(preempt)();
 	if (!trace_probe_test_flag(&hit->tuh->tp, TP_FLAG_PROFILE))
 		return;
