@@ -262,7 +262,9 @@ static noinline int record_with_stack(struct hit *hit)
 		.loc	= at | (sizeof(stack) - offsetof(struct user_stack, nr)) << 16,
 	};
 
-	stack.nr = stack_trace_save_user(stack.entries, ARRAY_SIZE(stack.entries));
+	/* The first entry is the address of the hit. */
+	stack.nr = stack_trace_save_user(stack.entries, arch_uhook_can_walk(hit->regs) ?
+					 ARRAY_SIZE(stack.entries) : 1);
 	hit->stack = &stack;
 	return record_args(hit);
 }

@@ -25,6 +25,8 @@
 asm(".pushsection .rodata\n"
 	".code32\n"
 	"compat_begin:\n"
+	/* A frame pointer that stacks can be walked by */
+	"	mov %esp, %ebp\n"
 	"	mov $50, %esi\n"
 	"1:	mov %esi, %eax\n"
 	"	call compat_lea\n"

@@ -84,6 +84,11 @@ static inline bool arch_uhook_can_call(bool vectors)
 	return !vectors || !(system_supports_sve() || system_supports_sme());
 }
 
+static inline bool arch_uhook_can_walk(struct pt_regs *regs)
+{
+	return true;
+}
+
 static inline void arch_uhook_set_sp(struct pt_regs *regs, unsigned long sp)
 {
 	regs->sp = sp;

@@ -72,6 +72,12 @@ static inline bool arch_uhook_can_call(bool vectors)
 	       (!vectors || boot_cpu_has(X86_FEATURE_XSAVE));
 }
 
+/* arch_stack_walk_user() takes the frames of 32-bit programs for those of 64-bit ones. */
+static inline bool arch_uhook_can_walk(struct pt_regs *regs)
+{
+	return user_64bit_mode(regs);
+}
+
 static inline void arch_uhook_set_sp(struct pt_regs *regs, unsigned long sp)
 {
 	regs->sp = sp;
