@@ -360,6 +360,8 @@ struct file {
 #define mmap_min_addr			0x10000UL
 #define VM_UNMAPPED_AREA_TOPDOWN	1
 #define get_sysctl_max_map_count()	VMAS_MAX
+/* There is no RLIMIT_AS. */
+#define hook_base_may_expand_vm(mm, flags, pages)	((void)(flags), true)
 #define device_initcall(f)						\
 	static void __attribute__((constructor)) f##_first(void) { f(); }
 
