@@ -25,8 +25,7 @@
 asm(".pushsection .rodata\n"
 	".code32\n"
 	"compat_begin:\n"
-	/* A frame pointer that stacks can be walked by */
-	"	mov %esp, %ebp\n"
+	"	mov %esp, %ebp\n"	/* a frame pointer, by which stacks are walked */
 	"	mov $50, %esi\n"
 	"1:	mov %esi, %eax\n"
 	"	call compat_lea\n"
