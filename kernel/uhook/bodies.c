@@ -199,20 +199,15 @@ static bool looked_lately(const struct uhook_site *site)
 	return time_before(jiffies, READ_ONCE(site->again));
 }
 
-static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
-			  struct arch_uprobe *auprobe)
+/* Returns the address of a function that has to be read first, or 0. */
+static unsigned long try_body(struct uhook_site *site, struct uprobe *uprobe,
+			      struct arch_uprobe *auprobe)
 {
 	struct uhook_mm *um = uhook_mm_of(current->mm);
 	unsigned long unread;
 
-	/* Reads memory of the program, so call it before taking the mmap lock. */
-	if (rseq_is_in_section(site->vaddr)) {
-		WRITE_ONCE(site->body_verdict, UHOOK_IN_RSEQ);
-		return;
-	}
-
 	if (mutex_lock_killable(&um->lock))
-		return;
+		return 0;
 	/* Another thread may have made the body while this one waited. */
 	if (!looked_lately(site) && !mmap_write_lock_killable(current->mm)) {
 		make_body(um, site, uprobe, auprobe);
@@ -223,9 +218,26 @@ static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
 	um->unread = 0;
 	mutex_unlock(&um->lock);
 
-	/* The file system may take its time: let the next attempt find the function in memory. */
-	if (unread)
-		fault_in_readable((const char __user *)unread, 1);
+	return unread;
+}
+
+static void look_for_body(struct uhook_site *site, struct uprobe *uprobe,
+			  struct arch_uprobe *auprobe)
+{
+	unsigned long unread;
+
+	/* Reads memory of the program, so call it before taking the mmap lock. */
+	if (rseq_is_in_section(site->vaddr)) {
+		WRITE_ONCE(site->body_verdict, UHOOK_IN_RSEQ);
+		return;
+	}
+
+	unread = try_body(site, uprobe, auprobe);
+	/* The file system may take its time, so no lock is held. Then hits need not wait. */
+	if (unread && !fault_in_readable((const char __user *)unread, 1)) {
+		WRITE_ONCE(site->again, jiffies);
+		try_body(site, uprobe, auprobe);
+	}
 }
 
 /* Whether the reason may vanish without a notification. */
