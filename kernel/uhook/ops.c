@@ -289,7 +289,7 @@ int uhook_register_async(struct uhook_ops *ops, const struct uhook_point *points
  * unregistered. If one of the points is refused, none is hooked, but handlers may have
  * been called for others meanwhile.
  *
- * Context: task; sleeps, and waits for a grace period after an error.
+ * Context: task; sleeps, and waits for a grace period if a point is refused.
  * Return: 0; -EBUSY if the hook is registered; -EINVAL if the hook does nothing, has no
  * point, an offset after the end of the file, a register that cannot be recorded, an
  * invalid address for stubs, or invalid code; -EOPNOTSUPP if the code is not for this
@@ -302,7 +302,7 @@ int uhook_register(struct uhook_ops *ops, const struct uhook_point *points, unsi
 	int ret = uhook_register_async(ops, points, nr, NULL);
 
 	/* Handlers of the first points may be running, and the owner may free the hook. */
-	if (ret)
+	if (ret && READ_ONCE(ops->leaving))
 		uhook_barrier();
 
 	return ret;
