@@ -144,9 +144,11 @@ static void print_all(const struct timing *timing, struct tally_row **rows, bool
 		}
 		if (height(options, &row) > lines)
 			lines = 0;
-		if (!lines)
+		else
+			lines -= height(options, &row);
+		/* Better a first histogram that scrolls than none. */
+		if (!lines && shown)
 			continue;
-		lines -= height(options, &row);
 		shown++;
 		print_row(options, &row);
 		if (options->hist)
