@@ -37,6 +37,7 @@ struct mmap2_record {
 struct fork_record {
 	struct perf_event_header header;
 	u32 pid, parent, tid, parent_tid;
+	u64 time;
 };
 
 struct lost_record {
@@ -198,7 +199,10 @@ int task_events_open(struct task_events *events, struct tasks *tasks, struct fau
 	for (cpu = 0; cpu < cpus; cpu++)
 		if (open_ring(events, cpu, fault))
 			return -1;
-	return add_tasks("/proc", tasks, 0, add_process, fault);
+	if (add_tasks("/proc", tasks, 0, add_process, fault))
+		return -1;
+	events->scanned = clock_ns(CLOCK_MONOTONIC);
+	return 0;
 }
 
 static int add_record(struct task_events *events, const struct perf_event_header *header,
@@ -217,7 +221,8 @@ static int add_record(struct task_events *events, const struct perf_event_header
 	} else if (header->type == PERF_RECORD_FORK && fork->pid == fork->parent) {
 		result = tasks_thread(events->tasks, fork->tid, fork->pid);
 	} else if (header->type == PERF_RECORD_FORK) {
-		result = tasks_fork(events->tasks, fork->pid, fork->parent);
+		result = tasks_fork(events->tasks, fork->pid, fork->parent,
+				    fork->time < events->scanned);
 	} else if (header->type == PERF_RECORD_LOST) {
 		events->lost += ((const struct lost_record *)header)->lost;
 	}

@@ -26,6 +26,7 @@ struct task_ring {
  * @rings: a ring of each CPU
  * @nr: number of rings
  * @fd: readable when a ring should be read
+ * @scanned: time of CLOCK_MONOTONIC at which all tasks of /proc were known
  * @lost: number of events for which a ring had no room
  */
 struct task_events {
@@ -33,6 +34,7 @@ struct task_events {
 	struct task_ring *rings;
 	size_t nr;
 	int fd;
+	u64 scanned;
 	u64 lost;
 };
 

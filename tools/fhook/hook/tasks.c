@@ -50,7 +50,7 @@ int tasks_thread(struct tasks *tasks, pid_t thread, pid_t process)
 	return 0;
 }
 
-int tasks_fork(struct tasks *tasks, pid_t child, pid_t parent)
+int tasks_fork(struct tasks *tasks, pid_t child, pid_t parent, bool scanned)
 {
 	const struct task *from = find_task(tasks, parent);
 	const size_t nr = from ? from->nr : 0;
@@ -58,7 +58,7 @@ int tasks_fork(struct tasks *tasks, pid_t child, pid_t parent)
 
 	if (!task)
 		return -1;
-	task->is_reused |= task->parent || task->nr || task->process != child;
+	task->is_reused |= task->parent || task->process != child || (task->nr && !scanned);
 	task->process = child;
 	task->parent = parent;
 	task->nr_inherited = nr;

@@ -78,7 +78,8 @@ struct tasks {
 
 /* These return 0, or -1 if there is not enough memory. */
 int tasks_thread(struct tasks *tasks, pid_t thread, pid_t process);
-int tasks_fork(struct tasks *tasks, pid_t child, pid_t parent);
+/* SCANNED: the child may be known from /proc before its record is read. */
+int tasks_fork(struct tasks *tasks, pid_t child, pid_t parent, bool scanned);
 
 /* Add a mapping of the file with this path and inode number; its member file is set here. */
 int tasks_map(struct tasks *tasks, pid_t process, struct mapping *mapping, const char *path,
