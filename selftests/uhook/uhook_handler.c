@@ -420,8 +420,7 @@ int main(int argc, char **argv)
 	} else if (argc == 4 && !strcmp(argv[1], "guarded")) {
 		guard(atol(argv[2]), argv[3]);
 	} else {
-		fail("usage: %s offsets | {work|jumps|faults|forks|nested|outer|deaths} N | "
-		     "{hidden|guarded} N FILE", argv[0]);
+		fail("usage: %s offsets | ACTION N [FILE], as in the head of its source", argv[0]);
 	}
 	check(!wrong, "the handler was given something else %ld times", wrong);
 
