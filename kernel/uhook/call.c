@@ -90,6 +90,7 @@ static enum uhook_verdict check_landing(struct uhook_mm *um, const struct vm_are
 {
 	u8 insn[sizeof(u32)];
 
+	lockdep_assert_held(&um->lock);
 	if (!(vma->vm_flags & VM_LANDING_PADS))
 		return UHOOK_GRANTED;
 	if (copy_from_user_nofault(insn, (void __user *)addr, sizeof(insn))) {

@@ -28,6 +28,8 @@ static int share_area(const struct uhook_mm *from, unsigned int i, struct uhook_
 	struct uhook_area *area = from->areas[i];
 	unsigned int nr = to->nr_areas;
 
+	mmap_assert_write_locked(from->mm);
+
 	/* A fork should wait for memory rather than fail. */
 	if (uhook_add_data(to, nr, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;

@@ -89,9 +89,10 @@ static enum uhook_verdict new_slot(struct uhook_area *area, const struct uhook_w
 	struct uhook_code code;
 	unsigned int i;
 
+	lockdep_assert_held(&area->lock);
 	/*
 	 * Allocate nothing with the lock of a shared area, whose other owners would wait for
-	 * the memory. The mmap lock, which is held for bodies, keeps a sole owner from sharing.
+	 * the memory. The mmap lock, see uhook_take_slot(), keeps a sole owner from sharing.
 	 */
 	if (refcount_read(&area->ref) > 1)
 		return UHOOK_FULL;
