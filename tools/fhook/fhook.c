@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 	output_check_at_exit();
 	result = command_run(commands, "Function hooks for Linux, in the kernel and in programs.\v",
 			     argc, argv, &fault);
-	if (result >= 0 && !fflush(stdout) && !ferror(stdout))
+	if (result >= 0 && !ferror(stdout) && !fflush(stdout))
 		return result;
 	/* Whoever closes a pipe knows. */
 	if (result >= 0 && is_closed_pipe())
@@ -120,5 +120,8 @@ int main(int argc, char **argv)
 	if (result >= 0)
 		output_fault(&fault);
 	fault_print("fhook", &fault);
+	/* exit() would write the rest, and wait if nobody reads it. */
+	if (ferror(stdout))
+		_exit(1);
 	return 1;
 }

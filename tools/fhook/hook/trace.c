@@ -118,8 +118,9 @@ static int copy_some(void *data, struct fault *fault)
 		return -1;
 	if (size <= 0)
 		return 0;
-	if ((trace_lines_write(&tracing->lines, text, size) || fflush(tracing->lines.out)) &&
-	    !tracing->error)
+	/* Another attempt would wait again for somebody to read. */
+	if (!tracing->error &&
+	    (trace_lines_write(&tracing->lines, text, size) || fflush(tracing->lines.out)))
 		tracing->error = errno ? errno : EIO;
 	return !tracing->error;
 }
