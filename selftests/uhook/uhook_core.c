@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/procfs.h>
@@ -32,16 +31,19 @@
 #define REGS_IP(regs)	((regs)->pc)
 #endif
 
-static atomic_uint running;
+/* What each thread has counted in its loop, the first one's last */
+static unsigned long sums[THREADS];
 
-static void *loop(void *unused)
+static void *loop(void *sum)
 {
-	unsigned long sum = 0;
-
-	running++;
-	uhook_loop(-1, &sum);
-
+	uhook_loop(-1, sum);
 	return NULL;
+}
+
+static void wait_for_loop(const volatile unsigned long *sum)
+{
+	while (!*sum)
+		usleep(20000);
 }
 
 static void start_threads(unsigned int nr)
@@ -50,17 +52,15 @@ static void start_threads(unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		check(!pthread_create(&thread, NULL, loop, NULL), "no thread can be made");
-	while (running < nr)
-		usleep(1000);
-	usleep(20000);
+		check(!pthread_create(&thread, NULL, loop, &sums[i]), "no thread can be made");
+	for (i = 0; i < nr; i++)
+		wait_for_loop(&sums[i]);
 }
 
 static void *send_quit(void *loops)
 {
-	usleep(20000);
+	wait_for_loop(&sums[THREADS - 1]);
 	pthread_kill(*(pthread_t *)loops, SIGQUIT);
-
 	return NULL;
 }
 
@@ -70,7 +70,7 @@ static void die_of_quit(void)
 
 	start_threads(THREADS - 2);
 	check(!pthread_create(&sender, NULL, send_quit, &self), "no thread can be made");
-	loop(NULL);
+	loop(&sums[THREADS - 1]);
 }
 
 /* One note with the registers of a thread. */
