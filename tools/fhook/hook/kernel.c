@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Functions of the kernel, and events on them; the header describes the functions. */
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +133,25 @@ static char mainline_letter(bool returns)
 	return returns ? 'r' : 'p';
 }
 
-/* Mainline's events have one function each. Functions that it refuses are left out. */
+static int compare_names(const void *one, const void *other)
+{
+	return strcmp(one, other);
+}
+
+static void keep_name(void *name)
+{
+	(void)name;
+}
+
+/* Does the list have no function of this name above? One event of mainline is for all of them. */
+static bool first_of_name(void **names, const char *name)
+{
+	const char *const *known = tsearch(name, names, compare_names);
+
+	return !known || *known == name;
+}
+
+/* Mainline's events have one name each. Functions that it refuses are left out. */
 static int define_mainline(const struct session *session, const char *event, char **patterns,
 			   size_t nr, const char *suffix, size_t *functions, struct fault *fault)
 {
@@ -141,6 +160,7 @@ static int define_mainline(const struct session *session, const char *event, cha
 	struct progress progress;
 	struct fault first;
 	size_t refused = 0, i;
+	void *names = NULL;
 	int result = 0;
 
 	*functions = 0;
@@ -161,6 +181,8 @@ static int define_mainline(const struct session *session, const char *event, cha
 		if (result)
 			break;
 		line[strcspn(line, " \t")] = '\0';
+		if (!first_of_name(&names, line))
+			continue;
 		if (!session_define(session, fault, "dynamic_events", letter, event, "%s%s", line,
 				    suffix))
 			++*functions;
@@ -168,6 +190,7 @@ static int define_mainline(const struct session *session, const char *event, cha
 			first = *fault;
 	}
 	progress_end(&progress);
+	tdestroy(names, keep_name);
 	free(available);
 	if (!available || result)
 		return -1;
