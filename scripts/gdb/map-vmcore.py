@@ -22,6 +22,8 @@ EM_X86_64, EM_AARCH64 = 62, 183
 READ = 4
 # The number of program headers has 16 bits, and the highest means that it does not suffice.
 MOST = 0xfffe
+# Of what is appended: this is no memory in which tables are looked for, if the script runs again.
+NO_PHYSICAL = (1 << 64) - 1
 
 
 class Image:
@@ -62,10 +64,11 @@ class Image:
         return any(p[3] <= address < p[3] + p[6] for p in self.loads)
 
     def append(self, ranges):
-        """Write the bytes of (address, bytes) behind the image, and new program headers."""
+        """Write the bytes of (address, bytes) after the image, and new program headers."""
         end = self.file.seek(0, 2)
         for address, data in ranges:
-            self.programs.append([PT_LOAD, READ, end, address, 0, len(data), len(data), 0])
+            self.programs.append([PT_LOAD, READ, end, address, NO_PHYSICAL,
+                                  len(data), len(data), 0])
             # Where the tables are read is elsewhere.
             self.file.seek(end)
             end += self.file.write(data)
@@ -149,9 +152,14 @@ class Tables:
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__.strip().splitlines()[-1])
-    with open(sys.argv[1], "r+b") as file:
-        image = Image(file)
-        image.append(Tables(image).ranges())
+    try:
+        with open(sys.argv[1], "r+b") as file:
+            image = Image(file)
+            image.append(Tables(image).ranges())
+    except OSError as error:
+        sys.exit("{}: {}.".format(sys.argv[1], error.strerror))
+    except struct.error:
+        sys.exit("{} ends early: save it again.".format(sys.argv[1]))
 
 
 if __name__ == "__main__":
